@@ -1,0 +1,90 @@
+"""Errors that a user can mend: one family, one form.
+
+A message says what is wrong, what was expected, what was found, shows the place, and gives a hint.
+Anything that is not a ``StorelError`` is a defect of storel itself.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from storel.source import Span
+
+
+class StorelError(Exception):
+    """A mistake in a program, in data, or in the surroundings, that the user can mend."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        expected: str | None = None,
+        found: str | None = None,
+        span: Span | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.expected = expected
+        self.found = found
+        self.span = span
+        self.hint = hint
+
+    def __str__(self) -> str:
+        lines = [self.message]
+        if self.span is not None:
+            lines.append(self.span.render())
+        if self.expected is not None:
+            lines.append(f"  expected: {self.expected}")
+        if self.found is not None:
+            lines.append(f"  found: {self.found}")
+        if self.hint is not None:
+            lines.append(f"  hint: {self.hint}")
+        return "\n".join(lines)
+
+
+class ProgramSyntaxError(StorelError):
+    """The text is not SDQLite."""
+
+
+class UnknownNameError(StorelError):
+    """A name stands for nothing, or for two things."""
+
+
+class TypeMismatchError(StorelError):
+    """Ranks, scalar types or semirings do not fit."""
+
+
+class ExtentError(StorelError):
+    """Dimensions disagree or cannot be inferred."""
+
+
+class FormatError(StorelError):
+    """A storage mapping is wrong, or data does not fit it."""
+
+
+class DataError(StorelError):
+    """A file or an array does not hold what it should."""
+
+
+class MemoryLimitError(StorelError):
+    """A buffer would not fit into the memory limit."""
+
+
+class EvaluationError(StorelError):
+    """A program failed while it ran: an array read out of bounds, an overflow, a broken promise."""
+
+
+class BackendError(StorelError):
+    """A backend that was asked for is not there or does not work."""
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
+    """Return a hint with the candidate closest to ``name``, if one is close.
+
+    >>> nearest("crs", ["csr", "coo"])
+    "did you mean 'csr'?"
+    """
+    matches = difflib.get_close_matches(name, sorted(candidates), n=1, cutoff=0.5)
+    return f"did you mean '{matches[0]}'?" if matches else None

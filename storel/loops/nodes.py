@@ -1,0 +1,246 @@
+"""The loop IR: typed, flat, imperative; prints to C and to Numba, and is interpreted.
+
+    kernel    ::= bound, compute                          two procedures with the same inputs
+    procedure ::= name(scalars, buffers) { s* }
+    s ::= declare x = e | x = e | b[e] = e | b[e] op= e
+        | for x in e:e { s* } | while e { s* } | if e { s* } else { s* }
+        | sort b[e:e] | fail code(e)
+    e ::= c | x | b[e] | e op e | op e | (type) e | e ? e : e
+
+``bound`` computes how many elements the output and workspace buffers of ``compute`` need; the
+runtime allocates them (never the kernel) and calls ``compute``. Addresses are flat; every index
+expression is of an integer type. Loops and operations say what they count as, so that the
+interpreter can report machine-independent work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+from storel.scalars import ScalarType
+from storel.semiring import Scalar
+
+
+class Role(Enum):
+    """What an operation or a loop counts as in the report of work."""
+
+    VALUE = "value"  # arithmetic of tensor values: multiplications, additions
+    INDEX = "index"  # keys, addresses, bounds, conditions: index_operations
+    LOOP = "loop"  # each iteration is one of `iterations`
+    SEARCH = "search"  # entering the loop is one of `lookups`; its iterations are not counted
+    WORKSPACE = "workspace"  # each iteration is one of `workspace`
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    value: Scalar
+    type: ScalarType
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A scalar variable or scalar parameter; names are unique within a procedure."""
+
+    name: str
+    type: ScalarType
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A one-dimensional typed array that is a parameter of the procedure.
+
+    ``holds`` is ``Role.VALUE`` if reads and writes of it count as reads and writes of stored
+    values, else ``Role.INDEX``.
+    """
+
+    name: str
+    type: ScalarType
+    holds: Role = Role.VALUE
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    buffer: Buffer
+    index: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """``left op right``; see ``BINARY_OPERATORS``. Both operands have the same type but in shifts.
+
+    Comparisons, ``and`` and ``or`` give bool; ``and``/``or`` on bools do not evaluate ``right``
+    when ``left`` decides. ``floor_divide`` floors and ``modulo`` takes the divisor's sign.
+    """
+
+    operator: str
+    left: Expression
+    right: Expression
+    role: Role = Role.INDEX
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """``op operand``; see ``UNARY_OPERATORS``."""
+
+    operator: str
+    operand: Expression
+    role: Role = Role.INDEX
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    type: ScalarType
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """``condition ? positive : negative``; both sides may be evaluated."""
+
+    condition: Expression
+    positive: Expression
+    negative: Expression
+
+
+Expression: TypeAlias = Constant | Local | Load | Binary | Unary | Cast | Select
+
+
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """Introduce ``local`` with a value; visible to the end of the enclosing block."""
+
+    local: Local
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    local: Local
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    buffer: Buffer
+    index: Expression
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """``buffer[index] = buffer[index] operator value``; counts as one value operation and a write."""
+
+    buffer: Buffer
+    index: Expression
+    operator: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """``local`` runs over low … high - 1, ascending; ``high`` is evaluated once.
+
+    ``reduction`` names an accumulating local and its operator where partial results may be combined
+    in any order (the loads in the body are contiguous, so that vector code pays).
+    """
+
+    local: Local
+    low: Expression
+    high: Expression
+    body: tuple[Statement, ...]
+    role: Role = Role.LOOP
+    reduction: tuple[Local, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    condition: Expression
+    body: tuple[Statement, ...]
+    role: Role = Role.LOOP
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    condition: Expression
+    body: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """Sort the integers ``buffer[low:high]`` ascending, in place."""
+
+    buffer: Buffer
+    low: Expression
+    high: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """Stop the kernel; ``code`` indexes the kernel's ``failures``, ``detail`` is an int64 for the message."""
+
+    code: int
+    detail: Expression
+
+
+Statement: TypeAlias = Declare | Assign | Store | Update | For | While | If | Sort | Fail
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """A void procedure: scalar parameters, then buffers; a failure ends it."""
+
+    name: str
+    scalars: tuple[Local, ...]
+    buffers: tuple[Buffer, ...]
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """A buffer of ``compute`` that the runtime provides.
+
+    Its length is element ``slot`` of the ``sizes`` that ``bound`` wrote. ``fill`` is the value that all
+    elements hold at the start, None if they may hold anything. An output whose final length is
+    known only at the end has ``used``: the element of the int64 buffer ``lengths`` that holds it.
+    """
+
+    buffer: Buffer
+    slot: int
+    fill: Scalar | None = None
+    is_output: bool = False
+    used: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What a plan becomes.
+
+    ``bound(scalars, inputs, sizes)`` fills ``sizes`` (int64, one element per allocation);
+    ``compute(scalars, inputs, allocations, lengths)`` does the work and fills ``lengths`` (int64, one
+    element per allocation with ``used``). ``failures`` are the messages of ``Fail`` codes, with ``{}``
+    for the detail.
+    """
+
+    bound: Procedure
+    compute: Procedure
+    allocations: tuple[Allocation, ...]
+    failures: tuple[str, ...] = field(default=())
+
+
+BINARY_OPERATORS: frozenset[str] = frozenset(
+    {
+        "add", "subtract", "multiply", "divide", "floor_divide", "modulo", "minimum", "maximum", "power",
+        "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "and", "or",
+        "bit_and", "bit_or", "bit_xor", "shift_left", "shift_right",
+    }
+)  # fmt: skip
+
+UNARY_OPERATORS: frozenset[str] = frozenset(
+    {
+        "negate", "not", "exp", "log", "sqrt", "abs", "sigmoid", "tanh", "relu", "floor", "ceil",
+        "sin", "cos", "sign", "popcount", "trailing_zeros", "is_nan",
+    }
+)  # fmt: skip

@@ -1,0 +1,50 @@
+"""The scalar types of tensors, arrays and loop variables."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+
+
+class ScalarType(Enum):
+    """A machine scalar; the order of declaration is the order of promotion.
+
+    >>> ScalarType.INT64.join(ScalarType.FLOAT32).name
+    'FLOAT32'
+    """
+
+    BOOL = "bool"
+    INT32 = "int32"
+    INT64 = "int64"
+    FLOAT32 = "float32"
+    FLOAT64 = "float64"
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        return np.dtype(self.value)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def is_real(self) -> bool:
+        return self in (ScalarType.FLOAT32, ScalarType.FLOAT64)
+
+    @property
+    def is_integer(self) -> bool:
+        return self in (ScalarType.INT32, ScalarType.INT64)
+
+    def join(self, other: ScalarType) -> ScalarType:
+        """Return the type that arithmetic between the two yields (``language.md``: Values)."""
+        members = list(ScalarType)
+        return members[max(members.index(self), members.index(other))]
+
+    @staticmethod
+    def of(dtype: np.dtype[np.generic]) -> ScalarType | None:
+        """Return the scalar type of a NumPy dtype, or None if storel has no such type."""
+        try:
+            return ScalarType(np.dtype(dtype).name)
+        except ValueError:
+            return None

@@ -1,0 +1,69 @@
+"""The semirings over which tensors are summed and multiplied."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Scalar: TypeAlias = bool | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Semiring:
+    """A commutative semiring: ``plus`` with unit ``zero``, ``times`` with unit ``one``.
+
+    ``zero`` annihilates under ``times`` and is the value of a missing entry. ``has_negation`` and
+    ``has_division`` say whether ``-`` and ``/`` are allowed. ``plus_name`` and ``times_name`` are
+    the operations' names in the loop IR (``add``, ``multiply``, ``minimum``, ``maximum``, ``or``,
+    ``and``).
+    """
+
+    name: str
+    plus_name: str
+    times_name: str
+    zero: Scalar
+    one: Scalar
+    has_negation: bool = False
+    has_division: bool = False
+
+    def plus(self, a: Scalar, b: Scalar) -> Scalar:
+        return OPERATIONS[self.plus_name](a, b)
+
+    def times(self, a: Scalar, b: Scalar) -> Scalar:
+        """Multiply; a zero annihilates even inf and NaN, as sparse algebra does."""
+        if self.is_zero(a) or self.is_zero(b):
+            return self.zero
+        return OPERATIONS[self.times_name](a, b)
+
+    def is_zero(self, a: Scalar) -> bool:
+        return a == self.zero
+
+
+def _minimum(a: Scalar, b: Scalar) -> Scalar:
+    return a if a != a or a <= b else b
+
+
+def _maximum(a: Scalar, b: Scalar) -> Scalar:
+    return a if a != a or a >= b else b
+
+
+OPERATIONS: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
+    "add": lambda a, b: a + b,
+    "multiply": lambda a, b: a * b,
+    "minimum": _minimum,
+    "maximum": _maximum,
+    "or": lambda a, b: bool(a) or bool(b),
+    "and": lambda a, b: bool(a) and bool(b),
+}
+
+PLUS_TIMES = Semiring("plus_times", "add", "multiply", 0, 1, has_negation=True, has_division=True)
+MIN_PLUS = Semiring("min_plus", "minimum", "add", math.inf, 0)
+MAX_PLUS = Semiring("max_plus", "maximum", "add", -math.inf, 0)
+MAX_TIMES = Semiring("max_times", "maximum", "multiply", 0, 1)
+OR_AND = Semiring("or_and", "or", "and", False, True)
+
+SEMIRINGS: dict[str, Semiring] = {
+    semiring.name: semiring for semiring in (PLUS_TIMES, MIN_PLUS, MAX_PLUS, MAX_TIMES, OR_AND)
+}

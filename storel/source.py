@@ -1,0 +1,45 @@
+"""Source text and the places in it that messages point to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A program text and the name under which messages mention it."""
+
+    name: str
+    text: str
+
+    def line_at(self, offset: int) -> tuple[int, int, str]:
+        """Return the 1-based line and column of ``offset``, and that line's text."""
+        start = self.text.rfind("\n", 0, offset) + 1
+        end = self.text.find("\n", offset)
+        line = self.text[start:] if end < 0 else self.text[start:end]
+        return self.text.count("\n", 0, offset) + 1, offset - start + 1, line
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The half-open character range ``[start, end)`` of a source."""
+
+    source: Source
+    start: int
+    end: int
+
+    def to(self, other: Span) -> Span:
+        """Return the span from the start of this one to the end of ``other``."""
+        return Span(self.source, self.start, other.end)
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    def render(self) -> str:
+        """Return ``file:line:column``, the line, and a caret under the span's part of that line."""
+        number, column, line = self.source.line_at(self.start)
+        width = max(1, min(self.end - self.start, len(line) - column + 1))
+        gutter = f"{number:>4} | "
+        caret = " " * (len(gutter) - 2) + "| " + " " * (column - 1) + "^" * width
+        return f"{self.source.name}:{number}:{column}\n{gutter}{line}\n{caret}"

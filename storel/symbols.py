@@ -1,0 +1,64 @@
+"""What the compiler knows about the names that a term refers to but does not bind.
+
+Everything declared about a format's arrays, and the statistics of the data at hand, reaches the
+calculus, the optimizer and the plan through these facts. They are promises: whoever builds a
+``Symbols`` table has verified them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from storel.scalars import ScalarType
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySymbol:
+    """A physical array.
+
+    ``low`` and ``high`` bound its integer elements inclusively, padding included. ``ascending`` (≤) and
+    ``increasing`` (<) speak of the whole array; ``within`` names the array of segment boundaries
+    inside whose segments the elements are increasing. ``group`` names the arrays, this one first or
+    later, whose tuples are lexicographically increasing over the positions (so: unique), e.g.
+    ``("A_row", "A_col")``; ``unique`` says that no element occurs twice. ``first`` and ``last`` are the
+    values at both ends where declared. ``distinct`` estimates the number of distinct elements,
+    ``nonzeros`` of those that are not zero (values only), ``finite`` says that no element is inf or NaN.
+    """
+
+    name: str
+    type: ScalarType
+    length: int
+    low: int | None = None
+    high: int | None = None
+    ascending: bool = False
+    increasing: bool = False
+    unique: bool = False
+    within: str | None = None
+    group: tuple[str, ...] = ()
+    first: int | None = None
+    last: int | None = None
+    distinct: int | None = None
+    nonzeros: int | None = None
+    finite: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SizeSymbol:
+    """A non-negative integer known when compiling: an extent, a length, a format's parameter."""
+
+    name: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterSymbol:
+    """A scalar whose value is only known when running: a ``PARAMETER`` or a tensor of rank 0."""
+
+    name: str
+    type: ScalarType
+
+
+Fact: TypeAlias = ArraySymbol | SizeSymbol | ParameterSymbol
+Symbols: TypeAlias = Mapping[str, Fact]

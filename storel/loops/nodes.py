@@ -204,7 +204,10 @@ class Allocation:
 
     Its length is element ``slot`` of the ``sizes`` that ``bound`` wrote. ``fill`` is the value that all
     elements hold at the start, None if they may hold anything. An output whose final length is
-    known only at the end has ``used``: the element of the int64 buffer ``lengths`` that holds it.
+    known only at the end has ``used``: the element of the int64 buffer ``lengths`` that holds it at
+    the end; at the start this element holds the buffer's capacity. ``overflow`` is the code of the
+    ``Fail`` by which ``compute`` says that the capacity is exhausted: only a buffer that has one may
+    be given less than its bound, when the memory limit does not allow more.
     """
 
     buffer: Buffer
@@ -212,6 +215,7 @@ class Allocation:
     fill: Scalar | None = None
     is_output: bool = False
     used: int | None = None
+    overflow: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

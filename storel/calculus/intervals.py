@@ -1,0 +1,282 @@
+"""Bounds of integer terms, from the facts about arrays, sizes and enclosing binders.
+
+    bounds(e)   ⊇ {value of e | every enclosing binder takes a value within its interval}
+
+Interval arithmetic (Moore, 1966) over concrete integers: data is at hand when a program is compiled,
+so extents have values although terms keep their names. ``None`` is an open end. An enclosing
+condition narrows the intervals of the variables that it compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    Empty,
+    Find,
+    If,
+    Let,
+    Literal,
+    Lookup,
+    Merge,
+    Multiply,
+    Range,
+    Reduce,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Unique,
+    Variable,
+)
+from storel.symbols import ArraySymbol, SizeSymbol, Symbols
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The integers from ``low`` to ``high``, both inclusive; None where an end is not known."""
+
+    low: int | None = None
+    high: int | None = None
+
+    def hull(self, other: Interval) -> Interval:
+        """Return the smallest interval that holds both."""
+        return Interval(_either(min, self.low, other.low), _either(max, self.high, other.high))
+
+    def meet(self, other: Interval) -> Interval:
+        """Return the integers in both; an empty intersection has ``low > high``."""
+        return Interval(_known(max, self.low, other.low), _known(min, self.high, other.high))
+
+    def within(self, low: int, high: int) -> bool:
+        """Return whether every element e has ``low <= e <= high``."""
+        return self.low is not None and self.high is not None and low <= self.low and self.high <= high
+
+
+Context: TypeAlias = tuple[Interval, ...]
+"""What is known about the enclosing binders, the innermost first."""
+
+ANY = Interval()
+TRUTH = Interval(0, 1)
+COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+_MIRRORED = {
+    "equal": "equal", "less": "greater", "less_equal": "greater_equal",
+    "greater": "less", "greater_equal": "less_equal",
+}  # fmt: skip
+
+
+def _either(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else choose(a, b)
+
+
+def _known(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else choose(a, b)
+
+
+def bounds(term: Term, symbols: Symbols, context: Context = ()) -> Interval:
+    """Return an interval that holds the value of ``term``; ``ANY`` for what is not an integer.
+
+    >>> bounds(Add(Variable(0), Variable(1)), {}, (Interval(0, 3), Interval(1, 2)))
+    Interval(low=1, high=5)
+    """
+    match term:
+        case Variable(index):
+            return context[index] if index < len(context) else ANY
+        case Literal(value):
+            return Interval(int(value), int(value)) if isinstance(value, int) else ANY
+        case Symbol(name):
+            fact = symbols.get(name)
+            return Interval(fact.value, fact.value) if isinstance(fact, SizeSymbol) else ANY
+        case Lookup(mapping, _):
+            return _elements(mapping, symbols)
+        case Add(left, right, "plus_times"):
+            return _add(bounds(left, symbols, context), bounds(right, symbols, context))
+        case Multiply(left, right, "plus_times"):
+            return _multiply(bounds(left, symbols, context), bounds(right, symbols, context))
+        case Apply(name, arguments):
+            return applied(name, *(bounds(argument, symbols, context) for argument in arguments))
+        case Let(value, body):
+            return bounds(body, symbols, (bounds(value, symbols, context), *context))
+        case If(condition, body, "plus_times"):
+            return bounds(body, symbols, narrowed(condition, symbols, context)).hull(Interval(0, 0))
+        case Unique(key):
+            return bounds(key, symbols, context)
+        case Add() | Multiply() | If() | Sum() | Reduce() | Merge() | Find():
+            return ANY
+        case Singleton() | Empty() | Range() | Slice():
+            return ANY
+
+
+def binder_bounds(source: Term, symbols: Symbols, context: Context = ()) -> tuple[Interval, Interval]:
+    """Return the intervals of the key and of the value that a sum over ``source`` binds."""
+    match source:
+        case Range(low, high):
+            first, last = bounds(low, symbols, context), bounds(high, symbols, context)
+            positions = Interval(first.low, None if last.high is None else last.high - 1)
+            return positions, positions
+        case Slice(array, low, high):
+            first, last = bounds(low, symbols, context), bounds(high, symbols, context)
+            positions = Interval(first.low, None if last.high is None else last.high - 1)
+            whole, elements = binder_bounds(array, symbols, context)
+            return positions.meet(whole), elements
+        case Symbol(name):
+            fact = symbols.get(name)
+            if isinstance(fact, ArraySymbol):
+                return Interval(0, fact.length - 1), Interval(fact.low, fact.high)
+            return Interval(0), ANY
+        case _:  # a dictionary: its keys are not negative
+            return Interval(0), ANY
+
+
+def reads_in_bounds(array: Term, key: Term, symbols: Symbols, context: Context = ()) -> bool:
+    """Return whether reading ``array`` at ``key`` is proved to stay within the array."""
+    match array:
+        case Symbol(name) | Slice(Symbol(name), _, _):
+            fact = symbols.get(name)
+            return isinstance(fact, ArraySymbol) and bounds(key, symbols, context).within(0, fact.length - 1)
+        case _:
+            return False
+
+
+def decided(condition: Term, symbols: Symbols, context: Context = ()) -> bool | None:
+    """Return the truth of ``condition`` if the bounds decide it.
+
+    >>> decided(Apply("less", (Variable(0), Variable(1))), {}, (Interval(0, 3), Interval(4, 9)))
+    True
+    """
+    truth = bounds(condition, symbols, context)
+    return bool(truth.low) if truth.low is not None and truth.low == truth.high else None
+
+
+def narrowed(condition: Term, symbols: Symbols, context: Context) -> Context:
+    """Return ``context`` inside a body that is only evaluated where ``condition`` holds."""
+    match condition:
+        case Apply("and", (left, right)):
+            return narrowed(right, symbols, narrowed(left, symbols, context))
+        case Apply(name, (left, right)) if name in _MIRRORED:
+            context = _compared(name, left, bounds(right, symbols, context), context)
+            return _compared(_MIRRORED[name], right, bounds(left, symbols, context), context)
+        case _:
+            return context
+
+
+def _compared(name: str, term: Term, other: Interval, context: Context) -> Context:
+    if not isinstance(term, Variable) or term.index >= len(context):
+        return context
+    strict = 1 if name in ("less", "greater") else 0
+    at_most = None if other.high is None else other.high - strict
+    at_least = None if other.low is None else other.low + strict
+    match name:
+        case "equal":
+            known = other
+        case "less" | "less_equal":
+            known = Interval(None, at_most)
+        case _:
+            known = Interval(at_least, None)
+    narrowed_interval = context[term.index].meet(known)
+    return (*context[: term.index], narrowed_interval, *context[term.index + 1 :])
+
+
+def _elements(array: Term, symbols: Symbols) -> Interval:
+    match array:
+        case Symbol(name):
+            fact = symbols.get(name)
+            return Interval(fact.low, fact.high) if isinstance(fact, ArraySymbol) else ANY
+        case Slice(inner, _, _):
+            return _elements(inner, symbols)
+        case _:
+            return ANY
+
+
+def _add(a: Interval, b: Interval) -> Interval:
+    return Interval(_either(int.__add__, a.low, b.low), _either(int.__add__, a.high, b.high))
+
+
+def _negate(a: Interval) -> Interval:
+    return Interval(None if a.high is None else -a.high, None if a.low is None else -a.low)
+
+
+def _multiply(a: Interval, b: Interval) -> Interval:
+    if a.low is not None and a.high is not None and b.low is not None and b.high is not None:
+        corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+        return Interval(min(corners), max(corners))
+    if a.low is not None and b.low is not None and a.low >= 0 and b.low >= 0:
+        return Interval(a.low * b.low)
+    return ANY
+
+
+def _floor_divide(a: Interval, b: Interval) -> Interval:
+    if b.low is None or b.high is None or b.low <= 0:
+        return ANY
+    low = None if a.low is None else min(a.low // b.low, a.low // b.high)
+    high = None if a.high is None else max(a.high // b.low, a.high // b.high)
+    return Interval(low, high)
+
+
+def _modulo(a: Interval, b: Interval) -> Interval:
+    if b.low is None or b.low <= 0:
+        return ANY
+    if a.low is not None and a.high is not None and a.low >= 0 and a.high < b.low:
+        return a
+    return Interval(0, None if b.high is None else b.high - 1)
+
+
+def _compare(name: str, a: Interval, b: Interval) -> Interval:
+    """Return the truth of a comparison: exactly one integer where the intervals decide it."""
+    match name:
+        case "less":
+            return _decide(_below(a.high, b.low), _below(b.high, a.low, 0))
+        case "less_equal":
+            return _decide(_below(a.high, b.low, 0), _below(b.high, a.low))
+        case "greater":
+            return _compare("less", b, a)
+        case "greater_equal":
+            return _compare("less_equal", b, a)
+        case "equal":
+            same = a.low is not None and a.low == a.high == b.low == b.high
+            return _decide(same, _below(a.high, b.low) or _below(b.high, a.low))
+        case _:
+            equal = _compare("equal", a, b)
+            return _add(Interval(1, 1), _negate(equal))
+
+
+def _below(a: int | None, b: int | None, gap: int = 1) -> bool:
+    return a is not None and b is not None and a + gap <= b
+
+
+def _decide(holds: bool, fails: bool) -> Interval:
+    return Interval(1, 1) if holds else Interval(0, 0) if fails else TRUTH
+
+
+def applied(name: str, *arguments: Interval) -> Interval:
+    """Return an interval of the scalar function ``name`` of arguments within the given intervals.
+
+    A comparison of numbers that are not integers is undecided, since their ends are not known.
+    """
+    match name, arguments:
+        case "negate", (a,):
+            return _negate(a)
+        case "subtract", (a, b):
+            return _add(a, _negate(b))
+        case "floor_divide", (a, b):
+            return _floor_divide(a, b)
+        case "modulo", (a, b):
+            return _modulo(a, b)
+        case "minimum", (a, b):
+            return Interval(_either(min, a.low, b.low), _known(min, a.high, b.high))
+        case "maximum", (a, b):
+            return Interval(_known(max, a.low, b.low), _either(max, a.high, b.high))
+        case "and", (a, b):
+            return Interval(_either(min, a.low, b.low), _known(min, a.high, b.high)).meet(TRUTH)
+        case "or", (a, b):
+            return Interval(_known(max, a.low, b.low), _either(max, a.high, b.high)).meet(TRUTH)
+        case "not", (a,):
+            return _add(Interval(1, 1), _negate(a)).meet(TRUTH)
+        case _, (a, b) if name in COMPARISONS:
+            return _compare(name, a, b)
+        case _:
+            return ANY

@@ -1,0 +1,242 @@
+"""Terms in the e-graph: named binders, numbered by a traversal of the De Bruijn term.
+
+Each constructor of the calculus is one constructor of egglog; ``LAYOUTS`` says what its arguments are:
+
+    s   a string: a semiring, a symbol, a function      i   an integer
+    t   a term                                          b   a binder: an integer, bound in the bodies
+    B   a body: a term in the scope of all binders
+
+``Var`` holds the integer of its binder. ``Int`` and ``Truth`` are literals that rules compute with,
+``Const`` is any other (an index into a table), ``Zero s r`` is the semiring's zero of rank r. ``Subst x e b``
+is b with x replaced by e: rules push it down, extraction never takes it.
+
+Arithmetic of keys, addresses, bounds and conditions carries the semiring ``index``, so that rules about
+values leave addresses alone; it means ``plus_times``. A let-bound value that becomes a key keeps its
+semiring: both spellings mean the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    Empty,
+    Find,
+    If,
+    Let,
+    Literal,
+    Lookup,
+    Merge,
+    Multiply,
+    Range,
+    Reduce,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Unique,
+    Variable,
+)
+from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
+
+INDEX = "index"
+
+LAYOUTS: dict[str, str] = {
+    "Var": "i",
+    "Int": "i",
+    "Truth": "i",
+    "Const": "i",
+    "Zero": "si",
+    "Sym": "s",
+    "Sum": "stbbB",
+    "Reduce": "stbbB",
+    "Single": "tt",
+    "Look": "stt",
+    "Range": "tt",
+    "Slice": "ttt",
+    "Let": "tbB",
+    "If": "stt",
+    "Add": "stt",
+    "Mul": "stt",
+    "Apply1": "st",
+    "Apply2": "stt",
+    "Apply3": "sttt",
+    "Merge": "sttbbbB",
+    "Find": "sttbB",
+    "Uniq": "t",
+}
+
+ENode: TypeAlias = tuple[str, tuple[object, ...]]
+"""A constructor with its arguments: strings, integers, and terms in whatever form they are held."""
+
+
+def schema() -> str:
+    """Return the declaration of the sort of terms."""
+    sorts = {"s": "String", "i": "i64", "b": "i64", "t": "Term", "B": "Term"}
+    rows = (f"({name} {' '.join(sorts[kind] for kind in layout)})" for name, layout in LAYOUTS.items())
+    return f"(datatype Term {' '.join(rows)} (Subst i64 Term Term))"
+
+
+@dataclass(slots=True)
+class Numbering:
+    """The binders and the literals of one term, as the e-graph knows them."""
+
+    literals: list[Literal] = field(default_factory=list[Literal])
+    next_binder: int = 0
+
+    def fresh(self, count: int) -> tuple[int, ...]:
+        """Return ``count`` new binders."""
+        first = self.next_binder
+        self.next_binder += count
+        return tuple(range(first, self.next_binder))
+
+    def constant(self, literal: Literal) -> int:
+        """Return the index of ``literal`` in the table of constants."""
+        if literal not in self.literals:
+            self.literals.append(literal)
+        return self.literals.index(literal)
+
+
+Bind: TypeAlias = Callable[[Term, tuple[int, ...], tuple[int, ...]], None]
+"""Told of every term that binds: the term, its new binders, and the scope outside it."""
+
+
+def encode(
+    term: Term, numbering: Numbering, note: Bind, scope: tuple[int, ...] = (), index: bool = False
+) -> str:
+    """Return ``term`` as egglog text; ``scope`` holds the enclosing binders, the innermost first."""
+
+    def value(child: Term) -> str:
+        return encode(child, numbering, note, scope, index)
+
+    def key(child: Term) -> str:
+        return encode(child, numbering, note, scope, True)
+
+    def plain(child: Term) -> str:
+        return encode(child, numbering, note, scope, False)
+
+    def bound(body: Term, binders: int) -> str:
+        names = numbering.fresh(binders)
+        note(term, names, scope)
+        text = encode(body, numbering, note, (*reversed(names), *scope), False)
+        return f"{' '.join(map(str, names))} {text}"
+
+    match term:
+        case Variable(number):
+            return f"(Var {scope[number]})"
+        case Literal(number, type):
+            return _literal(Literal(number, type), numbering)
+        case Symbol(name):
+            return f'(Sym "{name}")'
+        case Sum(source, body, semiring):
+            return f'(Sum "{semiring}" {plain(source)} {bound(body, 2)})'
+        case Reduce(monoid, source, body):
+            return f'(Reduce "{monoid}" {plain(source)} {bound(body, 2)})'
+        case Singleton(at, entry):
+            return f"(Single {key(at)} {plain(entry)})"
+        case Empty(rank, _):
+            return f'(Zero "plus_times" {rank})'
+        case Lookup(mapping, at, semiring):
+            return f'(Look "{semiring}" {plain(mapping)} {key(at)})'
+        case Range(low, high):
+            return f"(Range {key(low)} {key(high)})"
+        case Slice(array, low, high):
+            return f"(Slice {plain(array)} {key(low)} {key(high)})"
+        case Let(named, body):
+            return f"(Let {value(named)} {bound(body, 1)})"
+        case If(condition, body, semiring):
+            return f'(If "{semiring}" {key(condition)} {value(body)})'
+        case Add(left, right, semiring):
+            return f'(Add "{INDEX if index else semiring}" {value(left)} {value(right)})'
+        case Multiply(left, right, semiring):
+            return f'(Mul "{INDEX if index else semiring}" {value(left)} {value(right)})'
+        case Apply(function, arguments):
+            return f'(Apply{len(arguments)} "{function}" {" ".join(map(value, arguments))})'
+        case Merge(left, right, body, semiring):
+            return f'(Merge "{semiring}" {plain(left)} {plain(right)} {bound(body, 3)})'
+        case Find(source, at, body, semiring):
+            return f'(Find "{semiring}" {plain(source)} {key(at)} {bound(body, 1)})'
+        case Unique(at):
+            return f"(Uniq {value(at)})"
+
+
+def _literal(literal: Literal, numbering: Numbering) -> str:
+    if isinstance(literal.value, bool):
+        return f"(Truth {int(literal.value)})"
+    if literal.type is ScalarType.INT64:
+        return f"(Int {literal.value})"
+    return f"(Const {numbering.constant(literal)})"
+
+
+def zero(semiring: str, rank: int) -> Term:
+    """Return the zero of a semiring, as weakly typed as it can be, or the empty dictionary."""
+    if rank > 0:
+        return Empty(rank)
+    value = SEMIRINGS[semiring].zero
+    if isinstance(value, bool):
+        return Literal(value, ScalarType.BOOL)
+    return Literal(value, ScalarType.INT64 if isinstance(value, int) else ScalarType.FLOAT64)
+
+
+def decode(node: ENode, numbering: Numbering, scope: tuple[int, ...], child: Callable[..., Term]) -> Term:
+    """Return the term of an e-node; ``child(argument, scope)`` decodes its terms."""
+    name, arguments = node
+    layout = LAYOUTS[name]
+    binders = tuple(a for a, kind in zip(arguments, layout, strict=True) if kind == "b")
+    inner = (*reversed(binders), *scope)
+    terms = [
+        child(argument, inner if kind == "B" else scope)
+        for argument, kind in zip(arguments, layout, strict=True)
+        if kind in "tB"
+    ]
+    first = arguments[0]
+    text = "plus_times" if first == INDEX else str(first)
+    number = first if isinstance(first, int) else 0
+    match name:
+        case "Var":
+            return Variable(scope.index(number))
+        case "Int":
+            return Literal(number, ScalarType.INT64)
+        case "Truth":
+            return Literal(bool(number), ScalarType.BOOL)
+        case "Const":
+            return numbering.literals[number]
+        case "Zero":
+            rank = arguments[1]
+            return zero(text, rank if isinstance(rank, int) else 0)
+        case "Sym":
+            return Symbol(text)
+        case "Sum":
+            return Sum(*terms, text)
+        case "Reduce":
+            return Reduce(text, *terms)
+        case "Single":
+            return Singleton(*terms)
+        case "Look":
+            return Lookup(*terms, text)
+        case "Range":
+            return Range(*terms)
+        case "Slice":
+            return Slice(*terms)
+        case "Let":
+            return Let(*terms)
+        case "If":
+            return If(*terms, text)
+        case "Add":
+            return Add(*terms, text)
+        case "Mul":
+            return Multiply(*terms, text)
+        case "Merge":
+            return Merge(*terms, text)
+        case "Find":
+            return Find(*terms, text)
+        case "Uniq":
+            return Unique(*terms)
+        case _:  # Apply1, Apply2, Apply3
+            return Apply(text, tuple(terms))

@@ -1,0 +1,47 @@
+"""What the planner asks of arrays and segments."""
+
+from __future__ import annotations
+
+from storel.calculus.nodes import Add, Literal, Lookup, Symbol, Term
+from storel.scalars import ScalarType
+from storel.symbols import ArraySymbol, SizeSymbol, Symbols
+
+ZERO = Literal(0, ScalarType.INT64)
+ONE = Literal(1, ScalarType.INT64)
+
+
+def array(symbols: Symbols, name: str) -> ArraySymbol:
+    fact = symbols[name]
+    assert isinstance(fact, ArraySymbol)
+    return fact
+
+
+def size_term(symbols: Symbols, value: int) -> Term:
+    """Return the size symbol with this value, the first by name, so that the kernel is not specialized."""
+    names = sorted(f.name for f in symbols.values() if isinstance(f, SizeSymbol) and f.value == value)
+    return Symbol(names[0]) if names else Literal(value, ScalarType.INT64)
+
+
+def is_increasing(symbols: Symbols, name: str, low: Term, high: Term) -> bool:
+    """Return whether the elements of the segment strictly increase, by what is declared."""
+    fact = array(symbols, name)
+    return fact.increasing or (fact.within is not None and _is_segment(fact.within, low, high))
+
+
+def is_ascending(symbols: Symbols, name: str) -> bool:
+    """Return whether no element of the array is less than one before it."""
+    fact = array(symbols, name)
+    return fact.increasing or fact.ascending or (bool(fact.group) and fact.group[0] == name)
+
+
+def _is_segment(boundaries: str, low: Term, high: Term) -> bool:
+    """Return whether low:high is ``boundaries(e):boundaries(e + 1)``."""
+    match low, high:
+        case Lookup(Symbol(first), start), Lookup(Symbol(second), stop) if first == second == boundaries:
+            return stop in (Add(start, ONE), Add(ONE, start)) or _is_successor(start, stop)
+        case _:
+            return False
+
+
+def _is_successor(start: Term, stop: Term) -> bool:
+    return isinstance(start, Literal) and isinstance(stop, Literal) and stop.value == start.value + 1

@@ -5,7 +5,7 @@
         | name                           symbol: a physical array, a parameter, or a size
         | sum_s(t) t                     key = 1, value = 0 in the body
         | reduce_m(t) t                  the same binders, over another monoid
-        | { t -> t } | {}_rank           singleton, zero dictionary
+        | { t -> t }_s | {}_rank         singleton, zero dictionary
         | t(t)                           lookup, in a dictionary or in an array
         | t:t | t(t:t)                   range, sub-array (positions stay absolute)
         | let t in t                     value = 0 in the body
@@ -17,8 +17,9 @@
         | unique(t)                      promise that a key does not repeat
 
 Equal programs are identical terms, so terms are what is hashed, cached and compared. ``sum``, ``if``,
-``+`` and ``*`` carry the name of their semiring since composition mixes two in one term; keys,
-addresses and conditions are always over ``plus_times``.
+``+``, ``*`` and singletons carry the name of their semiring since composition mixes two in one term
+(0 is an entry over ``min_plus`` but none over ``plus_times``); keys, addresses and conditions are always
+over ``plus_times``.
 
 Source: the calculus of STOREL (Schleich, Shaikhha, Suciu; PVLDB 16, 2022, section 4), with
 ``merge`` of its section 5, and ``find`` of our own.
@@ -82,10 +83,11 @@ class Reduce:
 
 @dataclass(frozen=True, slots=True)
 class Singleton:
-    """``{key -> value}``: one entry, or none when the value is zero."""
+    """``{key -> value}``: one entry, or none when the value is the semiring's zero or empty."""
 
     key: Term
     value: Term
+    semiring: str = "plus_times"
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +236,8 @@ def map_children(term: Term, function: Callable[[Term, int], Term]) -> Term:
             return Sum(function(source, 0), function(body, 2), semiring)
         case Reduce(monoid, source, body):
             return Reduce(monoid, function(source, 0), function(body, 2))
-        case Singleton(key, value):
-            return Singleton(function(key, 0), function(value, 0))
+        case Singleton(key, value, semiring):
+            return Singleton(function(key, 0), function(value, 0), semiring)
         case Lookup(mapping, key, semiring):
             return Lookup(function(mapping, 0), function(key, 0), semiring)
         case Range(low, high):

@@ -1,0 +1,262 @@
+"""When a term is legal: scopes, types, semirings. Types are inferred on the way.
+
+    T ::= scalar | dictionary of rank r ≥ 1 with scalar entries | array of scalars
+
+Keys, positions and bounds are integers; conditions are scalars. Arrays (physical ones, sub-arrays and
+ranges) are read, scanned, sliced and named, never added or multiplied. What may be the zero of its
+semiring has a type that holds this zero: integers become reals over ``min_plus``. A sum of bools
+counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from storel.calculus.functions import FUNCTIONS
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    Empty,
+    Find,
+    If,
+    Let,
+    Literal,
+    Lookup,
+    Merge,
+    Multiply,
+    Range,
+    Reduce,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Unique,
+    Variable,
+)
+from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
+from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols
+
+MONOIDS = ("min", "max", "prod", "any", "all")
+
+
+class InvariantError(Exception):
+    """A term that no correct pass produces: a defect of storel, not of a program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A scalar (rank 0), a dictionary nested ``rank`` times, or an array (rank 1)."""
+
+    scalar: ScalarType
+    rank: int = 0
+    is_array: bool = False
+
+    def __str__(self) -> str:
+        if self.is_array:
+            return f"array of {self.scalar.value}"
+        return f"dictionary of rank {self.rank} of {self.scalar.value}" if self.rank else self.scalar.value
+
+
+Context: TypeAlias = tuple[Type, ...]
+"""The types of the enclosing binders' variables, the innermost first."""
+
+KEY = Type(ScalarType.INT64)
+
+
+def verify(term: Term, symbols: Symbols) -> None:
+    """Check that ``term`` is closed and well-typed; raises ``InvariantError``."""
+    infer(term, symbols)
+
+
+def infer(term: Term, symbols: Symbols, context: Context = ()) -> Type:
+    """Return the type of ``term``; raises ``InvariantError`` if it has none.
+
+    >>> str(infer(Sum(Range(Variable(0), Variable(0)), Variable(1)), {}, (KEY,)))
+    'int64'
+    """
+    match term:
+        case Variable(index):
+            _require(index < len(context), term, f"a variable outside its {len(context)} binders")
+            return context[index]
+        case Literal(value, scalar):
+            _require(_holds(scalar, value), term, f"{value!r} is no {scalar.value}")
+            return Type(scalar)
+        case Symbol(name):
+            return _symbol(name, symbols)
+        case Sum(source, body, semiring):
+            return _plus(infer(body, symbols, _entry(source, symbols, context)), semiring, term)
+        case Reduce(monoid, source, body):
+            return _reduced(term, monoid, infer(body, symbols, _entry(source, symbols, context)))
+        case Singleton(key, value, semiring):
+            _integer(key, symbols, context)
+            entry = with_zero(_entry_value(value, symbols, context), semiring)
+            return Type(entry.scalar, entry.rank + 1)
+        case Empty(rank, scalar):
+            _require(rank >= 1, term, "an empty dictionary of rank 0")
+            return Type(scalar, rank)
+        case Lookup(mapping, key, semiring):
+            _integer(key, symbols, context)
+            kind = infer(mapping, symbols, context)
+            _require(kind.rank >= 1, term, f"a lookup in {kind}")
+            return element(kind) if kind.is_array else with_zero(element(kind), semiring)
+        case Range(low, high):
+            _integer(low, symbols, context)
+            _integer(high, symbols, context)
+            return Type(ScalarType.INT64, 1, is_array=True)
+        case Slice(array, low, high):
+            _integer(low, symbols, context)
+            _integer(high, symbols, context)
+            return _array(array, symbols, context)
+        case Let(value, body):
+            return infer(body, symbols, (infer(value, symbols, context), *context))
+        case If(condition, body, semiring):
+            _scalar(condition, symbols, context)
+            return with_zero(_entry_value(body, symbols, context), semiring)
+        case Add(left, right, semiring):
+            return _sum_of_two(term, left, right, semiring, symbols, context)
+        case Multiply(left, right, semiring):
+            return _product(term, left, right, semiring, symbols, context)
+        case Apply(name, arguments):
+            return _application(term, name, tuple(_scalar(a, symbols, context) for a in arguments))
+        case Merge(left, right, body, semiring):
+            common = element(_array(left, symbols, context))
+            _require(element(_array(right, symbols, context)).scalar.is_integer, term, "a merge of reals")
+            _require(common.scalar.is_integer, term, "a merge of reals")
+            return _plus(infer(body, symbols, (common, KEY, KEY, *context)), semiring, term)
+        case Find(source, key, body, semiring):
+            _integer(key, symbols, context)
+            _require(_array(source, symbols, context).scalar.is_integer, term, "a search among reals")
+            return _plus(infer(body, symbols, (KEY, *context)), semiring, term)
+        case Unique(key):
+            return _integer(key, symbols, context)
+
+
+def element(kind: Type) -> Type:
+    """Return the type of what a dictionary or an array holds at a key."""
+    return Type(kind.scalar, kind.rank - 1)
+
+
+def with_zero(kind: Type, semiring: str) -> Type:
+    """Return ``kind`` with a scalar type that holds the zero of ``semiring``, too."""
+    zero = SEMIRINGS[semiring].zero
+    if isinstance(zero, float) and not kind.scalar.is_real:
+        return Type(ScalarType.FLOAT64, kind.rank)
+    return kind
+
+
+def added(kind: Type, semiring: str) -> Type:
+    """Return the type of the semiring's sums of ``kind``.
+
+    >>> str(added(Type(ScalarType.BOOL), "plus_times"))
+    'int64'
+    """
+    match SEMIRINGS[semiring].plus_name:
+        case "or":
+            return Type(ScalarType.BOOL, kind.rank)
+        case "add" if kind.scalar is ScalarType.BOOL:
+            return Type(ScalarType.INT64, kind.rank)
+        case _:
+            return with_zero(kind, semiring)
+
+
+def _require(condition: bool, term: Term, problem: str) -> None:
+    if not condition:
+        raise InvariantError(f"{problem}: {term}")
+
+
+def _holds(scalar: ScalarType, value: object) -> bool:
+    if isinstance(value, bool) or scalar is ScalarType.BOOL:
+        return isinstance(value, bool) and scalar is ScalarType.BOOL
+    return isinstance(value, int) or (scalar.is_real and isinstance(value, float))
+
+
+def _symbol(name: str, symbols: Symbols) -> Type:
+    match symbols.get(name):
+        case ArraySymbol(_, scalar):
+            return Type(scalar, 1, is_array=True)
+        case SizeSymbol():
+            return KEY
+        case ParameterSymbol(_, scalar):
+            return Type(scalar)
+        case None:
+            raise InvariantError(f"unknown symbol: {name}")
+
+
+def _entry(source: Term, symbols: Symbols, context: Context) -> Context:
+    """Return ``context`` with the key and the value of ``source``'s entries."""
+    kind = infer(source, symbols, context)
+    _require(kind.rank >= 1, source, f"a sum over {kind}")
+    return (element(kind), KEY, *context)
+
+
+def _entry_value(term: Term, symbols: Symbols, context: Context) -> Type:
+    kind = infer(term, symbols, context)
+    _require(not kind.is_array, term, "an array where a scalar or a dictionary is needed")
+    return kind
+
+
+def _scalar(term: Term, symbols: Symbols, context: Context) -> ScalarType:
+    kind = infer(term, symbols, context)
+    _require(kind.rank == 0, term, f"{kind} where a scalar is needed")
+    return kind.scalar
+
+
+def _integer(term: Term, symbols: Symbols, context: Context) -> Type:
+    scalar = _scalar(term, symbols, context)
+    _require(scalar.is_integer, term, f"{scalar.value} where an integer is needed")
+    return Type(scalar)
+
+
+def _array(term: Term, symbols: Symbols, context: Context) -> Type:
+    kind = infer(term, symbols, context)
+    _require(kind.is_array, term, f"{kind} where an array is needed")
+    return kind
+
+
+def _plus(kind: Type, semiring: str, term: Term) -> Type:
+    _require(semiring in SEMIRINGS, term, f"unknown semiring {semiring}")
+    _require(not kind.is_array, term, "a sum of arrays")
+    return added(kind, semiring)
+
+
+def _reduced(term: Term, monoid: str, kind: Type) -> Type:
+    _require(monoid in MONOIDS, term, f"unknown monoid {monoid}")
+    _require(kind.rank == 0, term, f"{monoid} of {kind}")
+    if monoid in ("any", "all"):
+        return Type(ScalarType.BOOL)
+    return added(kind, "plus_times") if monoid == "prod" else kind
+
+
+def _sum_of_two(
+    term: Term, left: Term, right: Term, semiring: str, symbols: Symbols, context: Context
+) -> Type:
+    one, two = _entry_value(left, symbols, context), _entry_value(right, symbols, context)
+    _require(one.rank == two.rank, term, f"{one} + {two}")
+    if isinstance(left, Empty):  # its own scalar type is a guess
+        return _plus(two, semiring, term)
+    if isinstance(right, Empty):
+        return _plus(one, semiring, term)
+    return _plus(Type(one.scalar.join(two.scalar), one.rank), semiring, term)
+
+
+def _product(term: Term, left: Term, right: Term, semiring: str, symbols: Symbols, context: Context) -> Type:
+    _require(semiring in SEMIRINGS, term, f"unknown semiring {semiring}")
+    one, two = _entry_value(left, symbols, context), _entry_value(right, symbols, context)
+    _require(one.rank == two.rank or 0 in (one.rank, two.rank), term, f"{one} * {two}")
+    rank = max(one.rank, two.rank)
+    if SEMIRINGS[semiring].times_name == "and":
+        return Type(ScalarType.BOOL, rank)
+    return with_zero(Type(one.scalar.join(two.scalar), rank), semiring)
+
+
+def _application(term: Term, name: str, arguments: tuple[ScalarType, ...]) -> Type:
+    function = FUNCTIONS.get(name)
+    if function is None or function.arity != len(arguments):
+        raise InvariantError(f"no function {name} of {len(arguments)} arguments: {term}")
+    result = function.result_type(arguments)
+    if result is None:
+        raise InvariantError(f"{name} of {', '.join(a.value for a in arguments)}: {term}")
+    return Type(result)

@@ -1,0 +1,1 @@
+"""Loop IR to source text: C, and Python for Numba."""

@@ -1,10 +1,181 @@
-"""Loop IR to one C translation unit."""
+"""Loop IR to one C translation unit.
+
+The text needs no header but ``stdint.h``, since headers cost more time than kernels. It exports
+``storel_bound`` and ``storel_compute``, each ``int64_t (const int64_t *slots, int64_t *detail)``: the slots
+are 8 bytes for each scalar and each buffer's address, in the order of the procedure's parameters; the
+result is 0, or 1 + the code of the ``Fail`` that was executed, with its detail written. Signed overflow
+must wrap (``-fwrapv``). Only a loop that says ``reduction`` has its sums reordered.
+"""
 
 from __future__ import annotations
 
-from storel.loops.nodes import Kernel
+from storel.codegen import c_helpers
+from storel.codegen.c_expressions import INFIX, Expressions, bare
+from storel.codegen.c_helpers import C_TYPES
+from storel.codegen.identifiers import Identifiers
+from storel.loops.nodes import (
+    Assign,
+    Buffer,
+    Constant,
+    Declare,
+    Expression,
+    Fail,
+    For,
+    If,
+    Kernel,
+    Procedure,
+    Sort,
+    Statement,
+    Store,
+    Update,
+    While,
+)
+from storel.loops.types import LOGICAL
+from storel.loops.walk import walk
+from storel.scalars import ScalarType
+
+_KEYWORDS = """
+    auto break case char const continue default do double else enum extern float for goto if inline int long register
+    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof main
+    int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t linux unix bound compute slots detail
+""".split()
+_HELPERS = [c_helpers.name(operator, of) for operator in sorted(c_helpers.HELPED) for of in ScalarType]
+_RESERVED = (*_KEYWORDS, *_HELPERS, "storel_bound", "storel_compute")
+
+# Vector code combines partial results with the operator's own meaning, but for NaN in minima and maxima.
+_REDUCTIONS = {"add": "+", "multiply": "*", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}
+_INTEGER_REDUCTIONS = {**_REDUCTIONS, "minimum": "min", "maximum": "max"}
 
 
 def render(kernel: Kernel) -> str:
     """Return the C source of ``kernel``."""
-    ...
+    helpers: set[tuple[str, ScalarType]] = set()
+    inputs = frozenset(buffer.name for buffer in kernel.inputs)
+    procedures = [
+        _procedure("bound", kernel.bound, inputs, helpers),
+        _procedure("compute", kernel.compute, inputs, helpers),
+    ]
+    used = sorted(helpers, key=lambda helper: c_helpers.name(*helper))
+    return "\n".join(["#include <stdint.h>\n", *(c_helpers.text(*helper) for helper in used), *procedures])
+
+
+def _procedure(
+    name: str, procedure: Procedure, inputs: frozenset[str], helpers: set[tuple[str, ScalarType]]
+) -> str:
+    """Return the static function and the exported one that unpacks its arguments.
+
+    The static function is not inlined, because gcc forgets ``restrict`` when it inlines.
+    """
+    names = Identifiers(_RESERVED)
+    parameters = [f"{C_TYPES[local.type]} {names[local.name]}" for local in procedure.scalars]
+    arguments = [f"*(const {C_TYPES[local.type]} *)(slots + {n})" for n, local in enumerate(procedure.scalars)]
+    for slot, buffer in enumerate(procedure.buffers, len(arguments)):
+        pointer = f"{'const ' if buffer.name in inputs else ''}{C_TYPES[buffer.type]} *"
+        parameters.append(f"{pointer}restrict {names[buffer.name]}")
+        arguments.append(f"({pointer})slots[{slot}]")
+    body = _Body(names, helpers)
+    body.block(procedure.body)
+    return "\n".join(
+        [
+            "static __attribute__((noinline)) int64_t",
+            f"{name}({', '.join([*parameters, 'int64_t *restrict detail'])})",
+            "{",
+            *body.lines,
+            "    return 0;",
+            "}\n",
+            f"int64_t storel_{name}(const int64_t *slots, int64_t *detail)",
+            "{",
+            f"    return {name}({', '.join([*arguments, 'detail'])});",
+            "}\n",
+        ]
+    )
+
+
+class _Body:
+    """Collects the lines of a procedure's body."""
+
+    def __init__(self, names: Identifiers, helpers: set[tuple[str, ScalarType]]) -> None:
+        self.lines: list[str] = []
+        self._names = names
+        self._expressions = Expressions(names, helpers)
+        self._depth = 0
+
+    def block(self, statements: tuple[Statement, ...]) -> None:
+        """Add the statements, one step further to the right."""
+        self._depth += 1
+        for statement in statements:
+            self._statement(statement)
+        self._depth -= 1
+
+    def _line(self, text: str) -> None:
+        self.lines.append("    " * self._depth + text)
+
+    def _statement(self, statement: Statement) -> None:
+        text = self._expressions.text
+        match statement:
+            case Declare(local, value):
+                self._line(f"{C_TYPES[local.type]} {self._names[local.name]} = {bare(text(value))};")
+            case Assign(local, value):
+                self._line(f"{self._names[local.name]} = {bare(text(value))};")
+            case Store(buffer, index, value):
+                self._line(f"{self._place(buffer, index)} = {bare(text(value))};")
+            case Update(buffer, index, operator, value):
+                self._update(buffer, self._place(buffer, index), operator, text(value))
+            case For():
+                self._for(statement)
+            case While(condition, body):
+                self._line(f"while ({bare(text(condition))}) {{")
+                self.block(body)
+                self._line("}")
+            case If(condition, body, otherwise):
+                self._if(condition, body, otherwise)
+            case Sort(buffer, low, high):
+                call = self._expressions.call
+                self._line(f"{call('sort', buffer.type, self._names[buffer.name], text(low), text(high))};")
+            case Fail(code, detail):
+                self._line(f"*detail = {bare(text(detail))};")
+                self._line(f"return {code + 1};")
+
+    def _place(self, buffer: Buffer, index: Expression) -> str:
+        return f"{self._names[buffer.name]}[{bare(self._expressions.text(index))}]"
+
+    def _update(self, buffer: Buffer, place: str, operator: str, value: str) -> None:
+        if operator in LOGICAL:
+            self._line(f"{place} {INFIX[operator][0]}= {bare(value)};")
+        elif operator in INFIX:
+            self._line(f"{place} {INFIX[operator]}= {bare(value)};")
+        else:
+            self._line(f"{place} = {self._expressions.applied(operator, buffer.type, place, value)};")
+
+    def _for(self, loop: For) -> None:
+        variable, kind = self._names[loop.local.name], C_TYPES[loop.local.type]
+        high = self._expressions.text(loop.high)
+        if not isinstance(loop.high, Constant):
+            end = self._names.fresh(f"{variable}_end")
+            self._line(f"const {kind} {end} = {bare(high)};")
+            high = end
+        operator = _reduction_operator(loop)
+        if operator is not None and loop.reduction is not None:
+            self._line(f"#pragma omp simd reduction({operator}:{self._names[loop.reduction[0].name]})")
+        low = bare(self._expressions.text(loop.low))
+        self._line(f"for ({kind} {variable} = {low}; {variable} < {high}; ++{variable}) {{")
+        self.block(loop.body)
+        self._line("}")
+
+    def _if(
+        self, condition: Expression, body: tuple[Statement, ...], otherwise: tuple[Statement, ...]
+    ) -> None:
+        self._line(f"if ({bare(self._expressions.text(condition))}) {{")
+        self.block(body)
+        if otherwise:
+            self._line("} else {")
+            self.block(otherwise)
+        self._line("}")
+
+
+def _reduction_operator(loop: For) -> str | None:
+    """Return the OpenMP operator that reorders this loop, None where it must stay in order."""
+    if loop.reduction is None or any(isinstance(inner, Fail | While | Sort) for inner in walk(loop.body)):
+        return None
+    local, operator = loop.reduction
+    return (_INTEGER_REDUCTIONS if local.type.is_integer else _REDUCTIONS).get(operator)

@@ -1,10 +1,142 @@
-"""Loop IR to the text of a Python module that Numba compiles."""
+"""Loop IR to the text of a Python module that Numba compiles.
+
+The module defines ``storel_bound`` and ``storel_compute``, C callbacks with the same protocol as the functions of
+``c_source``. Indices are cast to unsigned 64-bit integers, because Numba compiles a test for negative
+ones otherwise. Operations on 32-bit numbers are cast back to 32 bits, because Numba widens them. Only a
+procedure with a loop that says ``reduction`` has its sums reordered.
+"""
 
 from __future__ import annotations
 
-from storel.loops.nodes import Kernel
+import keyword
+from collections.abc import Iterable
+
+from storel.codegen import numba_helpers
+from storel.codegen.identifiers import Identifiers
+from storel.codegen.numba_expressions import INFIX, Expressions
+from storel.loops.nodes import (
+    Assign,
+    Buffer,
+    Declare,
+    Expression,
+    Fail,
+    For,
+    If,
+    Kernel,
+    Procedure,
+    Sort,
+    Statement,
+    Store,
+    Update,
+    While,
+)
+from storel.loops.types import LOGICAL
+from storel.loops.walk import walk
+from storel.scalars import ScalarType
+
+_NAMES = """
+    abs bool bound carray cfunc compute detail float int intrinsic math max min njit np place pointee range slots
+    storel_bound storel_compute types uint64 Constant IntType
+""".split()
+_HELPERS = [name for helped in sorted(numba_helpers.HELPED) for name in (helped, f"{helped}_real")]
+_RESERVED = (*keyword.kwlist, *_NAMES, *_HELPERS)
 
 
 def render(kernel: Kernel) -> str:
-    """Return the Python source of ``kernel``."""
-    ...
+    """Return the text of a Python module that defines ``kernel``."""
+    helpers: set[tuple[str, ScalarType]] = set()
+    procedures = [
+        _procedure("bound", kernel.bound, helpers),
+        _procedure("compute", kernel.compute, helpers),
+    ]
+    texts = {numba_helpers.name(*helper): numba_helpers.text(*helper) for helper in helpers}
+    functions = [texts[name] for name in sorted(texts)]
+    return "\n\n\n".join([numba_helpers.PRELUDE.rstrip(), *functions, *procedures]) + "\n"
+
+
+def _procedure(name: str, procedure: Procedure, helpers: set[tuple[str, ScalarType]]) -> str:
+    """Return the procedure, and the callback that unpacks its arguments."""
+    names = Identifiers(_RESERVED)
+    parameters = [names[parameter.name] for parameter in (*procedure.scalars, *procedure.buffers)]
+    body = _Body(names, helpers)
+    body.block(procedure.body)
+    arguments = [
+        f"carray(place(slots, {n}), 1, np.{local.type.dtype.type.__name__})[0]"
+        for n, local in enumerate(procedure.scalars)
+    ] + [
+        f"carray(pointee(slots, {n}), 1, np.{buffer.type.dtype.type.__name__})"
+        for n, buffer in enumerate(procedure.buffers, len(procedure.scalars))
+    ]
+    reorders = any(isinstance(inner, For) and inner.reduction for inner in walk(procedure.body))
+    fastmath = ', fastmath={"reassoc", "contract", "nsz"}' if reorders else ""
+    return "\n".join(
+        [
+            f'@njit(error_model="numpy"{fastmath})',
+            f"def {name}({', '.join([*parameters, 'detail'])}):",
+            *body.lines,
+            "    return 0\n\n",
+            '@cfunc("int64(voidptr, voidptr)", cache=True)',
+            f"def storel_{name}(slots, detail):",
+            f"    return {name}(",
+            *(f"        {argument}," for argument in [*arguments, "carray(detail, 1, np.int64)"]),
+            "    )",
+        ]
+    )
+
+
+class _Body:
+    """Collects the lines of a procedure's body."""
+
+    def __init__(self, names: Identifiers, helpers: set[tuple[str, ScalarType]]) -> None:
+        self.lines: list[str] = []
+        self._names = names
+        self._expressions = Expressions(names, helpers)
+        self._depth = 0
+
+    def block(self, statements: Iterable[Statement]) -> None:
+        """Add the statements, one step further to the right."""
+        self._depth += 1
+        start = len(self.lines)
+        for statement in statements:
+            self._statement(statement)
+        if len(self.lines) == start:
+            self._line("pass")
+        self._depth -= 1
+
+    def _line(self, text: str) -> None:
+        self.lines.append("    " * self._depth + text)
+
+    def _statement(self, statement: Statement) -> None:
+        text = self._expressions.text
+        match statement:
+            case Declare(local, value) | Assign(local, value):
+                self._line(f"{self._names[local.name]} = {text(value)}")
+            case Store(buffer, index, value):
+                self._line(f"{self._expressions.place(buffer, index)} = {text(value)}")
+            case Update(buffer, index, operator, value):
+                self._update(buffer, index, operator, text(value))
+            case For(local, low, high, body):
+                self._line(f"for {self._names[local.name]} in range({text(low)}, {text(high)}):")
+                self.block(body)
+            case While(condition, body):
+                self._line(f"while {text(condition)}:")
+                self.block(body)
+            case If(condition, body, otherwise):
+                self._line(f"if {text(condition)}:")
+                self.block(body)
+                if otherwise:
+                    self._line("else:")
+                    self.block(otherwise)
+            case Sort(buffer, low, high):
+                call = self._expressions.call
+                self._line(call("sort", buffer.type, self._names[buffer.name], text(low), text(high)))
+            case Fail(code, detail):
+                self._line(f"detail[uint64(0)] = {text(detail)}")
+                self._line(f"return {code + 1}")
+
+    def _update(self, buffer: Buffer, index: Expression, operator: str, value: str) -> None:
+        place = self._expressions.place(buffer, index)
+        if operator in INFIX and operator not in LOGICAL:
+            self._line(f"{place} {INFIX[operator]}= {value}")
+        else:
+            self._line(f"{place} = {self._expressions.applied(operator, buffer.type, place, value)}")

@@ -1,15 +1,22 @@
-"""The definition of the loop IR's meaning, in plain Python, with every access checked."""
+"""The definition of the loop IR's meaning, and the count of its work.
+
+A procedure becomes the text of one Python function (``python_source``), which runs on memoryviews of
+the arrays: every access is checked, and what is illegal is a Python exception, not a StorelError.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from storel.loops.nodes import Kernel
+from storel.loops import python_source
+from storel.loops.nodes import Allocation, Kernel, Procedure
+from storel.loops.protocol import capacities, failure, length_count
 from storel.semiring import Scalar
 
 Array = NDArray[Any]
@@ -28,6 +35,9 @@ class Work:
     writes: int = 0
     workspace: int = 0
 
+    def __add__(self, other: Work) -> Work:
+        return Work(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
 
 def run(
     kernel: Kernel,
@@ -35,5 +45,48 @@ def run(
     inputs: Mapping[str, Array],
     memory_limit: int | None = None,
 ) -> tuple[dict[str, Array], Work]:
-    """Run the kernel; return its outputs by buffer name, and the work done."""
-    ...
+    """Return the kernel's outputs by buffer name, cut to their used length, and the work done.
+
+    Raise EvaluationError where the kernel fails, MemoryLimitError where its buffers exceed the limit.
+    Clearing a temporary counts as work of the workspace.
+    """
+    arrays = [inputs[buffer.name] for buffer in kernel.inputs]
+    sizes = np.zeros(len(kernel.allocations), np.int64)
+    work = _call(kernel, kernel.bound, scalars, [*arrays, sizes])
+    counts = capacities(kernel, sizes.tolist(), memory_limit)
+    allocated = [
+        _allocate(allocation, count) for allocation, count in zip(kernel.allocations, counts, strict=True)
+    ]
+    lengths = np.zeros(length_count(kernel), np.int64)
+    outputs: dict[str, Array] = {}
+    for allocation, array in zip(kernel.allocations, allocated, strict=True):
+        if allocation.used is not None:
+            lengths[allocation.used] = len(array)
+        if not allocation.is_output and allocation.fill is not None:
+            work += Work(workspace=len(array))
+    work += _call(kernel, kernel.compute, scalars, [*arrays, *allocated, lengths])
+    for allocation, array in zip(kernel.allocations, allocated, strict=True):
+        if allocation.is_output:
+            used = len(array) if allocation.used is None else int(lengths[allocation.used])
+            outputs[allocation.buffer.name] = array[:used]
+    return outputs, work
+
+
+def _allocate(allocation: Allocation, count: int) -> Array:
+    if allocation.fill is None:
+        return np.empty(count, allocation.buffer.type.dtype)
+    return np.full(count, allocation.fill, allocation.buffer.type.dtype)
+
+
+def _call(kernel: Kernel, procedure: Procedure, scalars: Mapping[str, Scalar], arrays: list[Array]) -> Work:
+    function, blocks = python_source.function(procedure)
+    views = [array.data for array in arrays]
+    try:
+        executions, sorting_steps = function(*(scalars[local.name] for local in procedure.scalars), *views)
+    except python_source.Failure as failed:
+        raise failure(kernel, failed.code, failed.detail) from None
+    total = Counter({"workspace": sorting_steps})
+    for times, counts in zip(executions, blocks, strict=True):
+        for name, count in counts.items():
+            total[name] += times * count
+    return Work(**total)

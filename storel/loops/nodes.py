@@ -35,6 +35,8 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Constant:
+    """A number; an infinity or NaN where the type is real."""
+
     value: Scalar
     type: ScalarType
 
@@ -62,6 +64,8 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Load:
+    """``buffer[index]``."""
+
     buffer: Buffer
     index: Expression
 
@@ -91,6 +95,8 @@ class Unary:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
+    """``operand`` as a number of another type, as NumPy's ``astype`` does."""
+
     type: ScalarType
     operand: Expression
 
@@ -117,12 +123,16 @@ class Declare:
 
 @dataclass(frozen=True, slots=True)
 class Assign:
+    """``local = value``; the local was declared before and is no parameter and no loop's variable."""
+
     local: Local
     value: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
+    """``buffer[index] = value``."""
+
     buffer: Buffer
     index: Expression
     value: Expression
@@ -156,6 +166,8 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class While:
+    """Repeat the body while the condition holds."""
+
     condition: Expression
     body: tuple[Statement, ...]
     role: Role = Role.LOOP
@@ -163,6 +175,8 @@ class While:
 
 @dataclass(frozen=True, slots=True)
 class If:
+    """``body`` where the condition holds, else ``otherwise``."""
+
     condition: Expression
     body: tuple[Statement, ...]
     otherwise: tuple[Statement, ...] = ()
@@ -224,14 +238,19 @@ class Kernel:
 
     ``bound(scalars, inputs, sizes)`` fills ``sizes`` (int64, one element per allocation);
     ``compute(scalars, inputs, allocations, lengths)`` does the work and fills ``lengths`` (int64, one
-    element per allocation with ``used``). ``failures`` are the messages of ``Fail`` codes, with ``{}``
-    for the detail.
+    element per allocation with ``used``); the parameters come in this order. ``failures`` are the
+    messages of ``Fail`` codes, with ``{}`` for the detail.
     """
 
     bound: Procedure
     compute: Procedure
     allocations: tuple[Allocation, ...]
     failures: tuple[str, ...] = field(default=())
+
+    @property
+    def inputs(self) -> tuple[Buffer, ...]:
+        """The buffers that the caller hands in."""
+        return self.bound.buffers[:-1]
 
 
 BINARY_OPERATORS: frozenset[str] = frozenset(

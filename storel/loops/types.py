@@ -1,21 +1,65 @@
 """The type of every loop IR expression.
 
-    arithmetic, minimum, maximum, power   T op T -> T      T a number (minimum, maximum: or bool)
-    divide                                T op T -> T      T real
-    comparisons                           T op T -> bool
-    and, or                               bool op bool -> bool
-    bit_and, bit_or, bit_xor              T op T -> T      T an integer
-    shift_left, shift_right               T op S -> T      T, S integers
+add, subtract, multiply, modulo, floor_divide, power    T op T -> T        T a number
+divide                                                  T op T -> T        T real
+minimum, maximum                                        T op T -> T        any T
+equal, not_equal, less, less_equal, …                   T op T -> bool     any T
+and, or                                                 bool op bool -> bool
+bit_and, bit_or, bit_xor                                T op T -> T        T an integer
+shift_left, shift_right                                 T op S -> T        T, S integers
+negate, abs, relu, sign                                 op T -> T          T a number
+exp, log, sqrt, sigmoid, tanh, floor, ceil, sin, cos    op T -> T          T real
+popcount, trailing_zeros                                op T -> T          T an integer
+not                                                     op bool -> bool
+is_nan                                                  op T -> bool       T real
 """
 
 from __future__ import annotations
 
-from storel.loops.nodes import Binary, Cast, Constant, Expression, Load, Local, Select, Unary
+from storel.loops.nodes import (
+    BINARY_OPERATORS,
+    UNARY_OPERATORS,
+    Binary,
+    Cast,
+    Constant,
+    Expression,
+    Load,
+    Local,
+    Select,
+    Unary,
+)
 from storel.scalars import ScalarType
 
 COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
-LOGICAL = frozenset({"and", "or"})
-PREDICATES = frozenset({"not", "is_nan"})
+LOGICAL = frozenset({"and", "or", "not"})
+PREDICATES = COMPARISONS | LOGICAL | {"is_nan"}
+SHIFTS = frozenset({"shift_left", "shift_right"})
+
+ANY = frozenset(ScalarType)
+BOOLEAN = frozenset({ScalarType.BOOL})
+NUMBERS = ANY - BOOLEAN
+INTEGERS = frozenset(member for member in ScalarType if member.is_integer)
+REALS = NUMBERS - INTEGERS
+
+_NUMERIC_OPERATORS = frozenset(
+    {"add", "subtract", "multiply", "modulo", "floor_divide", "power", "negate", "abs", "relu", "sign"}
+)
+_INTEGER_OPERATORS = SHIFTS | {"bit_and", "bit_or", "bit_xor", "popcount", "trailing_zeros"}
+
+
+def _operand_types(operator: str) -> frozenset[ScalarType]:
+    if operator in _NUMERIC_OPERATORS:
+        return NUMBERS
+    if operator in _INTEGER_OPERATORS:
+        return INTEGERS
+    if operator in LOGICAL:
+        return BOOLEAN
+    return ANY if operator in COMPARISONS | {"minimum", "maximum"} else REALS
+
+
+OPERAND_TYPES: dict[str, frozenset[ScalarType]] = {
+    operator: _operand_types(operator) for operator in sorted(BINARY_OPERATORS | UNARY_OPERATORS)
+}
 
 
 def type_of(expression: Expression) -> ScalarType:
@@ -25,9 +69,7 @@ def type_of(expression: Expression) -> ScalarType:
             return expression.type
         case Load(buffer):
             return buffer.type
-        case Binary(operator, left):
-            return ScalarType.BOOL if operator in COMPARISONS | LOGICAL else type_of(left)
-        case Unary(operator, operand):
+        case Binary(operator, operand) | Unary(operator, operand):
             return ScalarType.BOOL if operator in PREDICATES else type_of(operand)
         case Select(_, positive, _):
             return type_of(positive)

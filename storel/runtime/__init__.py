@@ -1,0 +1,1 @@
+"""Source text to running code: compilers, caches, buffers, calls."""

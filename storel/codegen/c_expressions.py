@@ -1,0 +1,129 @@
+"""Loop IR expressions as C text, in parentheses wherever the reader might wonder."""
+
+from __future__ import annotations
+
+import math
+
+from storel.codegen.c_helpers import C_TYPES, HELPED, name, suffix
+from storel.codegen.identifiers import Identifiers
+from storel.loops.arithmetic import cast
+from storel.loops.nodes import Binary, Cast, Constant, Expression, Load, Local, Select, Unary
+from storel.loops.types import SHIFTS, type_of
+from storel.scalars import ScalarType
+
+INFIX = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "equal": "==", "not_equal": "!=", "less": "<",
+    "less_equal": "<=", "greater": ">", "greater_equal": ">=", "and": "&&", "or": "||", "bit_and": "&",
+    "bit_or": "|", "bit_xor": "^",
+}  # fmt: skip
+_LIBRARY = frozenset({"exp", "log", "sqrt", "tanh", "floor", "ceil", "sin", "cos"})
+
+
+class Expressions:
+    """Prints the expressions of one procedure; ``helpers`` collects the helper functions they call."""
+
+    def __init__(self, names: Identifiers, helpers: set[tuple[str, ScalarType]]) -> None:
+        self._names = names
+        self._helpers = helpers
+
+    def text(self, expression: Expression) -> str:
+        """Return ``expression`` in C."""
+        match expression:
+            case Constant(value, of):
+                return constant(cast(of, value), of)
+            case Local(local):
+                return self._names[local]
+            case Load(buffer, index):
+                return f"{self._names[buffer.name]}[{bare(self.text(index))}]"
+            case Binary(operator, left, right):
+                return self._binary(operator, left, right)
+            case Unary(operator, operand):
+                return self._unary(operator, operand)
+            case Cast(to, operand):
+                return self._cast(to, operand)
+            case Select(condition, positive, negative):
+                return f"({self.text(condition)} ? {self.text(positive)} : {self.text(negative)})"
+
+    def call(self, operator: str, of: ScalarType, *arguments: str) -> str:
+        """Return a call of the helper for ``operator``."""
+        self._helpers.add((operator, of))
+        return f"{name(operator, of)}({', '.join(arguments)})"
+
+    def applied(self, operator: str, of: ScalarType, left: str, right: str) -> str:
+        """Return ``left operator right`` for operands of type ``of``."""
+        if operator in INFIX:
+            return f"({left} {INFIX[operator]} {right})"
+        if operator == "power" and of.is_real:
+            return f"__builtin_pow{suffix(of)}({left}, {right})"
+        return self.call(operator, of, left, right)
+
+    def _binary(self, operator: str, left: Expression, right: Expression) -> str:
+        of = type_of(left)
+        if of.is_integer and isinstance(right, Constant) and right.value > 0:
+            amount = int(right.value)
+            power_of_two = amount & (amount - 1) == 0
+            if operator == "floor_divide" and power_of_two:
+                return f"({self.text(left)} >> {amount.bit_length() - 1})"
+            if operator == "modulo" and power_of_two:
+                return f"({self.text(left)} & {constant(amount - 1, of)})"
+            if operator in SHIFTS and amount < 8 * of.itemsize:
+                return f"({self.text(left)} {'<<' if operator == 'shift_left' else '>>'} {amount})"
+        return self.applied(operator, of, self.text(left), self.text(right))
+
+    def _unary(self, operator: str, operand: Expression) -> str:
+        of, text = type_of(operand), self.text(operand)
+        match operator:
+            case "negate":
+                return f"(- {text})" if text.startswith("-") else f"(-{text})"
+            case "not":
+                return f"(!{text})"
+            case "is_nan":
+                return f"__builtin_isnan({text})"
+            case "popcount" | "trailing_zeros":
+                function = "popcount" if operator == "popcount" else "ctz"
+                unsigned, size = ("uint32_t", "") if of is ScalarType.INT32 else ("uint64_t", "ll")
+                return f"({C_TYPES[of]})__builtin_{function}{size}(({unsigned}){text})"
+            case "abs" if of.is_real:
+                return f"__builtin_fabs{suffix(of)}({text})"
+            case _ if operator in HELPED:
+                return self.call(operator, of, text)
+            case _:
+                return f"__builtin_{operator}{suffix(of)}({text})"
+
+    def _cast(self, to: ScalarType, operand: Expression) -> str:
+        return f"({C_TYPES[to]}){self.text(operand)}"
+
+
+def constant(value: bool | int | float, of: ScalarType) -> str:
+    """Return a C literal of exactly this value and type.
+
+    >>> constant(-2, ScalarType.INT64), constant(0.1, ScalarType.FLOAT64), constant(math.inf, ScalarType.FLOAT32)
+    ('-2LL', '0.1', '__builtin_inff()')
+    """
+    if of is ScalarType.BOOL:
+        return "1" if value else "0"
+    if of is ScalarType.INT64:
+        return "INT64_MIN" if value == -(1 << 63) else f"{value}LL"
+    if of is ScalarType.INT32:
+        return "INT32_MIN" if value == -(1 << 31) else str(value)
+    if math.isnan(value):
+        return f'__builtin_nan{suffix(of)}("")'
+    if math.isinf(value):
+        return f"{'-' if value < 0 else ''}__builtin_inf{suffix(of)}()"
+    return f"{float(value)!r}{suffix(of)}"
+
+
+def bare(text: str) -> str:
+    """Return ``text`` without the parentheses around all of it.
+
+    >>> bare("(a + (b * c))"), bare("(a + b)[(c)]")
+    ('a + (b * c)', '(a + b)[(c)]')
+    """
+    if not text.startswith("("):
+        return text
+    depth = 0
+    for position, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return text[1:-1] if position == len(text) - 1 else text
+    return text

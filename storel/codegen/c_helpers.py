@@ -1,0 +1,170 @@
+"""C functions for the operators that C lacks or defines otherwise, one per operator and type.
+
+``T`` stands for the C type, ``W`` for its width in bits, ``_N`` for the name of the type, ``F`` for what ends the name
+of a library function of the type. Integers follow ``loops/arithmetic.py`` where C has no answer.
+"""
+
+from __future__ import annotations
+
+import re
+
+from storel.scalars import ScalarType
+
+C_TYPES = {
+    ScalarType.BOOL: "_Bool",
+    ScalarType.INT32: "int32_t",
+    ScalarType.INT64: "int64_t",
+    ScalarType.FLOAT32: "float",
+    ScalarType.FLOAT64: "double",
+}
+
+# NaN goes through: whichever operand is NaN is the result.
+_ORDER = """\
+static inline T {operator}_N(T a, T b) {{
+    return (a != a) | (a {comparison} b) ? a : b;
+}}
+"""
+
+_SIGN = """\
+static inline T sign_N(T a) {
+    return a != a ? a : (T)((a > 0) - (a < 0));
+}
+"""
+
+_RELU = """\
+static inline T relu_N(T a) {
+    return (a != a) | (a > 0) ? a : (T)0;
+}
+"""
+
+_INTEGER = {
+    "floor_divide": """\
+static inline T floor_divide_N(T a, T b) {
+    if (b == 0) return 0;
+    if (b == -1) return -a;
+    return a / b - ((a % b != 0) & ((a < 0) != (b < 0)));
+}
+""",
+    "modulo": """\
+static inline T modulo_N(T a, T b) {
+    if (b == 0 || b == -1) return 0;
+    T remainder = a % b;
+    return remainder + ((remainder != 0) & ((remainder < 0) != (b < 0)) ? b : 0);
+}
+""",
+    "power": """\
+static T power_N(T a, T b) {
+    if (b < 0) return 0;
+    T result = 1;
+    for (; b; b >>= 1, a *= a)
+        if (b & 1) result *= a;
+    return result;
+}
+""",
+    "abs": """\
+static inline T abs_N(T a) {
+    return a < 0 ? -a : a;
+}
+""",
+    "shift_left": """\
+static inline T shift_left_N(T a, int64_t b) {
+    return (uint64_t)b < W ? a << b : 0;
+}
+""",
+    "shift_right": """\
+static inline T shift_right_N(T a, int64_t b) {
+    return a >> ((uint64_t)b < W ? b : W - 1);
+}
+""",
+    "sort": """\
+static void sort_N(T *a, int64_t low, int64_t high) {
+    while (high - low > 32) {
+        T first = a[low], middle = a[low + (high - low) / 2], last = a[high - 1];
+        T smaller = first < middle ? first : middle, larger = first < middle ? middle : first;
+        T pivot = last < smaller ? smaller : last < larger ? last : larger;
+        int64_t i = low, j = high - 1;
+        while (i <= j) {
+            while (a[i] < pivot) ++i;
+            while (pivot < a[j]) --j;
+            if (i <= j) {
+                T swapped = a[i];
+                a[i++] = a[j];
+                a[j--] = swapped;
+            }
+        }
+        if (j + 1 - low < high - i) {
+            sort_N(a, low, j + 1);
+            low = i;
+        } else {
+            sort_N(a, i, high);
+            high = j + 1;
+        }
+    }
+    for (int64_t i = low + 1; i < high; ++i) {
+        T value = a[i];
+        int64_t j = i;
+        for (; j > low && a[j - 1] > value; --j) a[j] = a[j - 1];
+        a[j] = value;
+    }
+}
+""",
+}
+
+# The algorithm of CPython's and NumPy's float division, which keeps quotient and remainder consistent.
+_REAL = {
+    "floor_divide": """\
+static inline T floor_divide_N(T a, T b) {
+    if (b == 0) return a / b;
+    T remainder = __builtin_fmodF(a, b);
+    T quotient = (a - remainder) / b;
+    if (remainder != 0 && (b < 0) != (remainder < 0)) quotient -= 1;
+    T whole = __builtin_floorF(quotient);
+    return quotient - whole > (T)0.5 ? whole + 1 : whole;
+}
+""",
+    "modulo": """\
+static inline T modulo_N(T a, T b) {
+    T remainder = __builtin_fmodF(a, b);
+    if (remainder == 0) return __builtin_copysignF(0, b);
+    return (b < 0) != (remainder < 0) ? remainder + b : remainder;
+}
+""",
+    "sigmoid": """\
+static inline T sigmoid_N(T a) {
+    return 1 / (1 + __builtin_expF(-a));
+}
+""",
+}
+
+_TEMPLATES = {
+    "minimum": _ORDER.format(operator="minimum", comparison="<="),
+    "maximum": _ORDER.format(operator="maximum", comparison=">="),
+    "sign": _SIGN,
+    "relu": _RELU,
+}
+
+HELPED = frozenset({*_TEMPLATES, *_INTEGER, *_REAL})
+
+
+def suffix(of: ScalarType) -> str:
+    """Return what ends the name of a C library function for this real type."""
+    return "f" if of is ScalarType.FLOAT32 else ""
+
+
+def name(operator: str, of: ScalarType) -> str:
+    """Return the name of the helper for an operator.
+
+    >>> name("modulo", ScalarType.INT32)
+    'modulo_int32'
+    """
+    return f"{operator}_{of.value}"
+
+
+def text(operator: str, of: ScalarType) -> str:
+    """Return the C function that computes an operator of ``HELPED``."""
+    templates = {**_TEMPLATES, **(_REAL if of.is_real else _INTEGER)}
+    width = str(8 * of.itemsize)
+    words = {"T": C_TYPES[of], "W": width}
+    template = templates[operator].replace("_N(", f"_{of.value}(")
+    template = re.sub(r"\b[TW]\b", lambda word: words[word[0]], template)
+    return re.sub(r"(__builtin_[a-z]+)F\(", rf"\1{suffix(of)}(", template)

@@ -1,0 +1,109 @@
+"""Loop IR expressions as Python text for Numba."""
+
+from __future__ import annotations
+
+import math
+
+from storel.codegen.identifiers import Identifiers
+from storel.codegen.numba_helpers import HELPED, name
+from storel.loops.arithmetic import cast
+from storel.loops.nodes import Binary, Buffer, Cast, Constant, Expression, Load, Local, Select, Unary
+from storel.loops.types import PREDICATES, SHIFTS, type_of
+from storel.scalars import ScalarType
+
+INFIX = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "equal": "==", "not_equal": "!=", "less": "<",
+    "less_equal": "<=", "greater": ">", "greater_equal": ">=", "and": "and", "or": "or", "bit_and": "&",
+    "bit_or": "|", "bit_xor": "^",
+}  # fmt: skip
+
+
+class Expressions:
+    """Prints the expressions of one procedure; ``helpers`` collects the helper functions they call."""
+
+    def __init__(self, names: Identifiers, helpers: set[tuple[str, ScalarType]]) -> None:
+        self._names = names
+        self._helpers = helpers
+
+    def text(self, expression: Expression) -> str:
+        """Return ``expression`` in Python."""
+        match expression:
+            case Constant(value, of):
+                return constant(cast(of, value), of)
+            case Local(local):
+                return self._names[local]
+            case Load(buffer, index):
+                return self.place(buffer, index)
+            case Binary(operator, left, right):
+                return self._binary(operator, left, right)
+            case Unary(operator, operand):
+                return self._unary(operator, type_of(operand), self.text(operand))
+            case Cast(ScalarType.BOOL, operand):
+                return f"({self.text(operand)} != 0)"
+            case Cast(to, operand):
+                return f"np.{to.value}({self.text(operand)})"
+            case Select(condition, positive, negative):
+                return f"({self.text(positive)} if {self.text(condition)} else {self.text(negative)})"
+
+    def place(self, buffer: Buffer, index: Expression) -> str:
+        """Return the element of ``buffer`` at ``index``, to be read or assigned."""
+        return f"{self._names[buffer.name]}[uint64({self.text(index)})]"
+
+    def call(self, operator: str, of: ScalarType, *arguments: str) -> str:
+        """Return a call of the helper for ``operator``."""
+        self._helpers.add((operator, of))
+        return f"{name(operator, of)}({', '.join(arguments)})"
+
+    def applied(self, operator: str, of: ScalarType, left: str, right: str) -> str:
+        """Return ``left operator right`` for operands of type ``of``."""
+        if operator in INFIX:
+            return _narrowed(operator, of, f"({left} {INFIX[operator]} {right})")
+        return _narrowed(operator, of, self.call(operator, of, left, right))
+
+    def _binary(self, operator: str, left: Expression, right: Expression) -> str:
+        of = type_of(left)
+        if of.is_integer and isinstance(right, Constant) and right.value > 0:
+            amount = int(right.value)
+            power_of_two = amount & (amount - 1) == 0
+            if operator == "floor_divide" and power_of_two:
+                return _narrowed(operator, of, f"({self.text(left)} >> {amount.bit_length() - 1})")
+            if operator == "modulo" and power_of_two:
+                return _narrowed(operator, of, f"({self.text(left)} & {amount - 1})")
+            if operator in SHIFTS and amount < 8 * of.itemsize:
+                symbol = "<<" if operator == "shift_left" else ">>"
+                return _narrowed(operator, of, f"({self.text(left)} {symbol} {amount})")
+        return self.applied(operator, of, self.text(left), self.text(right))
+
+    def _unary(self, operator: str, of: ScalarType, operand: str) -> str:
+        match operator:
+            case "negate":
+                return _narrowed(operator, of, f"(-{operand})")
+            case "not":
+                return f"(not {operand})"
+            case "is_nan":
+                return f"np.isnan({operand})"
+            case "abs":
+                return _narrowed(operator, of, f"abs({operand})")
+            case _ if operator in HELPED:
+                return _narrowed(operator, of, self.call(operator, of, operand))
+            case _:
+                return _narrowed(operator, of, f"np.{operator}({operand})")
+
+
+def _narrowed(operator: str, of: ScalarType, text: str) -> str:
+    """Return ``text``, cast to ``of`` where Numba may have widened it."""
+    if operator in PREDICATES or of not in (ScalarType.INT32, ScalarType.FLOAT32):
+        return text
+    return f"np.{of.value}{text if text.startswith('(') else f'({text})'}"
+
+
+def constant(value: bool | int | float, of: ScalarType) -> str:
+    """Return a Python literal of exactly this value and type.
+
+    >>> constant(-2, ScalarType.INT64), constant(3, ScalarType.INT32), constant(math.inf, ScalarType.FLOAT64)
+    ('-2', 'np.int32(3)', 'np.inf')
+    """
+    text = repr(value)
+    if of.is_real and not math.isfinite(value):
+        text = text.replace("inf", "np.inf").replace("nan", "np.nan")
+    return f"np.{of.value}({text})" if of in (ScalarType.INT32, ScalarType.FLOAT32) else text

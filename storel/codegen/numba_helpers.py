@@ -1,0 +1,166 @@
+"""Python functions for the operators that Python lacks or defines otherwise, to be compiled by Numba.
+
+They follow ``loops/arithmetic.py``, and may return a wider type than their operands have. Numba
+specializes them, so one text serves all integers, and one all reals.
+"""
+
+from __future__ import annotations
+
+from storel.scalars import ScalarType
+
+_INTEGER = {
+    "floor_divide": """
+        if b == 0:
+            return 0
+        return -a if b == -1 else a // b
+    """,
+    "modulo": """
+        return 0 if b == 0 or b == -1 else a % b
+    """,
+    "power": """
+        result = 1 if b >= 0 else 0
+        while b > 0:
+            if b & 1:
+                result *= a
+            a *= a
+            b >>= 1
+        return result
+    """,
+    "shift_left": """
+        return a << b if 0 <= b < 64 else 0
+    """,
+    "shift_right": """
+        return a >> (b if 0 <= b < 64 else 63)
+    """,
+    "sort": """
+        while high - low > 32:
+            first, middle, last = a[uint64(low)], a[uint64((low + high) >> 1)], a[uint64(high - 1)]
+            pivot = max(min(first, middle), min(max(first, middle), last))
+            i = low
+            j = high - 1
+            while i <= j:
+                while a[uint64(i)] < pivot:
+                    i += 1
+                while pivot < a[uint64(j)]:
+                    j -= 1
+                if i <= j:
+                    a[uint64(i)], a[uint64(j)] = a[uint64(j)], a[uint64(i)]
+                    i += 1
+                    j -= 1
+            if j + 1 - low < high - i:
+                sort(a, low, j + 1)
+                low = i
+            else:
+                sort(a, i, high)
+                high = j + 1
+        for i in range(low + 1, high):
+            value = a[uint64(i)]
+            j = i
+            while j > low and a[uint64(j - 1)] > value:
+                a[uint64(j)] = a[uint64(j - 1)]
+                j -= 1
+            a[uint64(j)] = value
+    """,
+    "trailing_zeros": """
+        return a(a), lambda context, builder, signature, values: builder.cttz(values[0], Constant(IntType(1), 1))
+    """,
+    "popcount": """
+        return a(a), lambda context, builder, signature, values: builder.ctpop(values[0])
+    """,
+}
+
+# The algorithm of CPython's and NumPy's float division, which keeps quotient and remainder consistent.
+_REAL = {
+    "floor_divide": """
+        if b == 0:
+            return a / b
+        remainder = math.fmod(a, b)
+        quotient = (a - remainder) / b
+        if remainder != 0 and (b < 0) != (remainder < 0):
+            quotient -= 1
+        whole = np.floor(quotient)
+        return whole + 1 if quotient - whole > 0.5 else whole
+    """,
+    "modulo": """
+        remainder = math.fmod(a, b)
+        if remainder == 0:
+            return math.copysign(0.0, b)
+        return remainder + b if (b < 0) != (remainder < 0) else remainder
+    """,
+    "power": """
+        return math.pow(a, b)
+    """,
+    "sigmoid": """
+        return 1 / (1 + np.exp(-a))
+    """,
+}
+
+# NaN goes through: whichever operand is NaN is the result.
+_COMMON = {
+    "minimum": """
+        return a if a != a or a <= b else b
+    """,
+    "maximum": """
+        return a if a != a or a >= b else b
+    """,
+    "sign": """
+        return a if a != a else (a > 0) - (a < 0)
+    """,
+    "relu": """
+        return a if a != a or a > 0 else 0
+    """,
+}
+
+HELPED = frozenset({*_INTEGER, *_REAL, *_COMMON})
+_INTRINSICS = frozenset({"trailing_zeros", "popcount"})
+_PARAMETERS = {
+    "sort": "a, low, high", "trailing_zeros": "typing, a", "popcount": "typing, a", "sign": "a", "relu": "a",
+    "sigmoid": "a",
+}  # fmt: skip
+
+PRELUDE = '''\
+import math
+
+import numpy as np
+from llvmlite.ir import Constant, IntType
+from numba import carray, cfunc, njit, types, uint64
+from numba.extending import intrinsic
+
+
+@intrinsic
+def place(typing, slots, number):
+    """The address of a slot."""
+
+    def generate(context, builder, signature, values):
+        return builder.gep(values[0], [builder.mul(values[1], Constant(IntType(64), 8))])
+
+    return types.voidptr(slots, types.int64), generate
+
+
+@intrinsic
+def pointee(typing, slots, number):
+    """The address in a slot."""
+
+    def generate(context, builder, signature, values):
+        slot = builder.gep(values[0], [builder.mul(values[1], Constant(IntType(64), 8))])
+        return builder.load(builder.bitcast(slot, IntType(8).as_pointer().as_pointer()))
+
+    return types.voidptr(slots, types.int64), generate
+'''
+
+
+def name(operator: str, of: ScalarType) -> str:
+    """Return the name of the helper for an operator on operands of type ``of``.
+
+    >>> name("modulo", ScalarType.INT32), name("modulo", ScalarType.FLOAT64)
+    ('modulo', 'modulo_real')
+    """
+    return f"{operator}_real" if of.is_real and operator in _REAL else operator
+
+
+def text(operator: str, of: ScalarType) -> str:
+    """Return the function that computes an operator of ``HELPED``."""
+    body = {**_COMMON, **(_REAL if of.is_real else _INTEGER)}[operator]
+    decorator = "@intrinsic" if operator in _INTRINSICS else '@njit(error_model="numpy")'
+    header = f"def {name(operator, of)}({_PARAMETERS.get(operator, 'a, b')}):"
+    return "\n".join([decorator, header, *(line[4:] for line in body.strip("\n ").splitlines())])

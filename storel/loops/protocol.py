@@ -1,0 +1,68 @@
+"""What a kernel and whoever runs it agree on: how much memory it gets, and what its failures mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from storel.errors import EvaluationError, MemoryLimitError, StorelError
+from storel.loops.nodes import Allocation, Kernel
+
+
+def capacities(kernel: Kernel, sizes: Sequence[int], memory_limit: int | None) -> tuple[int, ...]:
+    """Return how many elements each allocation gets: its size, or less if that would exceed the limit.
+
+    Only allocations that say ``overflow`` are given less, all in the same proportion. Raise
+    MemoryLimitError if the others do not fit into ``memory_limit`` bytes (None: no limit).
+    """
+    bounds = tuple(sizes[allocation.slot] for allocation in kernel.allocations)
+    if memory_limit is None:
+        return bounds
+    needs = [
+        (bound * allocation.buffer.type.itemsize, allocation)
+        for bound, allocation in zip(bounds, kernel.allocations, strict=True)
+    ]
+    fixed = [(need, allocation) for need, allocation in needs if allocation.overflow is None]
+    elastic = sum(need for need, allocation in needs if allocation.overflow is not None)
+    room = memory_limit - sum(need for need, _ in fixed)
+    if room < 0:
+        raise _too_large(
+            *max(fixed, key=lambda entry: entry[0]), sum(need for need, _ in fixed), memory_limit
+        )
+    if elastic <= room:
+        return bounds
+    return tuple(
+        bound if allocation.overflow is None else bound * room // elastic
+        for bound, allocation in zip(bounds, kernel.allocations, strict=True)
+    )
+
+
+def failure(kernel: Kernel, code: int, detail: int) -> StorelError:
+    """Return the error that ``Fail`` with this code and detail stands for."""
+    message = kernel.failures[code].replace("{}", str(detail))
+    if any(allocation.overflow == code for allocation in kernel.allocations):
+        return MemoryLimitError(message, hint="raise the memory limit, or ask for a smaller result")
+    return EvaluationError(message)
+
+
+def length_count(kernel: Kernel) -> int:
+    """Return how many elements the buffer ``lengths`` of ``compute`` has."""
+    return 1 + max((a.used for a in kernel.allocations if a.used is not None), default=-1)
+
+
+def megabytes(count: int) -> str:
+    """Return a number of bytes for people.
+
+    >>> megabytes(12_345_678)
+    '12.3 MB'
+    """
+    return f"{count / 1e6:,.1f} MB"
+
+
+def _too_large(need: int, allocation: Allocation, total: int, memory_limit: int) -> MemoryLimitError:
+    kind = "the result" if allocation.is_output else "a temporary"
+    return MemoryLimitError(
+        "the program needs more memory than the limit allows",
+        expected=f"at most {megabytes(memory_limit)}",
+        found=f"{megabytes(total)}, of which {megabytes(need)} for {kind} {allocation.buffer.name}",
+        hint="raise the memory limit, or store the result in a sparse format",
+    )

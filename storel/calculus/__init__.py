@@ -1,0 +1,1 @@
+"""The De Bruijn calculus: program and storage composed into one expression."""

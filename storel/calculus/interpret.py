@@ -1,0 +1,269 @@
+"""What a term means: a scalar, a dictionary without zero entries, or an array (``values.py``).
+
+    ⟦sum_s(e1) e2⟧ρ = ⊕_s { ⟦e2⟧ρ[key ↦ k, value ↦ v] | (k, v) ∈ ⟦e1⟧ρ }      and so on, node by node
+
+The equations are those of the docstrings in ``nodes.py``. A term is translated once into a Python
+function of its environment, guided by the types that ``infer`` finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from storel.calculus.functions import FUNCTIONS
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    Empty,
+    Find,
+    If,
+    Let,
+    Literal,
+    Lookup,
+    Merge,
+    Multiply,
+    Range,
+    Reduce,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Unique,
+    Variable,
+)
+from storel.calculus.values import Array, Value, entries, non_negative, plus, put, rounded, times, zero_of
+from storel.calculus.verify import KEY, Context, Type, element, infer
+from storel.errors import EvaluationError
+from storel.semiring import OPERATIONS, SEMIRINGS, Scalar, Semiring
+from storel.symbols import ArraySymbol, SizeSymbol, Symbols
+
+Environment: TypeAlias = tuple[Value, ...]
+Meaning: TypeAlias = Callable[[Environment], Value]
+
+
+def evaluate(
+    term: Term,
+    symbols: Symbols,
+    values: Mapping[str, Any],
+    context: Sequence[tuple[Type, Value]] = (),
+) -> Value:
+    """Return the value of ``term``: a scalar or a dictionary without zero entries.
+
+    ``values`` holds a NumPy array for each array symbol and a scalar for each parameter; sizes come
+    from ``symbols``. ``context`` gives the types and values of the free variables, the innermost
+    first. Raises ``EvaluationError`` for reads out of bounds, overflow, and the minimum of nothing.
+
+    >>> evaluate(Sum(Range(Literal(0, KEY.scalar), Literal(4, KEY.scalar)), Variable(1)), {}, {})
+    6
+    """
+    types = tuple(kind for kind, _ in context)
+    return _Interpreter(symbols, values).meaning(term, types)(tuple(value for _, value in context))
+
+
+@dataclass(frozen=True, slots=True)
+class _Interpreter:
+    symbols: Symbols
+    values: Mapping[str, Any]
+
+    def meaning(self, term: Term, context: Context) -> Meaning:
+        """Return the function from environments (the innermost value first) to the value of ``term``."""
+
+        def of(child: Term) -> Meaning:
+            return self.meaning(child, context)
+
+        match term:
+            case Variable(index):
+                return lambda environment: environment[index]
+            case Literal(value, scalar):
+                constant = rounded(value, scalar)
+                return lambda _: constant
+            case Symbol(name):
+                known = self._symbol(name)
+                return lambda _: known
+            case Empty():
+                return lambda _: {}
+            case Sum(source, body, semiring):
+                bindings = _entries_of(of(source))
+                return self._total(term, bindings, self._under(source, body, context), semiring, context)
+            case Reduce(monoid, source, body):
+                return self._reduce(term, monoid, of(source), self._under(source, body, context), context)
+            case Singleton(key, value, semiring):
+                return _singleton(of(key), of(value), SEMIRINGS[semiring])
+            case Lookup(mapping, key, semiring):
+                if infer(mapping, self.symbols, context).is_array:
+                    return _read(of(mapping), of(key))
+                zero = zero_of(infer(term, self.symbols, context), SEMIRINGS[semiring])
+                return _lookup(of(mapping), of(key), zero)
+            case Range(low, high):
+                return _range(of(low), of(high))
+            case Slice(array, low, high):
+                return _slice(of(array), of(low), of(high))
+            case Let(value, body):
+                bound = self.meaning(body, (infer(value, self.symbols, context), *context))
+                return _let(of(value), bound)
+            case If(condition, body, semiring):
+                zero = zero_of(infer(term, self.symbols, context), SEMIRINGS[semiring])
+                return _if(of(condition), of(body), zero)
+            case Add(left, right, semiring):
+                kind = infer(term, self.symbols, context)
+                return _add(of(left), of(right), kind, SEMIRINGS[semiring])
+            case Multiply(left, right, semiring):
+                return self._multiply(term, left, right, SEMIRINGS[semiring], context)
+            case Apply("and", (left, right)):
+                return _and(of(left), of(right))
+            case Apply("or", (left, right)):
+                return _or(of(left), of(right))
+            case Apply(name, arguments):
+                return self._apply(name, arguments, context)
+            case Merge(left, right, body, semiring):
+                common = element(infer(left, self.symbols, context))
+                inner = self.meaning(body, (common, KEY, KEY, *context))
+                matches = _matches(of(left), of(right))
+                return self._total(term, matches, inner, semiring, context)
+            case Find(source, key, body, semiring):
+                inner = self.meaning(body, (KEY, *context))
+                return self._total(term, _found(of(source), of(key)), inner, semiring, context)
+            case Unique(key):
+                return of(key)
+
+    def _symbol(self, name: str) -> Value:
+        fact = self.symbols[name]
+        if isinstance(fact, SizeSymbol):
+            return fact.value
+        if isinstance(fact, ArraySymbol):
+            elements: list[Scalar] = np.asarray(self.values[name]).tolist()
+            return Array(name, 0, len(elements), elements.__getitem__)
+        return rounded(self.values[name], fact.type)
+
+    def _under(self, source: Term, body: Term, context: Context) -> Meaning:
+        value = element(infer(source, self.symbols, context))
+        return self.meaning(body, (value, KEY, *context))
+
+    def _total(
+        self,
+        term: Term,
+        bindings: Callable[[Environment], Iterator[Environment]],
+        body: Meaning,
+        semiring: str,
+        context: Context,
+    ) -> Meaning:
+        """Return the sum of ``body`` over the extensions of the environment that ``bindings`` yields."""
+        kind, ring = infer(term, self.symbols, context), SEMIRINGS[semiring]
+
+        def total(environment: Environment) -> Value:
+            result = zero_of(kind, ring)
+            for bound in bindings(environment):
+                result = plus(result, body((*bound, *environment)), kind, ring)
+            return result
+
+        return total
+
+    def _reduce(self, term: Term, monoid: str, source: Meaning, body: Meaning, context: Context) -> Meaning:
+        scalar = infer(term, self.symbols, context).scalar
+
+        def reduced(environment: Environment) -> Value:
+            found = [body((value, key, *environment)) for key, value in entries(source(environment))]
+            if monoid in ("any", "all"):
+                return any(found) if monoid == "any" else all(found)
+            if not found and monoid != "prod":
+                raise EvaluationError(f"the {monoid} of nothing")
+            operation = OPERATIONS[{"min": "minimum", "max": "maximum", "prod": "multiply"}[monoid]]
+            result = rounded(1, scalar) if monoid == "prod" else found.pop(0)
+            for value in found:
+                result = rounded(operation(result, value), scalar)
+            return result
+
+        return reduced
+
+    def _multiply(self, term: Term, left: Term, right: Term, semiring: Semiring, context: Context) -> Meaning:
+        scalar = infer(term, self.symbols, context).scalar
+        ranks = (infer(left, self.symbols, context).rank, infer(right, self.symbols, context).rank)
+        first, second = self.meaning(left, context), self.meaning(right, context)
+        return lambda environment: times(first(environment), second(environment), ranks, scalar, semiring)
+
+    def _apply(self, name: str, arguments: tuple[Term, ...], context: Context) -> Meaning:
+        function = FUNCTIONS[name]
+        types = tuple(infer(argument, self.symbols, context).scalar for argument in arguments)
+        operand, result = function.operand_type(types), function.result_type(types)
+        assert operand is not None and result is not None
+        parts = [self.meaning(argument, context) for argument in arguments]
+
+        def applied(environment: Environment) -> Value:
+            return rounded(function.meaning(*(rounded(part(environment), operand) for part in parts)), result)
+
+        return applied
+
+
+def _singleton(key: Meaning, value: Meaning, semiring: Semiring) -> Meaning:
+    def singleton(environment: Environment) -> Value:
+        result: dict[int, Value] = {}
+        put(result, non_negative(key(environment)), value(environment), semiring)
+        return result
+
+    return singleton
+
+
+def _lookup(mapping: Meaning, key: Meaning, zero: Value) -> Meaning:
+    return lambda environment: mapping(environment).get(key(environment), zero)
+
+
+def _read(array: Meaning, position: Meaning) -> Meaning:
+    return lambda environment: array(environment).at(position(environment))
+
+
+def _range(low: Meaning, high: Meaning) -> Meaning:
+    return lambda environment: Array("of a range", low(environment), high(environment), _itself)
+
+
+def _itself(position: int) -> Scalar:
+    return position
+
+
+def _slice(array: Meaning, low: Meaning, high: Meaning) -> Meaning:
+    return lambda environment: array(environment).part(low(environment), high(environment))
+
+
+def _let(value: Meaning, body: Meaning) -> Meaning:
+    return lambda environment: body((value(environment), *environment))
+
+
+def _if(condition: Meaning, body: Meaning, zero: Value) -> Meaning:
+    return lambda environment: body(environment) if condition(environment) else zero
+
+
+def _add(left: Meaning, right: Meaning, kind: Type, semiring: Semiring) -> Meaning:
+    return lambda environment: plus(left(environment), right(environment), kind, semiring)
+
+
+def _and(left: Meaning, right: Meaning) -> Meaning:
+    return lambda environment: bool(left(environment)) and bool(right(environment))
+
+
+def _or(left: Meaning, right: Meaning) -> Meaning:
+    return lambda environment: bool(left(environment)) or bool(right(environment))
+
+
+def _entries_of(source: Meaning) -> Callable[[Environment], Iterator[Environment]]:
+    return lambda environment: ((value, key) for key, value in entries(source(environment)))
+
+
+def _matches(left: Meaning, right: Meaning) -> Callable[[Environment], Iterator[Environment]]:
+    def matches(environment: Environment) -> Iterator[Environment]:
+        second = list(entries(right(environment)))
+        for p, k in entries(left(environment)):
+            yield from ((k, q, p) for q, y in second if y == k)
+
+    return matches
+
+
+def _found(source: Meaning, key: Meaning) -> Callable[[Environment], Iterator[Environment]]:
+    def found(environment: Environment) -> Iterator[Environment]:
+        wanted = key(environment)
+        return ((p,) for p, y in entries(source(environment)) if y == wanted)
+
+    return found

@@ -1,0 +1,165 @@
+"""How a term depends on one of its variables: two conservative analyses.
+
+    strict(e, v):  e[v := 0] = 0                     nothing is lost by not visiting zeros
+    linear(e, v):  e[v := a ⊕ b] = e[v := a] ⊕ e[v := b], and strict(e, v)
+
+0 is the semiring's zero for scalars and {} for dictionaries, ⊕ its sum. "Yes" is a proof, "no" is
+ignorance. Both are equalities over the reals: floating-point addition keeps them up to rounding.
+They decide whether stored zeros, and repeated keys, need a guard (``optimizer.md``).
+"""
+
+from __future__ import annotations
+
+from storel.calculus.binding import occurs
+from storel.calculus.functions import FUNCTIONS
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    Empty,
+    Find,
+    If,
+    Let,
+    Literal,
+    Lookup,
+    Merge,
+    Multiply,
+    Range,
+    Reduce,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Unique,
+    Variable,
+)
+from storel.semiring import SEMIRINGS
+
+
+def strict(term: Term, index: int, semiring: str = "plus_times") -> bool:
+    """Return whether ``term`` is surely zero where variable ``index`` is zero.
+
+    >>> strict(Multiply(Variable(0), Variable(1)), 0), strict(Apply("exp", (Variable(0),)), 0)
+    (True, False)
+    """
+    zero = SEMIRINGS[semiring].zero
+
+    def agrees(other: str) -> bool:
+        """Whether ``other`` has the same zero, so that its operations pass it on."""
+        return SEMIRINGS[other].zero == zero
+
+    def of(child: Term, binders: int = 0) -> bool:
+        return strict(child, index + binders, semiring)
+
+    match term:
+        case Variable(position):
+            return position == index
+        case Literal(value, _):
+            return value == zero
+        case Empty():
+            return True
+        case Singleton(_, value, over):
+            return agrees(over) and of(value)
+        case Sum(source, body, over):
+            return agrees(over) and (of(source) or of(body, 2))
+        case Merge(_, _, body, over):
+            return agrees(over) and of(body, 3)
+        case Find(_, _, body, over):
+            return agrees(over) and of(body, 1)
+        case Lookup(mapping, _, over):
+            return agrees(over) and of(mapping)
+        case Let(value, body):
+            return of(body, 1) or (of(value) and strict(body, 0, semiring))
+        case If(condition, body, over):
+            return agrees(over) and (of(body) or false_at_zero(condition, index, zero))
+        case Add(left, right, over):
+            return agrees(over) and of(left) and of(right)
+        case Multiply(left, right, over):
+            return agrees(over) and (of(left) or of(right))
+        case Apply(name, arguments):
+            return zero == 0 and _strict_application(name, arguments, index)
+        case Reduce(monoid, source, body):
+            return zero == 0 and monoid == "any" and (of(source) or of(body, 2))
+        case Symbol() | Range() | Slice() | Unique():
+            return False
+
+
+def false_at_zero(condition: Term, index: int, zero: bool | int | float) -> bool:
+    """Return whether ``condition`` is surely false where variable ``index`` is ``zero``."""
+    match condition:
+        case Apply("not_equal", (Variable(position), Literal(value))):
+            return position == index and value == zero
+        case Apply("and", (left, right)):
+            return false_at_zero(left, index, zero) or false_at_zero(right, index, zero)
+        case Apply("or", (left, right)):
+            return false_at_zero(left, index, zero) and false_at_zero(right, index, zero)
+        case _:
+            return zero == 0 and strict(condition, index)
+
+
+def _strict_application(name: str, arguments: tuple[Term, ...], index: int) -> bool:
+    function = FUNCTIONS[name]
+    if any(strict(arguments[position], index) for position in function.annihilators):
+        return True
+    match name, arguments:
+        case (("divide" | "floor_divide" | "modulo"), (dividend, Literal(value))):
+            return value != 0 and value == value and strict(dividend, index)
+        case "power", (base, Literal(value)):
+            return value > 0 and strict(base, index)
+        case (("greater" | "less" | "not_equal"), (left, right)):
+            return strict(left, index) and strict(right, index)
+        case _:
+            return function.preserves_zero and all(strict(argument, index) for argument in arguments)
+
+
+def linear(term: Term, index: int, semiring: str = "plus_times") -> bool:
+    """Return whether ``term`` is surely additive and strict in variable ``index``.
+
+    >>> square = Multiply(Variable(0), Variable(0))
+    >>> linear(Multiply(Variable(1), Variable(0)), 0), linear(square, 0)
+    (True, False)
+    """
+
+    def of(child: Term, binders: int = 0) -> bool:
+        return linear(child, index + binders, semiring)
+
+    def free(child: Term, binders: int = 0) -> bool:
+        return not occurs(child, index + binders)
+
+    match term:
+        case Variable(position):
+            return position == index
+        case Literal(value, _):
+            return value == SEMIRINGS[semiring].zero
+        case Empty():
+            return True
+        case Singleton(key, value, over):
+            return over == semiring and free(key) and of(value)
+        case Sum(source, body, over):
+            return over == semiring and (
+                (free(source) and of(body, 2)) or (free(body, 2) and of(source) and linear(body, 0, semiring))
+            )
+        case Merge(left, right, body, over):
+            return over == semiring and free(left) and free(right) and of(body, 3)
+        case Find(source, key, body, over):
+            return over == semiring and free(source) and free(key) and of(body, 1)
+        case Lookup(mapping, key, over):
+            return over == semiring and free(key) and of(mapping)
+        case Let(value, body):
+            return (free(value) and of(body, 1)) or (
+                free(body, 1) and of(value) and linear(body, 0, semiring)
+            )
+        case If(condition, body, over):
+            return over == semiring and free(condition) and of(body)
+        case Add(left, right, over):
+            return over == semiring and of(left) and of(right)
+        case Multiply(left, right, over):
+            return over == semiring and ((free(left) and of(right)) or (of(left) and free(right)))
+        case Apply("negate", (operand,)):
+            return semiring == "plus_times" and of(operand)
+        case Apply("subtract", (left, right)):
+            return semiring == "plus_times" and of(left) and of(right)
+        case Apply("divide", (dividend, Literal(value))):
+            return semiring == "plus_times" and value != 0 and value == value and of(dividend)
+        case Apply() | Reduce() | Symbol() | Range() | Slice() | Unique():
+            return False

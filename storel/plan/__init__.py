@@ -1,0 +1,1 @@
+"""The physical plan: a term with every choice made."""

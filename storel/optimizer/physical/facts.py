@@ -11,6 +11,7 @@ ONE = Literal(1, ScalarType.INT64)
 
 
 def array(symbols: Symbols, name: str) -> ArraySymbol:
+    """Return what is known about the array ``name``."""
     fact = symbols[name]
     assert isinstance(fact, ArraySymbol)
     return fact

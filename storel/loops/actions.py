@@ -1,0 +1,184 @@
+"""Actions of a plan to statements: each is run on a target (destination passing).
+
+The plan has made every choice; here each is carried out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from storel.calculus.intervals import Interval, narrowed
+from storel.calculus.nodes import Term
+from storel.loops.emitter import convert, index, times
+from storel.loops.expressions import ExpressionLowering
+from storel.loops.iteration import IterationLowering
+from storel.loops.nodes import Buffer, Constant, Expression, Local, Role
+from storel.loops.nodes import If as Branch
+from storel.loops.scope import Occupied, Scope, Value, View
+from storel.loops.stores import ListTarget, TableTarget, clear_list, clear_table, list_buffers, sort_list
+from storel.loops.targets import AssignTarget, FirstLocalTarget, LocalTarget, Target
+from storel.plan.nodes import (
+    Accumulate,
+    Action,
+    Bind,
+    Enter,
+    Guard,
+    ListStore,
+    Loop,
+    ScalarStore,
+    TableStore,
+    Together,
+    Unite,
+)
+from storel.scalars import ScalarType
+from storel.semiring import Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A workspace that an action needs: ``length`` places that hold ``fill`` at first."""
+
+    buffer: Buffer
+    extents: tuple[Term, ...]
+    fill: Scalar | None
+
+
+@dataclass
+class ActionLowering:
+    """Lowers actions at the emitter's cursor; notes the workspaces that they need."""
+
+    expressions: ExpressionLowering
+    role: Role = Role.VALUE
+    requests: list[Request] = field(default_factory=list[Request])
+
+    def __post_init__(self) -> None:
+        self.emitter = self.expressions.emitter
+        self.iteration = IterationLowering(self.expressions)
+
+    def run(self, action: Action, target: Target, scope: Scope) -> None:
+        """Emit ``action`` on ``target``."""
+        match action:
+            case Accumulate(value):
+                target.add(self.expressions.lower(value, scope, self.role))
+            case Enter(key, body):
+                child = self.expressions.key(key, scope)
+                self._enter(target, child, body, scope)
+            case Loop(source, body):
+                self.iteration.loop(source, scope, lambda inner: self.run(body, target, inner))
+            case Guard(condition, body):
+                test = self.expressions.condition(condition, scope)
+                inner = Scope(scope.bindings, narrowed(condition, self.expressions.symbols, scope.intervals))
+                with self.emitter.block() as statements:
+                    self.run(body, target, inner)
+                self.emitter.emit(Branch(test, tuple(statements)))
+            case Bind():
+                self._bind(action, target, scope)
+            case Together(actions):
+                for part in actions:
+                    self.run(part, target, scope)
+            case Unite(branches):
+                self._unite(branches, target, scope)
+
+    def _enter(self, target: Target, key: Expression, body: Action, scope: Scope) -> None:
+        def fill(child: Target) -> None:
+            self.run(body, child, scope)
+
+        target.enter(key, fill, is_simple=adds_one_value(body))
+
+    def _unite(self, branches: tuple[Loop, ...], target: Target, scope: Scope) -> None:
+        def step(key: Expression, present: list[tuple[Expression, Scope]]) -> None:
+            def fill(child: Target) -> None:
+                for branch, (is_here, inner) in zip(branches, present, strict=True):
+                    assert isinstance(branch.body, Enter)
+                    with self.emitter.block() as statements:
+                        self.run(branch.body.body, child, inner)
+                    self.emitter.emit(Branch(is_here, tuple(statements)))
+
+            target.enter(key, fill, is_simple=False)
+
+        self.iteration.union([branch.source for branch in branches], scope, step)
+
+    def _bind(self, action: Bind, target: Target, scope: Scope) -> None:
+        store = action.store
+        match store:
+            case ScalarStore():
+                local, interval = self._scalar(store, action.value, scope)
+                self.run(action.body, target, scope.bind(Value(local), interval))
+            case TableStore():
+                view, length = self._table(store)
+                if self.emitter.depth > 0:
+                    clear_table(self.emitter, view, length)
+                self.run(action.value, TableTarget(self.emitter, view), scope)
+                self.run(action.body, target, scope.bind(view, Interval()))
+            case ListStore():
+                view = self._list(store)
+                assert view.occupied is not None
+                count = view.occupied.count
+                assert isinstance(count, Local)
+                self.run(action.value, ListTarget(self.emitter, view, count), scope)
+                sort_list(self.emitter, view)
+                self.run(action.body, target, scope.bind(view, Interval()))
+                clear_list(self.emitter, view)
+
+    def _scalar(self, store: ScalarStore, value: Action, scope: Scope) -> tuple[Expression, Interval]:
+        if adds_one_value(value):
+            target = AssignTarget(self.emitter, "t", store.type)
+            self.run(value, target, scope)
+            assert target.local is not None
+            interval = (
+                self.expressions.interval(value.value, scope) if isinstance(value, Accumulate) else Interval()
+            )
+            return target.local, interval
+        zero = convert(Constant(store.zero or 0, store.type), store.type)
+        local = self.emitter.declare("t", zero)
+        if store.zero is not None:
+            self.run(value, LocalTarget(self.emitter, local, store.operator), scope)
+        else:
+            seen = self.emitter.declare("seen", Constant(False, ScalarType.BOOL))
+            self.run(value, FirstLocalTarget(self.emitter, local, seen, store.operator), scope)
+            self.expressions.fail_unless(seen, f"the {store.operator} of no entries", index(0))
+        return local, Interval()
+
+    def _table(self, store: TableStore) -> tuple[View, Expression]:
+        buffer = Buffer(f"table.{len(self.requests)}", store.type)
+        self.requests.append(Request(buffer, store.extents, store.zero))
+        extents = tuple(self.expressions.key(extent, Scope()) for extent in store.extents)
+        length: Expression = index(1)
+        for extent in extents:
+            length = times(length, extent)
+        return View(
+            buffer, index(0), extents, self._limits(store.extents), store.zero, store.operator
+        ), length
+
+    def _list(self, store: ListStore) -> View:
+        number = len(self.requests)
+        buffer = Buffer(f"list.{number}", store.type)
+        places, marks = list_buffers(number)
+        self.requests.append(Request(buffer, (store.extent,), store.zero))
+        self.requests.append(Request(places, (store.extent,), None))
+        self.requests.append(Request(marks, (store.extent,), False))
+        count = self.emitter.declare("count", index(0))
+        extent = self.expressions.key(store.extent, Scope())
+        occupied = Occupied(places, marks, count)
+        limits = self._limits((store.extent,))
+        return View(buffer, index(0), (extent,), limits, store.zero, store.operator, occupied)
+
+    def _limits(self, extents: tuple[Term, ...]) -> tuple[int, ...]:
+        """Return what the extents are for the data at hand."""
+        found: list[int] = []
+        for extent in extents:
+            interval = self.expressions.interval(extent, Scope())
+            assert interval.low is not None and interval.low == interval.high
+            found.append(interval.low)
+        return tuple(found)
+
+
+def adds_one_value(action: Action) -> bool:
+    """Return whether ``action`` adds exactly one value to a scalar target, whatever the data."""
+    match action:
+        case Accumulate():
+            return True
+        case Bind(_, _, body):
+            return adds_one_value(body)
+        case Enter() | Loop() | Guard() | Together() | Unite():
+            return False

@@ -1,0 +1,114 @@
+"""Building blocks of statements, with fresh names for locals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from storel.loops.nodes import (
+    Assign,
+    Binary,
+    Cast,
+    Constant,
+    Declare,
+    Expression,
+    Local,
+    Role,
+    Statement,
+)
+from storel.loops.types import type_of
+from storel.scalars import ScalarType
+
+INDEX = ScalarType.INT64
+
+
+class Emitter:
+    """A cursor in a procedure under construction: statements go to the innermost open block."""
+
+    def __init__(self) -> None:
+        self._blocks: list[list[Statement]] = [[]]
+        self._uses: Counter[str] = Counter()
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        return tuple(self._blocks[-1])
+
+    @property
+    def depth(self) -> int:
+        """How many blocks enclose the cursor."""
+        return len(self._blocks) - 1
+
+    def emit(self, *statements: Statement) -> None:
+        self._blocks[-1].extend(statements)
+
+    @contextmanager
+    def block(self) -> Generator[list[Statement]]:
+        """Collect what is emitted inside; the caller puts it into a loop or a branch."""
+        collected: list[Statement] = []
+        self._blocks.append(collected)
+        yield collected
+        self._blocks.pop()
+
+    def fresh(self, hint: str, scalar_type: ScalarType = INDEX) -> Local:
+        """Return a local whose name is ``hint``, numbered from its second use on."""
+        self._uses[hint] += 1
+        count = self._uses[hint]
+        return Local(hint if count == 1 else f"{hint}_{count}", scalar_type)
+
+    def declare(self, hint: str, value: Expression, scalar_type: ScalarType | None = None) -> Local:
+        """Introduce a local that holds ``value``, converted to ``scalar_type`` if given."""
+        local = self.fresh(hint, scalar_type or type_of(value))
+        self.emit(Declare(local, convert(value, local.type)))
+        return local
+
+    def advance(self, local: Local, by: Expression) -> None:
+        """Emit ``local += by`` for an index."""
+        self.emit(Assign(local, Binary("add", local, convert(by, local.type))))
+
+    def combine(self, local: Local, operator: str, value: Expression) -> None:
+        """Emit ``local = local operator value`` for a tensor value."""
+        self.emit(Assign(local, Binary(operator, local, convert(value, local.type), Role.VALUE)))
+
+
+def convert(expression: Expression, scalar_type: ScalarType) -> Expression:
+    """Return ``expression`` as a value of ``scalar_type``."""
+    if type_of(expression) is scalar_type:
+        return expression
+    if isinstance(expression, Constant):
+        value = expression.value
+        match scalar_type:
+            case ScalarType.BOOL:
+                return Constant(bool(value), scalar_type)
+            case ScalarType.INT32 | ScalarType.INT64:
+                return Constant(int(value), scalar_type)
+            case ScalarType.FLOAT32 | ScalarType.FLOAT64:
+                return Constant(float(value), scalar_type)
+    return Cast(scalar_type, expression)
+
+
+def index(value: int) -> Constant:
+    """Return an int64 constant."""
+    return Constant(value, INDEX)
+
+
+def plus(left: Expression, right: Expression) -> Expression:
+    """Return the index ``left + right``."""
+    if isinstance(right, Constant) and right.value == 0:
+        return convert(left, INDEX)
+    if isinstance(left, Constant) and left.value == 0:
+        return convert(right, INDEX)
+    return Binary("add", convert(left, INDEX), convert(right, INDEX))
+
+
+def times(left: Expression, right: Expression) -> Expression:
+    """Return the index ``left * right``."""
+    if isinstance(left, Constant) and left.value in (0, 1):
+        return index(0) if left.value == 0 else convert(right, INDEX)
+    return Binary("multiply", convert(left, INDEX), convert(right, INDEX))
+
+
+def compare(operator: str, left: Expression, right: Expression) -> Expression:
+    """Return the comparison of two indices or two values, joined to one type."""
+    joined = type_of(left).join(type_of(right))
+    return Binary(operator, convert(left, joined), convert(right, joined))

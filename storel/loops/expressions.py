@@ -1,0 +1,243 @@
+"""Loop-free scalar terms of the calculus to expressions of the loop IR.
+
+Laws that hold of what is generated:
+
+- an array is read in bounds: either the intervals of the calculus prove it, or a check precedes it;
+- where a zero meets inf or NaN under ``times`` the product is zero, unless all data is known finite;
+- the body of an ``if`` is evaluated only where its condition holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from storel.calculus.functions import FUNCTIONS
+from storel.calculus.intervals import Interval, bounds, narrowed
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    Empty,
+    Find,
+    If,
+    Let,
+    Literal,
+    Lookup,
+    Merge,
+    Multiply,
+    Range,
+    Reduce,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Unique,
+    Variable,
+)
+from storel.loops.emitter import INDEX, Emitter, convert, index, plus
+from storel.loops.nodes import (
+    BINARY_OPERATORS,
+    UNARY_OPERATORS,
+    Assign,
+    Binary,
+    Buffer,
+    Constant,
+    Expression,
+    Fail,
+    Load,
+    Local,
+    Role,
+    Select,
+    Unary,
+)
+from storel.loops.nodes import If as Branch
+from storel.loops.scope import Scope, Value, View
+from storel.loops.stores import row_of
+from storel.loops.types import type_of
+from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
+from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols
+
+SMALL_SIZE = 64
+"""Sizes up to this one become constants of the kernel, so that short inner loops unroll."""
+
+
+@dataclass
+class ExpressionLowering:
+    """Lowers scalar terms at the emitter's cursor; notes which parameters and checks they need."""
+
+    emitter: Emitter
+    symbols: Symbols
+    is_finite: bool
+    failures: list[str] = field(default_factory=list[str])
+
+    def lower(self, term: Term, scope: Scope, role: Role = Role.VALUE) -> Expression:
+        """Return an expression for ``term``; its arithmetic counts as ``role``."""
+        match term:
+            case Variable(position):
+                return self._variable(scope, position)
+            case Literal(value, scalar_type):
+                return Constant(value, scalar_type)
+            case Symbol(name):
+                return self.symbol(name)
+            case Lookup(mapping, key):
+                return self._lookup(mapping, key, scope)
+            case Add(left, right, semiring):
+                operator = SEMIRINGS[semiring].plus_name
+                return self._arithmetic(
+                    operator, self.lower(left, scope, role), self.lower(right, scope, role), role
+                )
+            case Multiply(left, right, semiring):
+                return self._product(
+                    semiring, self.lower(left, scope, role), self.lower(right, scope, role), role
+                )
+            case Apply(function, arguments):
+                return self._apply(
+                    function, [self.lower(argument, scope, role) for argument in arguments], role
+                )
+            case If(condition, body, semiring):
+                return self._conditional(condition, body, semiring, scope, role)
+            case Let(value, body):
+                local = self.emitter.declare("t", self.lower(value, scope, role))
+                return self.lower(body, scope.bind(Value(local), self.interval(value, scope)), role)
+            case Unique(key):
+                return self.lower(key, scope, role)
+            case Sum() | Reduce() | Merge() | Find() | Singleton() | Empty() | Range() | Slice():
+                raise AssertionError(f"not a loop-free scalar: {type(term).__name__}")
+
+    def key(self, term: Term, scope: Scope) -> Expression:
+        """Return ``term`` as an int64 index; its arithmetic is not of values."""
+        return convert(self.lower(term, scope, Role.INDEX), INDEX)
+
+    def condition(self, term: Term, scope: Scope) -> Expression:
+        """Return ``term`` as a truth value; its arithmetic is not of values."""
+        return convert(self.lower(term, scope, Role.INDEX), ScalarType.BOOL)
+
+    def interval(self, term: Term, scope: Scope) -> Interval:
+        """Return what is known about the integer ``term``."""
+        return bounds(term, self.symbols, scope.intervals)
+
+    def symbol(self, name: str) -> Expression:
+        """Return the size, as a constant if small, or the scalar parameter ``name``."""
+        fact = self.symbols[name]
+        match fact:
+            case SizeSymbol(_, value):
+                return index(value) if value <= SMALL_SIZE else Local(name, INDEX)
+            case ParameterSymbol(_, scalar_type):
+                return Local(name, scalar_type)
+            case ArraySymbol():
+                raise AssertionError(f"array {name} used as a scalar")
+
+    def array(self, name: str) -> Buffer:
+        """Return the input buffer of an array."""
+        fact = self.symbols[name]
+        assert isinstance(fact, ArraySymbol)
+        return Buffer(name, fact.type, Role.VALUE if fact.type.is_real else Role.INDEX)
+
+    def view(self, term: Term, scope: Scope) -> View:
+        """Return the store, or part of a store, that ``term`` denotes."""
+        if isinstance(term, Lookup):
+            return row_of(self.emitter, self.view(term.mapping, scope), self.key(term.key, scope))
+        assert isinstance(term, Variable)
+        view = scope.bindings[term.index]
+        assert isinstance(view, View)
+        return view
+
+    def fail_unless(self, condition: Expression, message: str, detail: Expression) -> None:
+        """Emit a check that ends the kernel with ``message`` (``{}`` is the detail)."""
+        if message not in self.failures:
+            self.failures.append(message)
+        code = self.failures.index(message)
+        self.emitter.emit(Branch(Unary("not", condition), (Fail(code, convert(detail, INDEX)),)))
+
+    def _variable(self, scope: Scope, position: int) -> Expression:
+        binding = scope.bindings[position]
+        assert isinstance(binding, Value)
+        return binding.expression
+
+    def _lookup(self, mapping: Term, key: Term, scope: Scope) -> Expression:
+        position = self.key(key, scope)
+        interval = self.interval(key, scope)
+        if isinstance(mapping, Symbol):
+            fact = self.symbols[mapping.name]
+            assert isinstance(fact, ArraySymbol)
+            if not interval.within(0, fact.length - 1):
+                position = self.emitter.declare("at", position)
+                self._check(position, fact)
+            return Load(self.array(mapping.name), position)
+        view = self.view(mapping, scope)
+        assert len(view.extents) == 1
+        if interval.within(0, view.limits[0] - 1):
+            return Load(view.buffer, plus(view.offset, position))
+        position = self.emitter.declare("at", position)
+        found = self.emitter.declare("found", Constant(view.zero, view.type))
+        with self.emitter.block() as inside:
+            self.emitter.emit(Assign(found, Load(view.buffer, plus(view.offset, position))))
+        self.emitter.emit(Branch(_between(position, view.extents[0]), tuple(inside)))
+        return found
+
+    def _check(self, position: Expression, fact: ArraySymbol) -> None:
+        message = f"array {fact.name} is read at position {{}}, outside 0:{fact.length}"
+        self.fail_unless(_between(position, index(fact.length)), message, position)
+
+    def _arithmetic(self, operator: str, left: Expression, right: Expression, role: Role) -> Expression:
+        if operator in ("or", "and"):
+            joined = ScalarType.BOOL
+        else:
+            joined = type_of(left).join(type_of(right))
+            if joined is ScalarType.BOOL or (role is Role.INDEX and joined is ScalarType.INT32):
+                joined = INDEX
+        return Binary(operator, convert(left, joined), convert(right, joined), role)
+
+    def _product(self, semiring: str, left: Expression, right: Expression, role: Role) -> Expression:
+        ring = SEMIRINGS[semiring]
+        product = self._arithmetic(ring.times_name, left, right, role)
+        if self.is_finite or not type_of(product).is_real or role is Role.INDEX:
+            return product
+        joined = type_of(product)
+        zero = convert(Constant(ring.zero, joined), joined)
+        first = self.emitter.declare("a", left, joined)
+        second = self.emitter.declare("b", right, joined)
+        annihilated = Binary("or", Binary("equal", first, zero), Binary("equal", second, zero))
+        return Select(annihilated, zero, Binary(ring.times_name, first, second, role))
+
+    def _apply(self, function: str, operands: list[Expression], role: Role) -> Expression:
+        joined = FUNCTIONS[function].operand_type(tuple(type_of(operand) for operand in operands))
+        assert joined is not None
+        if role is Role.INDEX and joined is ScalarType.INT32:
+            joined = INDEX
+        operands = [convert(operand, joined) for operand in operands]
+        if function in ("floor_divide", "modulo") and joined.is_integer:
+            self._check_divisor(operands[1])
+        if function in UNARY_OPERATORS:
+            return Unary(function, operands[0], role)
+        assert function in BINARY_OPERATORS, function
+        return Binary(function, operands[0], operands[1], role)
+
+    def _check_divisor(self, divisor: Expression) -> None:
+        if not (isinstance(divisor, Constant) and divisor.value != 0):
+            nonzero = Binary("not_equal", divisor, convert(index(0), type_of(divisor)))
+            self.fail_unless(nonzero, "integer division by zero", index(0))
+
+    def _conditional(
+        self, condition: Term, body: Term, semiring: str, scope: Scope, role: Role
+    ) -> Expression:
+        test = self.condition(condition, scope)
+        inner = Scope(scope.bindings, narrowed(condition, self.symbols, scope.intervals))
+        with self.emitter.block() as inside:
+            value = self.lower(body, inner, role)
+        scalar_type = type_of(value)
+        zero = convert(Constant(SEMIRINGS[semiring].zero, scalar_type), scalar_type)
+        if isinstance(value, Constant | Local) and not inside:
+            return Select(test, value, zero)
+        chosen = self.emitter.declare("chosen", zero)
+        self.emitter.emit(Branch(test, (*inside, Assign(chosen, value))))
+        return chosen
+
+
+def _between(position: Expression, extent: Expression) -> Expression:
+    return Binary(
+        "and",
+        Binary("greater_equal", position, index(0)),
+        Binary("less", position, extent),
+    )

@@ -1,0 +1,115 @@
+"""Where scalars go: the leaves of a destination.
+
+A target takes values one by one; what happens to them is its own business. Targets with children are
+in ``assembly.py`` (results) and ``stores.py`` (what a ``bind`` fills).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from storel.loops.emitter import Emitter, convert
+from storel.loops.nodes import Assign, Buffer, Constant, Expression, Local, Store, Update
+from storel.loops.nodes import If as Branch
+from storel.scalars import ScalarType
+
+
+class Target(Protocol):
+    """A destination while it is written."""
+
+    def add(self, value: Expression) -> None:
+        """Combine ``value`` into this scalar target."""
+        ...
+
+    def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
+        """Run ``fill`` on the child at ``key``; ``is_simple`` if that adds exactly one value."""
+        ...
+
+
+class Leaf:
+    """A target of rank 0: it has no children."""
+
+    def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
+        raise AssertionError("a scalar has no children")
+
+
+@dataclass
+class LocalTarget(Leaf):
+    """Accumulates into a local."""
+
+    emitter: Emitter
+    local: Local
+    operator: str
+
+    def add(self, value: Expression) -> None:
+        self.emitter.combine(self.local, self.operator, value)
+
+
+@dataclass
+class FirstLocalTarget(Leaf):
+    """Accumulates into a local whose first value is taken as it is; ``seen`` tells whether there was one."""
+
+    emitter: Emitter
+    local: Local
+    seen: Local
+    operator: str
+
+    def add(self, value: Expression) -> None:
+        value = self.emitter.declare("x", value, self.local.type)
+        with self.emitter.block() as again:
+            self.emitter.combine(self.local, self.operator, value)
+        first = (Assign(self.local, value), Assign(self.seen, Constant(True, ScalarType.BOOL)))
+        self.emitter.emit(Branch(self.seen, tuple(again), first))
+
+
+@dataclass
+class AssignTarget(Leaf):
+    """Takes exactly one value, as the initial value of a local; no clearing, no addition."""
+
+    emitter: Emitter
+    hint: str
+    type: ScalarType
+    local: Local | None = None
+
+    def add(self, value: Expression) -> None:
+        self.local = self.emitter.declare(self.hint, value, self.type)
+
+
+@dataclass
+class ElementTarget(Leaf):
+    """Accumulates into an element of a buffer; ``once`` if it holds the zero and is written once."""
+
+    emitter: Emitter
+    buffer: Buffer
+    index: Expression
+    operator: str
+    once: bool = False
+
+    def add(self, value: Expression) -> None:
+        value = convert(value, self.buffer.type)
+        if self.once:
+            self.emitter.emit(Store(self.buffer, self.index, value))
+        else:
+            self.emitter.emit(Update(self.buffer, self.index, self.operator, value))
+
+
+def reduced(
+    emitter: Emitter,
+    fill: Callable[[Target], None],
+    scalar_type: ScalarType,
+    operator: str,
+    zero: Constant,
+    *,
+    is_simple: bool,
+) -> Local:
+    """Run ``fill`` on a fresh scalar and return the local that holds the outcome."""
+    if is_simple:
+        target = AssignTarget(emitter, "value", scalar_type)
+        fill(target)
+        assert target.local is not None
+        return target.local
+    local = emitter.declare("sum", zero)
+    fill(LocalTarget(emitter, local, operator))
+    return local

@@ -1,0 +1,143 @@
+"""A row assembled out of order: a dense array of values, and what remembers its occupied places.
+
+Two ways to remember, chosen by the plan: a bitmap with one bit per place and a summary with one bit
+per word of it, scanned in order when the row is drained; or a list of places, each marked when it is
+first met, sorted when drained. Between rows all values are zero and nothing is marked.
+Source: Gustavson, TOMS 4(3), 1978, for the dense row with a list; the bitmap replaces its sort.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from storel.loops.emitter import INDEX, Emitter, convert, index, plus, times
+from storel.loops.nodes import (
+    Assign,
+    Binary,
+    Buffer,
+    Constant,
+    Expression,
+    For,
+    Load,
+    Local,
+    Role,
+    Sort,
+    Store,
+    Unary,
+    Update,
+    While,
+)
+from storel.loops.nodes import If as Branch
+from storel.plan.nodes import Gather, ScalarStore
+from storel.scalars import ScalarType
+
+WORD_BITS = 64
+
+VALUES = "row.values"
+WORDS = Buffer("row.words", INDEX, Role.INDEX)
+SUMMARY = Buffer("row.summary", INDEX, Role.INDEX)
+PLACES = Buffer("row.places", INDEX, Role.INDEX)
+MARKS = Buffer("row.marks", ScalarType.BOOL, Role.INDEX)
+
+
+def words_of(extent: Expression) -> Expression:
+    """Return how many words hold ``extent`` bits."""
+    return Binary("shift_right", plus(extent, index(WORD_BITS - 1)), index(6))
+
+
+@dataclass
+class Workspace:
+    """The row workspace of the last level of a result."""
+
+    emitter: Emitter
+    level: Gather
+    leaf: ScalarStore
+    count: Local | None = None
+
+    @property
+    def values(self) -> Buffer:
+        return Buffer(VALUES, self.leaf.type)
+
+    @property
+    def zero(self) -> Expression:
+        return convert(Constant(self.leaf.zero or 0, self.leaf.type), self.leaf.type)
+
+    def begin(self) -> None:
+        """Emit the initial state."""
+        if not self.level.by_bitmap:
+            self.count = self.emitter.declare("row_count", index(0))
+
+    def lengths(self, extent: Expression) -> list[tuple[Buffer, Expression, bool | int | float | None]]:
+        """Return the buffers that are needed, with their lengths and initial values."""
+        values = (self.values, extent, self.leaf.zero)
+        if not self.level.by_bitmap:
+            return [values, (PLACES, extent, None), (MARKS, extent, False)]
+        return [values, (WORDS, words_of(extent), 0), (SUMMARY, words_of(words_of(extent)), 0)]
+
+    def insert(self, key: Expression, value: Expression) -> None:
+        """Emit the addition of ``value`` at ``key``."""
+        value = self.emitter.declare("x", value, self.leaf.type)
+        place = self.emitter.declare("place", key)
+        self.emitter.emit(Update(self.values, place, self.leaf.operator, value))
+        if self.level.by_bitmap:
+            word = self.emitter.declare("word", Binary("shift_right", place, index(6)))
+            self.emitter.emit(
+                _set_bit(WORDS, word, place), _set_bit(SUMMARY, Binary("shift_right", word, index(6)), word)
+            )
+            return
+        assert self.count is not None
+        with self.emitter.block() as unmarked:
+            self.emitter.emit(Store(MARKS, place, Constant(True, ScalarType.BOOL)))
+            self.emitter.emit(Store(PLACES, self.count, place))
+            self.emitter.advance(self.count, index(1))
+        self.emitter.emit(Branch(Unary("not", Load(MARKS, place)), tuple(unmarked)))
+
+    def drain(self, consume: Callable[[Expression, Expression], None], extent: Expression) -> None:
+        """Emit a loop over the occupied places, ascending, that consumes and clears them."""
+        if self.level.by_bitmap:
+            self._drain_bitmap(consume, extent)
+        else:
+            self._drain_list(consume)
+
+    def _take(self, place: Expression, consume: Callable[[Expression, Expression], None]) -> None:
+        value = self.emitter.declare("x", Load(self.values, place))
+        self.emitter.emit(Store(self.values, place, self.zero))
+        consume(place, value)
+
+    def _drain_list(self, consume: Callable[[Expression, Expression], None]) -> None:
+        assert self.count is not None
+        self.emitter.emit(Sort(PLACES, index(0), self.count))
+        counter = self.emitter.fresh("n")
+        with self.emitter.block() as body:
+            place = self.emitter.declare("place", Load(PLACES, counter))
+            self.emitter.emit(Store(MARKS, place, Constant(False, ScalarType.BOOL)))
+            self._take(place, consume)
+        self.emitter.emit(For(counter, index(0), self.count, tuple(body), Role.WORKSPACE))
+        self.emitter.emit(Assign(self.count, index(0)))
+
+    def _drain_bitmap(self, consume: Callable[[Expression, Expression], None], extent: Expression) -> None:
+        group = self.emitter.fresh("group")
+        bits = self._bits
+        with self.emitter.block() as groups, bits(SUMMARY, group) as word, bits(WORDS, word) as place:
+            self._take(place, consume)
+        high = words_of(words_of(extent))
+        self.emitter.emit(For(group, index(0), high, tuple(groups), Role.WORKSPACE))
+
+    @contextmanager
+    def _bits(self, words: Buffer, number: Expression) -> Generator[Local]:
+        """Loop over the set bits of a word, ascending; the word is left zero."""
+        bits = self.emitter.declare("bits", Load(words, number))
+        self.emitter.emit(Store(words, number, index(0)))
+        with self.emitter.block() as body:
+            lowest = Unary("trailing_zeros", bits)
+            yield self.emitter.declare("bit", plus(times(index(WORD_BITS), number), lowest))
+            without_lowest = Binary("bit_and", bits, Binary("subtract", bits, index(1)))
+            self.emitter.emit(Assign(bits, without_lowest))
+        self.emitter.emit(While(Binary("not_equal", bits, index(0)), tuple(body), Role.WORKSPACE))
+
+
+def _set_bit(words: Buffer, word: Expression, bit: Expression) -> Update:
+    mask = Binary("shift_left", index(1), Binary("bit_and", bit, index(WORD_BITS - 1)))
+    return Update(words, word, "bit_or", mask)

@@ -1,0 +1,135 @@
+"""Where a result goes: dense, assembled level by level, or listed and packed afterwards."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from storel.calculus.nodes import Term
+from storel.calculus.verify import Type
+from storel.optimizer.physical.arrivals import Order, orders
+from storel.plan.nodes import (
+    Accumulate,
+    Action,
+    Append,
+    Bind,
+    Coordinates,
+    Destination,
+    Enter,
+    Gather,
+    Guard,
+    Level,
+    Levels,
+    Loop,
+    Place,
+    ScalarStore,
+    Together,
+    Unite,
+)
+from storel.scalars import ScalarType
+from storel.semiring import Semiring
+from storel.symbols import Symbols
+
+DENSE_SHARE = 0.3
+"""The share of occupied places from which on a result is better dense: an index costs half a value."""
+
+BITMAP_ENTRIES = 16
+"""Entries per row from which on a bitmap beats sorting the list of places."""
+
+
+class LevelKind(Enum):
+    """How a storage format lays out one dimension, as far as assembly is concerned."""
+
+    DENSE = "dense"
+    COMPRESSED = "compressed"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A format that a result may be assembled in: one kind per level, in the order of the keys."""
+
+    kinds: tuple[LevelKind, ...]
+
+
+def result_type(result: Type, ring: Semiring) -> ScalarStore:
+    """Return how the values of a result are combined."""
+    return ScalarStore(result.scalar, ring.plus_name, ring.zero)
+
+
+def index_type(extents: Sequence[int]) -> ScalarType:
+    """Return the smaller index type that holds every key of a result."""
+    return ScalarType.INT32 if all(extent < 2**31 for extent in extents) else ScalarType.INT64
+
+
+def is_dense(entries: float, extents: Sequence[int]) -> bool:
+    """Return whether a result with about so many entries is better stored densely."""
+    return entries >= DENSE_SHARE * math.prod(extents)
+
+
+def choose_destination(
+    action: Action,
+    candidate: Candidate | None,
+    leaf: ScalarStore,
+    terms: tuple[Term, ...],
+    extents: tuple[int, ...],
+    entries: float,
+    symbols: Symbols,
+) -> Destination:
+    """Return levels if ``candidate`` can be assembled in the order of arrival, else coordinates.
+
+    ``terms`` and ``extents`` are the result's dimensions, ``entries`` its estimated number of entries.
+    """
+    listed = Coordinates(len(terms), leaf, index_type(extents))
+    if candidate is None:
+        return listed
+    arriving = orders(action, len(terms), symbols)
+    if LevelKind.COMPRESSED not in candidate.kinds:
+        once = all(order is Order.INCREASING for order in arriving) and not _meets_twice(action)
+        places = [Place(term, once=once) for term in terms]
+        return Levels(tuple(places), leaf, index_type(extents))
+    if Order.ANY in arriving[:-1]:
+        return listed
+    levels: list[Level] = []
+    rows = max(1.0, entries) / max(1, math.prod(extents[:-1]))
+    for kind, order, term in zip(candidate.kinds, arriving, terms, strict=True):
+        is_last = len(levels) == len(terms) - 1
+        repeats = order is Order.ASCENDING
+        if kind is LevelKind.DENSE:
+            levels.append(Place(term, once=is_last and order is Order.INCREASING, repeats=repeats))
+        elif is_last and order is not Order.INCREASING:
+            levels.append(Gather(term, by_bitmap=rows >= BITMAP_ENTRIES or extents[-1] <= 4096))
+        else:
+            levels.append(Append(repeats=repeats))
+    return Levels(tuple(levels), leaf, index_type(extents))
+
+
+def _meets_twice(action: Action) -> bool:
+    """Return whether different parts of ``action`` may enter the same key."""
+    match action:
+        case Accumulate():
+            return False
+        case Enter(_, body) | Guard(_, body) | Loop(_, body) | Bind(_, _, body):
+            return _meets_twice(body)
+        case Together(parts):
+            return len(parts) > 1 or any(_meets_twice(part) for part in parts)
+        case Unite():
+            return True
+
+
+def separated(action: Action) -> Action:
+    """Replace co-iteration by one loop after the other, which is faster where any order will do."""
+    match action:
+        case Accumulate():
+            return action
+        case Enter(key, body):
+            return Enter(key, separated(body))
+        case Guard(condition, body):
+            return Guard(condition, separated(body))
+        case Loop(source, body):
+            return Loop(source, separated(body))
+        case Bind(store, value, body):
+            return Bind(store, separated(value), separated(body))
+        case Together(parts) | Unite(parts):
+            return Together(tuple(separated(part) for part in parts))

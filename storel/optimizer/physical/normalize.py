@@ -1,0 +1,93 @@
+"""Laws that put a term into the shape that actions have; each keeps the value and the order of sums.
+
+s * sum(R) b             = sum(R) s * b                  s of rank 0, and likewise through
+s * {k -> v}             = {k -> s * v}                  if, let, +, merge and find
+sum(R) {k -> v}          = {k -> sum(R) v}               k not bound by R
+A * B                    = sum(<k, v> in A) {k -> v * B(k)}   dictionaries of equal rank
+let x = y in b           = b[x := y]                     y a variable, a symbol or a literal
+"""
+
+from __future__ import annotations
+
+from storel.calculus.binding import free_variables, shift, substitute
+from storel.calculus.nodes import (
+    Add,
+    Empty,
+    Find,
+    If,
+    Let,
+    Literal,
+    Lookup,
+    Merge,
+    Multiply,
+    Singleton,
+    Sum,
+    Symbol,
+    Term,
+    Variable,
+    map_children,
+)
+
+
+def is_atom(term: Term) -> bool:
+    """Return whether ``term`` costs nothing to repeat."""
+    return isinstance(term, Variable | Symbol | Literal)
+
+
+def inline_atoms(term: Term) -> Term:
+    """Remove every ``let`` whose value is an atom.
+
+    >>> inline_atoms(Let(Symbol("n"), Singleton(Variable(0), Variable(1))))
+    Singleton(key=Symbol(name='n'), value=Variable(index=0), semiring='plus_times')
+    """
+    term = map_children(term, lambda child, _: inline_atoms(child))
+    if isinstance(term, Let) and is_atom(term.value):
+        return inline_atoms(substitute(term.body, term.value))
+    return term
+
+
+def hoist_keys(term: Term) -> Term:
+    """Move every singleton out of the innermost sums that do not bind its key."""
+    term = map_children(term, lambda child, _: hoist_keys(child))
+    match term:
+        case Sum(source, Singleton(key, value, own), semiring) if _is_outside(key, 2):
+            return Singleton(shift(key, -2), Sum(source, value, semiring), own)
+        case Merge(left, right, Singleton(key, value, own), semiring) if _is_outside(key, 3):
+            return Singleton(shift(key, -3), Merge(left, right, value, semiring), own)
+        case Find(source, wanted, Singleton(key, value, own), semiring) if _is_outside(key, 1):
+            return Singleton(shift(key, -1), Find(source, wanted, value, semiring), own)
+        case _:
+            return term
+
+
+def _is_outside(term: Term, binders: int) -> bool:
+    return all(index >= binders for index in free_variables(term))
+
+
+def scaled(factor: Term, dictionary: Term, semiring: str) -> Term:
+    """Return ``factor * dictionary`` with the atom ``factor`` moved to the leaves of what is built."""
+    match dictionary:
+        case Sum(source, body, own):
+            return Sum(source, scaled(shift(factor, 2), body, semiring), own)
+        case Merge(left, right, body, own):
+            return Merge(left, right, scaled(shift(factor, 3), body, semiring), own)
+        case Find(source, key, body, own):
+            return Find(source, key, scaled(shift(factor, 1), body, semiring), own)
+        case Singleton(key, value, own):
+            return Singleton(key, scaled(factor, value, semiring), own)
+        case If(condition, body, own):
+            return If(condition, scaled(factor, body, semiring), own)
+        case Let(value, body):
+            return Let(value, scaled(shift(factor, 1), body, semiring))
+        case Add(left, right, own):
+            return Add(scaled(factor, left, semiring), scaled(factor, right, semiring), own)
+        case Empty():
+            return dictionary
+        case _:
+            return Multiply(factor, dictionary, semiring)
+
+
+def intersected(left: Term, right: Term, semiring: str) -> Term:
+    """Return the element-wise product of two dictionaries as a sum over the first."""
+    entry = Multiply(Variable(0), Lookup(shift(right, 2), Variable(1), semiring), semiring)
+    return Sum(left, Singleton(Variable(1), entry, semiring), semiring)

@@ -1,0 +1,152 @@
+"""The terms inside an action, with the binders they stand under."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from storel.calculus.binding import free_variables
+from storel.calculus.nodes import Symbol, Term, children
+from storel.plan.nodes import (
+    Accumulate,
+    Action,
+    Bind,
+    Coordinates,
+    Destination,
+    Elements,
+    Enter,
+    Entries,
+    Gather,
+    Guard,
+    Intersection,
+    Levels,
+    ListStore,
+    Loop,
+    Matches,
+    Place,
+    Plan,
+    Positions,
+    ScalarStore,
+    Source,
+    Store,
+    TableStore,
+    Together,
+    Unite,
+)
+
+
+def binders(source: Source) -> int:
+    """Return how many variables a loop over ``source`` binds."""
+    match source:
+        case Positions() | Elements() | Entries():
+            return 2
+        case Matches():
+            return 1
+        case Intersection():
+            return 3
+
+
+def arrays_of(source: Source) -> tuple[str, ...]:
+    """Return the names of the arrays that ``source`` scans."""
+    match source:
+        case Positions() | Entries():
+            return ()
+        case Elements(array) | Matches(array):
+            return (array,)
+        case Intersection(left, right):
+            return (left.array, right.array)
+
+
+def source_terms(source: Source) -> tuple[Term, ...]:
+    """Return the terms in ``source``; none of them stands under its binders."""
+    match source:
+        case Positions(low, high) | Elements(_, low, high):
+            return (low, high)
+        case Entries(store):
+            return (store,)
+        case Matches(_, low, high, key):
+            return (low, high, key)
+        case Intersection(left, right):
+            return (left.low, left.high, right.low, right.high)
+
+
+def store_terms(store: Store) -> tuple[Term, ...]:
+    """Return the extents of ``store``: one for each level of keys."""
+    match store:
+        case ScalarStore():
+            return ()
+        case TableStore(extents=extents):
+            return extents
+        case ListStore(extent=extent):
+            return (extent,)
+
+
+def terms(action: Action, depth: int = 0) -> Iterator[tuple[Term, int]]:
+    """Yield every term in ``action`` with the number of the action's binders around it."""
+    match action:
+        case Accumulate(value):
+            yield value, depth
+        case Enter(key, body) | Guard(key, body):
+            yield key, depth
+            yield from terms(body, depth)
+        case Loop(source, body):
+            yield from ((term, depth) for term in source_terms(source))
+            yield from terms(body, depth + binders(source))
+        case Bind(store, value, body):
+            yield from ((term, depth) for term in store_terms(store))
+            yield from terms(value, depth)
+            yield from terms(body, depth + 1)
+        case Together(actions) | Unite(actions):
+            for part in actions:
+                yield from terms(part, depth)
+
+
+def occurs(action: Action, index: int) -> bool:
+    """Return whether variable ``index``, seen from outside, is free in ``action``."""
+    return any(index + depth in free_variables(term) for term, depth in terms(action))
+
+
+def sources(action: Action) -> Iterator[Source]:
+    """Yield the source of every loop in ``action``."""
+    match action:
+        case Accumulate():
+            return
+        case Enter(_, body) | Guard(_, body):
+            yield from sources(body)
+        case Loop(source, body):
+            yield source
+            yield from sources(body)
+        case Bind(_, value, body):
+            yield from sources(value)
+            yield from sources(body)
+        case Together(actions) | Unite(actions):
+            for part in actions:
+                yield from sources(part)
+
+
+def free_symbols(plan: Plan) -> list[str]:
+    """Return the names of all arrays, sizes and parameters that ``plan`` uses, sorted."""
+    found: set[str] = set()
+    for term, _ in terms(plan.action):
+        found.update(_symbols(term))
+    for term in _destination_terms(plan.destination):
+        found.update(_symbols(term))
+    for source in sources(plan.action):
+        found.update(arrays_of(source))
+    return sorted(found)
+
+
+def _destination_terms(destination: Destination) -> Iterator[Term]:
+    match destination:
+        case Coordinates():
+            return
+        case Levels(levels):
+            for level in levels:
+                if isinstance(level, Place | Gather):
+                    yield level.extent
+
+
+def _symbols(term: Term) -> Iterator[str]:
+    if isinstance(term, Symbol):
+        yield term.name
+    for child, _ in children(term):
+        yield from _symbols(child)

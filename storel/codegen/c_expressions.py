@@ -12,9 +12,9 @@ from storel.loops.types import SHIFTS, type_of
 from storel.scalars import ScalarType
 
 INFIX = {
-    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "equal": "==", "not_equal": "!=", "less": "<",
-    "less_equal": "<=", "greater": ">", "greater_equal": ">=", "and": "&&", "or": "||", "bit_and": "&",
-    "bit_or": "|", "bit_xor": "^",
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "equal": "==", "not_equal": "!=",
+    "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "and": "&&", "or": "||",
+    "bit_and": "&", "bit_or": "|", "bit_xor": "^",
 }  # fmt: skip
 _LIBRARY = frozenset({"exp", "log", "sqrt", "tanh", "floor", "ceil", "sin", "cos"})
 
@@ -97,8 +97,8 @@ class Expressions:
 def constant(value: bool | int | float, of: ScalarType) -> str:
     """Return a C literal of exactly this value and type.
 
-    >>> constant(-2, ScalarType.INT64), constant(0.1, ScalarType.FLOAT64), constant(math.inf, ScalarType.FLOAT32)
-    ('-2LL', '0.1', '__builtin_inff()')
+    >>> constant(-2, ScalarType.INT64), constant(0.5, ScalarType.FLOAT32)
+    ('-2LL', '0.5f')
     """
     if of is ScalarType.BOOL:
         return "1" if value else "0"

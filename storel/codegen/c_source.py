@@ -34,13 +34,14 @@ from storel.loops.types import LOGICAL
 from storel.loops.walk import walk
 from storel.scalars import ScalarType
 
-_KEYWORDS = """
-    auto break case char const continue default do double else enum extern float for goto if inline int long register
-    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof main
-    int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t linux unix bound compute slots detail
-""".split()
+_KEYWORDS = (
+    "asm auto break case char const continue default do double else enum extern float for goto if inline",
+    "int long main register restrict return short signed sizeof static struct switch typedef typeof union",
+    "unsigned void volatile while int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t linux",
+    "unix bound compute detail slots storel_bound storel_compute",
+)
 _HELPERS = [c_helpers.name(operator, of) for operator in sorted(c_helpers.HELPED) for of in ScalarType]
-_RESERVED = (*_KEYWORDS, *_HELPERS, "storel_bound", "storel_compute")
+_RESERVED = (*" ".join(_KEYWORDS).split(), *_HELPERS)
 
 # Vector code combines partial results with the operator's own meaning, but for NaN in minima and maxima.
 _REDUCTIONS = {"add": "+", "multiply": "*", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}
@@ -68,24 +69,27 @@ def _procedure(
     """
     names = Identifiers(_RESERVED)
     parameters = [f"{C_TYPES[local.type]} {names[local.name]}" for local in procedure.scalars]
-    arguments = [f"*(const {C_TYPES[local.type]} *)(slots + {n})" for n, local in enumerate(procedure.scalars)]
+    arguments = [
+        f"*(const {C_TYPES[local.type]} *)(slots + {n})" for n, local in enumerate(procedure.scalars)
+    ]
     for slot, buffer in enumerate(procedure.buffers, len(arguments)):
         pointer = f"{'const ' if buffer.name in inputs else ''}{C_TYPES[buffer.type]} *"
         parameters.append(f"{pointer}restrict {names[buffer.name]}")
         arguments.append(f"({pointer})slots[{slot}]")
     body = _Body(names, helpers)
     body.block(procedure.body)
+    separator = ",\n    "
     return "\n".join(
         [
-            "static __attribute__((noinline)) int64_t",
-            f"{name}({', '.join([*parameters, 'int64_t *restrict detail'])})",
+            f"static __attribute__((noinline)) int64_t {name}(",
+            f"    {separator.join([*parameters, 'int64_t *restrict detail'])})",
             "{",
             *body.lines,
             "    return 0;",
             "}\n",
-            f"int64_t storel_{name}(const int64_t *slots, int64_t *detail)",
-            "{",
-            f"    return {name}({', '.join([*arguments, 'detail'])});",
+            f"int64_t storel_{name}(const int64_t *slots, int64_t *detail) {{",
+            f"    return {name}(",
+            f"    {separator.join([*arguments, 'detail'])});",
             "}\n",
         ]
     )

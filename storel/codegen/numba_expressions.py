@@ -12,9 +12,9 @@ from storel.loops.types import PREDICATES, SHIFTS, type_of
 from storel.scalars import ScalarType
 
 INFIX = {
-    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "equal": "==", "not_equal": "!=", "less": "<",
-    "less_equal": "<=", "greater": ">", "greater_equal": ">=", "and": "and", "or": "or", "bit_and": "&",
-    "bit_or": "|", "bit_xor": "^",
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "equal": "==", "not_equal": "!=",
+    "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "and": "and", "or": "or",
+    "bit_and": "&", "bit_or": "|", "bit_xor": "^",
 }  # fmt: skip
 
 

@@ -62,7 +62,8 @@ _INTEGER = {
             a[uint64(j)] = value
     """,
     "trailing_zeros": """
-        return a(a), lambda context, builder, signature, values: builder.cttz(values[0], Constant(IntType(1), 1))
+        undefined = Constant(IntType(1), 1)
+        return a(a), lambda context, builder, signature, values: builder.cttz(values[0], undefined)
     """,
     "popcount": """
         return a(a), lambda context, builder, signature, values: builder.ctpop(values[0])

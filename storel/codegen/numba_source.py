@@ -1,9 +1,9 @@
 """Loop IR to the text of a Python module that Numba compiles.
 
-The module defines ``storel_bound`` and ``storel_compute``, C callbacks with the same protocol as the functions of
-``c_source``. Indices are cast to unsigned 64-bit integers, because Numba compiles a test for negative
-ones otherwise. Operations on 32-bit numbers are cast back to 32 bits, because Numba widens them. Only a
-procedure with a loop that says ``reduction`` has its sums reordered.
+The module defines ``storel_bound`` and ``storel_compute``, C callbacks with the same protocol as the
+functions of ``c_source``. Indices are cast to unsigned 64-bit integers, because Numba compiles a test
+for negative ones otherwise. Operations on 32-bit numbers are cast back to 32 bits, because Numba widens
+them. Only a procedure with a loop that says ``reduction`` has its sums reordered.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from storel.codegen import numba_helpers
 from storel.codegen.identifiers import Identifiers
 from storel.codegen.numba_expressions import INFIX, Expressions
+from storel.codegen.numba_helpers import HELPED
 from storel.loops.nodes import (
     Assign,
     Buffer,
@@ -34,12 +35,12 @@ from storel.loops.types import LOGICAL
 from storel.loops.walk import walk
 from storel.scalars import ScalarType
 
-_NAMES = """
-    abs bool bound carray cfunc compute detail float int intrinsic math max min njit np place pointee range slots
-    storel_bound storel_compute types uint64 Constant IntType
-""".split()
-_HELPERS = [name for helped in sorted(numba_helpers.HELPED) for name in (helped, f"{helped}_real")]
-_RESERVED = (*keyword.kwlist, *_NAMES, *_HELPERS)
+_NAMES = (
+    "Constant IntType abs bool bound carray cfunc compute detail float int intrinsic math max min njit np",
+    "place pointee range slots storel_bound storel_compute types uint64",
+)
+_HELPERS = [name for helped in sorted(HELPED) for name in (helped, f"{helped}_real")]
+_RESERVED = (*keyword.kwlist, *" ".join(_NAMES).split(), *_HELPERS)
 
 
 def render(kernel: Kernel) -> str:

@@ -1,25 +1,154 @@
-"""Find the machine's C compiler, once."""
+"""The machine's C compiler: found once, tried once, remembered.
+
+``$CC`` comes first, then ``cc``, ``gcc``, ``clang``. A compiler is taken if a tiny library that it makes
+runs; each flag that it does not take is left out. The answer is kept in the cache until the compiler's
+file or the processor changes, so that a later process starts no compiler to learn it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import ctypes
+import functools
+import json
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Literal
+
+from storel.errors import BackendError
+from storel.runtime import cache
+
+REQUIRED = ("-O3", "-fwrapv", "-fPIC", "-shared", "-std=gnu11", "-w")
+OPTIONAL = ("-march=native", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-fopenmp")
+
+_PROBE = """\
+#include <stdint.h>
+int64_t probe(const int64_t *numbers, int64_t count) {
+    int64_t sum = 0;
+#pragma omp simd reduction(+:sum)
+    for (int64_t i = 0; i < count; ++i) sum += numbers[i];
+    return sum;
+}
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A C compiler that was seen to work, and the flags it takes."""
+    """A C compiler that was seen to work, its version, and the flags that it takes."""
 
     command: tuple[str, ...]
     version: str
     flags: tuple[str, ...]
 
-
-def find() -> Compiler | None:
-    """Return the machine's C compiler, None if there is none."""
-    ...
+    def compile(self, source: Path, library: Path) -> None:
+        """Compile a C file to a shared library; raise BackendError if the compiler refuses."""
+        command = [*self.command, *self.flags, str(source), "-o", str(library), "-lm"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        except OSError as error:
+            raise BackendError(f"the C compiler {self.command[0]} does not start: {error}") from error
+        if done.returncode != 0:
+            raise BackendError(
+                f"the C compiler {self.command[0]} failed",
+                found=done.stderr.strip()[-2000:] or f"exit code {done.returncode}",
+                hint='backend="numba" needs no C compiler',
+            )
 
 
 def choose(backend: Literal["auto", "c", "numba"]) -> Literal["c", "numba"]:
-    """Resolve "auto"; raise BackendError if "c" is asked for and there is no compiler."""
-    ...
+    """Return the backend to use: "auto" is C where there is a compiler, else Numba.
+
+    Raise BackendError if "c" is asked for and there is no compiler.
+    """
+    if backend == "numba" or find() is not None:
+        return "numba" if backend == "numba" else "c"
+    if backend == "auto":
+        return "numba"
+    raise BackendError(
+        "there is no working C compiler",
+        expected="a compiler named by $CC, or cc, gcc or clang on the PATH",
+        hint='install one, or use backend="numba"',
+    )
+
+
+def find() -> Compiler | None:
+    """Return the machine's C compiler, None if there is none that works."""
+    return _find(os.environ.get("CC", ""), os.environ.get("PATH", ""), str(cache.directory()))
+
+
+@functools.cache
+def _find(chosen: str, path: str, cache_directory: str) -> Compiler | None:
+    for words in (shlex.split(chosen), ["cc"], ["gcc"], ["clang"]):
+        program = shutil.which(words[0], path=path) if words else None
+        if program is not None:
+            compiler = _remembered((program, *words[1:]))
+            if compiler is not None:
+                return compiler
+    return None
+
+
+def _remembered(command: tuple[str, ...]) -> Compiler | None:
+    """Return the probed compiler, from the cache if its file is still the same."""
+    status = Path(command[0]).stat()
+    identity = (*command, str(status.st_mtime_ns), str(status.st_size), processor(), *REQUIRED, *OPTIONAL)
+    name = f"compiler-{cache.digest(*identity)}.json"
+    note = cache.recall(name)
+    if note is not None:
+        try:
+            known = json.loads(note)
+            return Compiler(tuple(known["command"]), str(known["version"]), tuple(known["flags"]))
+        except (ValueError, KeyError, TypeError):
+            pass  # the note is damaged: probe again
+    compiler = _probe(command)
+    if compiler is not None:
+        cache.remember(name, json.dumps(asdict(compiler)))
+    return compiler
+
+
+def _probe(command: tuple[str, ...]) -> Compiler | None:
+    """Return the compiler with all flags if they work, else with those that work one by one."""
+    try:
+        done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    except (OSError, UnicodeDecodeError):
+        return None
+    compiler = Compiler(command, done.stdout.partition("\n")[0], (*REQUIRED, *OPTIONAL))
+    if _works(compiler):
+        return compiler
+    compiler = Compiler(command, compiler.version, REQUIRED)
+    if not _works(compiler):
+        return None
+    for flag in OPTIONAL:
+        richer = Compiler(command, compiler.version, (*compiler.flags, flag))
+        compiler = richer if _works(richer) else compiler
+    return compiler
+
+
+def _works(compiler: Compiler) -> bool:
+    with tempfile.TemporaryDirectory(prefix="storel-", ignore_cleanup_errors=True) as folder:
+        source, library = Path(folder, "probe.c"), Path(folder, "probe.so")
+        source.write_text(_PROBE)
+        try:
+            compiler.compile(source, library)
+            probe = ctypes.CDLL(str(library)).probe
+        except (BackendError, OSError, AttributeError):
+            return False
+        probe.restype = ctypes.c_int64
+        probe.argtypes = (ctypes.c_void_p, ctypes.c_int64)
+        return bool(probe((ctypes.c_int64 * 100)(*range(100)), 100) == 4950)
+
+
+@functools.cache
+def processor() -> str:
+    """Return what tells this processor's instruction set from others'."""
+    try:
+        with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as lines:
+            first = [line.strip() for line in iter(lines.readline, "\n")]
+    except OSError:
+        first = [platform.processor()]
+    told = ("vendor", "cpu family", "model", "stepping", "flags", "Features", "CPU", platform.processor())
+    return "\n".join([platform.machine(), *(line for line in first if line.startswith(told))])

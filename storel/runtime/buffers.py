@@ -1,0 +1,82 @@
+"""Memory for the kernels' outputs and temporaries.
+
+Large buffers are anonymous mappings: they begin as zeros, pages that are never touched cost nothing (an
+output's bound is only reserved address space), and huge pages are asked for, since taking small ones
+one by one can cost more than the computation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import mmap
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storel.errors import MemoryLimitError
+from storel.loops.nodes import Allocation
+from storel.loops.protocol import megabytes
+
+Array = NDArray[Any]
+
+_LARGE = 1 << 22
+_SMALL_COPY = 1 << 16
+_NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)
+
+
+def allocate(allocation: Allocation, count: int) -> Array:
+    """Return an array of ``count`` elements, filled as the allocation asks.
+
+    Raise MemoryLimitError if the system has no room for it.
+    """
+    dtype = allocation.buffer.type.dtype
+    fill = allocation.fill
+    try:
+        if count * dtype.itemsize >= _LARGE and os.name == "posix" and os.uname().sysname == "Linux":
+            array = _mapped(dtype, count)
+            if fill:
+                array.fill(fill)
+            return array
+        if fill is None:
+            return np.empty(count, dtype)
+        return np.full(count, fill, dtype) if fill else np.zeros(count, dtype)
+    except (MemoryError, OSError, OverflowError, ValueError) as error:
+        raise MemoryLimitError(
+            "the system has not enough memory",
+            found=f"{megabytes(count * dtype.itemsize)} for {allocation.buffer.name}",
+            hint="store the result in a sparse format, or ask for a smaller one",
+        ) from error
+
+
+def _mapped(dtype: np.dtype[Any], count: int) -> Array:
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
+    mapping = mmap.mmap(-1, count * dtype.itemsize, flags=flags)
+    with contextlib.suppress(OSError):  # a system without huge pages
+        mapping.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(mapping, dtype)
+
+
+def trim(array: Array, used: int) -> Array:
+    """Return the first ``used`` elements: a view, or a copy where that is cheap and frees much."""
+    if used == len(array):
+        return array
+    view = array[:used]
+    return view.copy() if view.nbytes <= _SMALL_COPY else view
+
+
+@functools.cache
+def available() -> int:
+    """Return the bytes of memory that this process may use: the machine's, or its control group's."""
+    limits = [1 << 62]
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            limits.append(int(Path(name).read_text("ascii")))
+        except (OSError, ValueError):
+            continue  # no such group, or "max"
+    return min(limits)

@@ -1,0 +1,126 @@
+"""Compiled code on disk, shared by all processes of a user.
+
+An artifact is a directory named by a hash of all that went into it. It is built under a temporary name
+and renamed, so that nobody sees half of one. Whatever is wrong with the cache (no permission, no
+space, damaged files) costs time, never an answer: then the artifact is built again, at last in a
+directory of this process's own.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from storel.errors import BackendError
+
+Loaded = TypeVar("Loaded")
+
+
+class Damaged(Exception):
+    """An artifact is not what was built."""
+
+
+def directory() -> Path:
+    """Return where the user's artifacts lie: ``STOREL_CACHE_DIR``, or what the system has for caches."""
+    chosen = os.environ.get("STOREL_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("storel", appauthor=False))
+
+
+def digest(*parts: str) -> str:
+    """Return a name for what is determined by ``parts``."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def seal(path: Path) -> None:
+    """Append the hash of a file to it, which programs and libraries do not mind."""
+    content = path.read_bytes()
+    path.write_bytes(content + hashlib.sha256(content).digest())
+
+
+def check_seal(path: Path) -> None:
+    """Raise Damaged unless the file is as ``seal`` left it (a library cut short would end the process)."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise Damaged(str(error)) from error
+    if len(content) < 32 or hashlib.sha256(content[:-32]).digest() != content[-32:]:
+        raise Damaged(f"{path} is damaged")
+
+
+def obtain(name: str, build: Callable[[Path], None], load: Callable[[Path], Loaded]) -> Loaded:
+    """Return ``load(artifact)`` of the artifact ``name``, after ``build(artifact)`` if there is none.
+
+    ``build`` fills a new directory. ``load`` raises Damaged if the directory does not hold what it
+    should. Raise BackendError if ``build`` does so even in the process's own directory.
+    """
+    try:
+        return _obtain(directory(), name, build, load)
+    except (OSError, Damaged, BackendError):
+        return _obtain(_own_directory(), name, build, load)
+
+
+def _obtain(folder: Path, name: str, build: Callable[[Path], None], load: Callable[[Path], Loaded]) -> Loaded:
+    artifact = folder / name
+    if artifact.is_dir():
+        try:
+            return load(artifact)
+        except Damaged:
+            _remove(artifact)
+    folder.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix=".building-", dir=folder))
+    try:
+        build(fresh)
+        try:
+            fresh.rename(artifact)
+        except OSError:
+            if not artifact.is_dir():  # otherwise another process was quicker
+                raise
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return load(artifact)
+
+
+def _remove(artifact: Path) -> None:
+    doomed = Path(tempfile.mkdtemp(prefix=".removing-", dir=artifact.parent))
+    artifact.rename(doomed / artifact.name)
+    shutil.rmtree(doomed, ignore_errors=True)
+
+
+@functools.cache
+def _own_directory() -> Path:
+    temporary = tempfile.TemporaryDirectory(prefix="storel-", ignore_cleanup_errors=True)
+    _kept.append(temporary)
+    return Path(temporary.name)
+
+
+_kept: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def recall(name: str) -> str | None:
+    """Return the note ``name`` from the cache, None if it cannot be read."""
+    try:
+        return (directory() / name).read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def remember(name: str, text: str) -> None:
+    """Keep a note in the cache, if that is possible."""
+    try:
+        folder = directory()
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, delete=False) as file:
+            file.write(text)
+        Path(file.name).replace(folder / name)
+    except OSError:
+        return

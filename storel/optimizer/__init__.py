@@ -1,0 +1,1 @@
+"""Terms to cheaper terms to physical plans."""

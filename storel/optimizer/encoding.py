@@ -4,7 +4,8 @@ Each constructor of the calculus is one constructor of egglog; ``LAYOUTS`` says 
 
     s   a string: a semiring, a symbol, a function      i   an integer
     t   a term                                          b   a binder: an integer, bound in the bodies
-    B   a body: a term in the scope of all binders
+    k   a key, an address, a bound or a condition       B   a body: a term in the scope of all binders
+    v   a term that is what its parent is (see below)
 
 ``Var`` holds the integer of its binder. ``Int`` and ``Truth`` are literals that rules compute with,
 ``Const`` is any other (an index into a table), ``Zero s r`` is the semiring's zero of rank r. ``Subst x e b``
@@ -56,21 +57,22 @@ LAYOUTS: dict[str, str] = {
     "Sym": "s",
     "Sum": "stbbB",
     "Reduce": "stbbB",
-    "Single": "tt",
-    "Look": "stt",
-    "Range": "tt",
-    "Slice": "ttt",
-    "Let": "tbB",
-    "If": "stt",
-    "Add": "stt",
-    "Mul": "stt",
-    "Apply1": "st",
-    "Apply2": "stt",
-    "Apply3": "sttt",
+    "Single": "skt",
+    "Look": "stk",
+    "Range": "kk",
+    "Slice": "tkk",
+    "Let": "vbB",
+    "If": "skv",
+    "Add": "svv",
+    "Mul": "svv",
+    "Apply1": "sv",
+    "Apply2": "svv",
+    "Apply3": "svvv",
     "Merge": "sttbbbB",
-    "Find": "sttbB",
-    "Uniq": "t",
+    "Find": "stkbB",
+    "Uniq": "v",
 }
+TERMS = "tkvB"
 
 ENode: TypeAlias = tuple[str, tuple[object, ...]]
 """A constructor with its arguments: strings, integers, and terms in whatever form they are held."""
@@ -78,7 +80,7 @@ ENode: TypeAlias = tuple[str, tuple[object, ...]]
 
 def schema() -> str:
     """Return the declaration of the sort of terms."""
-    sorts = {"s": "String", "i": "i64", "b": "i64", "t": "Term", "B": "Term"}
+    sorts = {"s": "String", "i": "i64", "b": "i64"} | dict.fromkeys(TERMS, "Term")
     rows = (f"({name} {' '.join(sorts[kind] for kind in layout)})" for name, layout in LAYOUTS.items())
     return f"(datatype Term {' '.join(rows)} (Subst i64 Term Term))"
 
@@ -138,8 +140,8 @@ def encode(
             return f'(Sum "{semiring}" {plain(source)} {bound(body, 2)})'
         case Reduce(monoid, source, body):
             return f'(Reduce "{monoid}" {plain(source)} {bound(body, 2)})'
-        case Singleton(at, entry):
-            return f"(Single {key(at)} {plain(entry)})"
+        case Singleton(at, entry, semiring):
+            return f'(Single "{semiring}" {key(at)} {plain(entry)})'
         case Empty(rank, _):
             return f'(Zero "plus_times" {rank})'
         case Lookup(mapping, at, semiring):
@@ -193,7 +195,7 @@ def decode(node: ENode, numbering: Numbering, scope: tuple[int, ...], child: Cal
     terms = [
         child(argument, inner if kind == "B" else scope)
         for argument, kind in zip(arguments, layout, strict=True)
-        if kind in "tB"
+        if kind in TERMS
     ]
     first = arguments[0]
     text = "plus_times" if first == INDEX else str(first)
@@ -217,7 +219,7 @@ def decode(node: ENode, numbering: Numbering, scope: tuple[int, ...], child: Cal
         case "Reduce":
             return Reduce(text, *terms)
         case "Single":
-            return Singleton(*terms)
+            return Singleton(*terms, text)
         case "Look":
             return Lookup(*terms, text)
         case "Range":

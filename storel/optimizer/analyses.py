@@ -1,0 +1,267 @@
+"""What the guards of rules ask about an e-class, as egglog functions and relations.
+
+    free x       the free variables, as a bit mask: of equal terms the fewest, for a value cannot depend
+                 on a variable that an equal term lacks
+    rank x       0 for scalars, d for dictionaries of rank d, 1 for arrays
+    low, high    inclusive bounds of integers
+    linear x v s x is additive in v over semiring s, and zero where v is zero
+    strict x v s x is zero where v is zero
+    selects x v  below loops that do not depend on v, x is conditional on an equality with v
+
+An analysis holds for the class: whatever is proved of one term is true of all terms equal to it. Bounds
+of variables are facts about the binders of the source term (``facts.py``), since the same binder may
+come to stand over an instance of its source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from storel.calculus.functions import FUNCTIONS
+from storel.optimizer.encoding import LAYOUTS, TERMS
+
+RENAMED = 1 << 10
+"""A binder that a substitution would capture is renamed, once: its number grows by this much."""
+
+GUARDS: dict[str, tuple[int, str]] = {
+    "linear": (2, "(linear {0} {1} s)"),
+    "strict": (2, "(strict {0} {1} s)"),
+    "depends": (2, "(!= (bigint 0) (& (free {0}) (<< (bigint 1) {1})))"),
+    "independent": (2, "(= (bigint 0) (& (free {0}) (<< (bigint 1) {1})))"),
+    "selects": (2, "(selects {0} {1})"),
+    "scalar": (1, "(= 0 (rank {0}))"),
+    "dictionary": (1, "(dictionary {0})"),
+    "array": (1, "(array {0})"),
+    "increasing": (1, "(increasing {0})"),
+    "ascending": (1, "(ascending {0})"),
+    "less": (2, "(< (high {0}) (low {1}))"),
+    "less_equal": (2, "(<= (high {0}) (low {1}))"),
+    "positive": (1, "(< 0 (low {0}))"),
+    "nonnegative": (1, "(<= 0 (low {0}))"),
+    "constant": (1, "(= {0} (Int _n_{0}))"),
+}
+"""The guards of the rule language: number of arguments, and the fact that each stands for."""
+
+_DECLARATIONS = """
+(function free (Term) BigInt :merge (& old new))
+(function rank (Term) i64 :merge (min old new))
+(function low (Term) i64 :merge (max old new))
+(function high (Term) i64 :merge (min old new))
+(function element-low (Term) i64 :merge (max old new))
+(function element-high (Term) i64 :merge (min old new))
+(relation semiring (String))
+(relation array (Term))
+(relation dictionary (Term))
+(relation ascending (Term))
+(relation increasing (Term))
+(relation within (Term Term))
+(relation linear (Term i64 String))
+(relation strict (Term i64 String))
+(relation selects (Term i64))
+(relation is-zero (Term String))
+(relation is-one (Term String))
+(relation index-like (String))
+(relation zero-preserving (String))
+(relation annihilated-by (String i64))
+(relation nonzero (Term))
+(ruleset analysis)
+"""
+
+_BOUNDS = """
+(= e (Int n)) => (set (low e) n) (set (high e) n) (set (rank e) 0)
+(= e (Truth n)) => (set (low e) n) (set (high e) n) (set (rank e) 0)
+(= e (Add s a b)) (index-like s) (= x (low a)) (= y (low b)) => (set (low e) (+ x y))
+(= e (Add s a b)) (index-like s) (= x (high a)) (= y (high b)) => (set (high e) (+ x y))
+(= e (Mul s a b)) (index-like s) (= x (low a)) (= y (low b)) (<= 0 x) (<= 0 y) => (set (low e) (* x y))
+(= e (Mul s a b)) (index-like s) (= x (high a)) (= y (high b)) (<= 0 (low a)) (<= 0 (low b)) => (set (high e) (* x y))
+(= e (Mul s a b)) (index-like s) (= c (low a)) (= c (high a)) (< c 0) (= y (high b)) => (set (low e) (* c y))
+(= e (Mul s a b)) (index-like s) (= c (low a)) (= c (high a)) (< c 0) (= y (low b)) => (set (high e) (* c y))
+(= e (Apply1 "negate" a)) (= x (low a)) => (set (high e) (- 0 x))
+(= e (Apply1 "negate" a)) (= x (high a)) => (set (low e) (- 0 x))
+(= e (Apply2 "subtract" a b)) (= x (low a)) (= y (high b)) => (set (low e) (- x y))
+(= e (Apply2 "subtract" a b)) (= x (high a)) (= y (low b)) => (set (high e) (- x y))
+(= e (Apply2 "floor_divide" a b)) (= x (low a)) (<= 0 x) (= y (high b)) (< 0 (low b)) => (set (low e) (/ x y))
+(= e (Apply2 "floor_divide" a b)) (= x (high a)) (<= 0 (low a)) (= y (low b)) (< 0 y) => (set (high e) (/ x y))
+(= e (Apply2 "modulo" a b)) (< 0 (low b)) (= y (high b)) => (set (low e) 0) (set (high e) (- y 1))
+(= e (Apply2 "minimum" a b)) (= x (low a)) (= y (low b)) => (set (low e) (min x y))
+(= e (Apply2 "minimum" a b)) (= x (high a)) (= _r (low b)) => (set (high e) x)
+(= e (Apply2 "minimum" a b)) (= y (high b)) (= _r (low a)) => (set (high e) y)
+(= e (Apply2 "maximum" a b)) (= x (high a)) (= y (high b)) => (set (high e) (max x y))
+(= e (Apply2 "maximum" a b)) (= x (low a)) (= _r (low b)) => (set (low e) x)
+(= e (Apply2 "maximum" a b)) (= y (low b)) (= _r (low a)) => (set (low e) y)
+(= e (Look s a k)) (= x (element-low a)) => (set (low e) x)
+(= e (Look s a k)) (= x (element-high a)) => (set (high e) x)
+(= e (Uniq a)) (= x (low a)) => (set (low e) x)
+(= e (Uniq a)) (= x (high a)) => (set (high e) x)
+(= e (Slice a l h)) (= x (element-low a)) => (set (element-low e) x)
+(= e (Slice a l h)) (= x (element-high a)) => (set (element-high e) x)
+"""
+
+_RANKS = """
+(= e (Const n)) => (set (rank e) 0)
+(= e (Zero s r)) => (set (rank e) r) (is-zero e s)
+(= e (Zero s r)) (< 0 r) => (dictionary e)
+(= e (Sum s r k v b)) (= n (rank b)) => (set (rank e) n)
+(= e (Reduce s r k v b)) => (set (rank e) 0)
+(= e (Single s k v)) (= n (rank v)) => (set (rank e) (+ n 1)) (dictionary e)
+(= e (Look s m k)) (= n (rank m)) => (set (rank e) (- n 1))
+(= e (Range l h)) => (set (rank e) 1) (array e)
+(= e (Slice a l h)) => (set (rank e) 1) (array e)
+(= e (Let x k b)) (= n (rank b)) => (set (rank e) n)
+(= e (If s c b)) (= n (rank b)) => (set (rank e) n)
+(= e (Add s a b)) (= n (rank a)) => (set (rank e) n)
+(= e (Mul s a b)) (= n (rank a)) (= m (rank b)) => (set (rank e) (max n m))
+(= e (Apply1 f a)) => (set (rank e) 0)
+(= e (Apply2 f a b)) => (set (rank e) 0)
+(= e (Apply3 f a b c)) => (set (rank e) 0)
+(= e (Uniq a)) => (set (rank e) 0)
+(= e (Merge s l r p q x b)) (= n (rank b)) => (set (rank e) n)
+(= e (Find s r k p b)) (= n (rank b)) => (set (rank e) n)
+(= e (Sum s r k v b)) (= n (rank e)) (< 0 n) => (dictionary e)
+(= e (Merge s l r p q x b)) (= n (rank e)) (< 0 n) => (dictionary e)
+(= e (Find s r k p b)) (= n (rank e)) (< 0 n) => (dictionary e)
+(= e (If s c b)) (dictionary b) => (dictionary e)
+(= e (Add s a b)) (dictionary a) (dictionary b) => (dictionary e)
+(= e (Mul s a b)) (dictionary a) => (dictionary e)
+(= e (Mul s a b)) (dictionary b) => (dictionary e)
+(= e (Look s m k)) (= n (rank e)) (< 0 n) => (dictionary e)
+(= e (Var k)) (>= k 1024) (= o (Var (- k 1024))) (= n (rank o)) => (set (rank e) n)
+(= e (Var k)) (>= k 1024) (= o (Var (- k 1024))) (= n (low o)) => (set (low e) n)
+(= e (Var k)) (>= k 1024) (= o (Var (- k 1024))) (= n (high o)) => (set (high e) n)
+(= e (Var k)) (>= k 1024) (= o (Var (- k 1024))) (dictionary o) => (dictionary e)
+"""
+
+_LINEARITY = """
+(= e (Var v)) (semiring s) => (linear e v s) (strict e v s)
+(linear e v s) => (strict e v s)
+(= e (Sum s r k w b)) (linear b v s) (independent r v) (!= v k) (!= v w) => (linear e v s)
+(= e (Sum s r k w b)) (dictionary r) (linear r v s) (linear b w s) (independent b v) => (linear e v s)
+(= e (Sum s r k w b)) (strict b v s) (!= v k) (!= v w) => (strict e v s)
+(= e (Sum s r k w b)) (dictionary r) (strict r v s) => (strict e v s)
+(= e (Merge s l r p q x b)) (linear b v s) (independent l v) (independent r v) => (linear e v s)
+(= e (Find s r k p b)) (linear b v s) (independent r v) (independent k v) => (linear e v s)
+(= e (Merge s l r p q x b)) (strict b v s) => (strict e v s)
+(= e (Find s r k p b)) (strict b v s) => (strict e v s)
+(= e (Single s k b)) (linear b v s) (independent k v) => (linear e v s)
+(= e (Single s k b)) (strict b v s) => (strict e v s)
+(= e (Look s m k)) (dictionary m) (linear m v s) (independent k v) => (linear e v s)
+(= e (Look s m k)) (dictionary m) (strict m v s) => (strict e v s)
+(= e (If s c b)) (linear b v s) (independent c v) => (linear e v s)
+(= e (If s c b)) (strict b v s) => (strict e v s)
+(= e (Add s a b)) (linear a v s) (linear b v s) => (linear e v s)
+(= e (Add s a b)) (strict a v s) (strict b v s) => (strict e v s)
+(= e (Mul s a b)) (linear a v s) (independent b v) => (linear e v s)
+(= e (Mul s a b)) (linear b v s) (independent a v) => (linear e v s)
+(= e (Mul s a b)) (strict a v s) => (strict e v s)
+(= e (Mul s a b)) (strict b v s) => (strict e v s)
+(= e (Apply1 "negate" a)) (linear a v "plus_times") => (linear e v "plus_times")
+(= e (Apply2 "subtract" a b)) (linear a v "plus_times") (linear b v "plus_times") => (linear e v "plus_times")
+(= e (Apply2 "divide" a b)) (linear a v "plus_times") (independent b v) (nonzero b) => (linear e v "plus_times")
+(= e (Apply1 f a)) (annihilated-by f 0) (strict a v "plus_times") => (strict e v "plus_times")
+(= e (Apply2 f a b)) (annihilated-by f 0) (strict a v "plus_times") => (strict e v "plus_times")
+(= e (Apply2 f a b)) (annihilated-by f 1) (strict b v "plus_times") => (strict e v "plus_times")
+(= e (Apply2 f a b)) (zero-preserving f) (strict a v "plus_times") (strict b v "plus_times") => (strict e v "plus_times")
+"""
+
+_SELECTION = """
+(= e (If s (Apply2 "equal" (Var v) x) b)) (independent x v) => (selects e v)
+(= e (Sum s r k w b)) (selects b v) (independent r v) (!= v k) (!= v w) => (selects e v)
+"""
+
+_ORDER = """
+(= e (Range l h)) => (increasing e) (ascending e)
+(increasing e) => (ascending e)
+(= e (Slice a l h)) (ascending a) => (ascending e)
+(= e (Slice a l h)) (increasing a) => (increasing e)
+(= e (Slice a (Look s p i) (Look t p j))) (= j (Add u i (Int 1))) (within a p) => (increasing e) (ascending e)
+"""
+
+
+def program() -> str:
+    """Return the declarations and the rules of all analyses, and of substitution."""
+    text = "\n".join((_BOUNDS, _RANKS, _LINEARITY, _SELECTION, _ORDER))
+    written = [line.partition("=>") for line in text.splitlines() if line]
+    rules = [rule(facts, actions, f"analysis-{i}", "analysis") for i, (facts, _, actions) in enumerate(written)]
+    facts = [
+        *(f'(index-like "{name}")' for name in ("index", "plus_times")),
+        *(f'(zero-preserving "{name}")' for name, function in FUNCTIONS.items() if function.preserves_zero),
+        *(
+            f'(annihilated-by "{name}" {position})'
+            for name, function in FUNCTIONS.items()
+            for position in function.annihilators
+        ),
+    ]
+    return "\n".join((_DECLARATIONS, *facts, *rules, *_free_variables(), *_substitution()))
+
+
+def rule(facts: str, actions: str, name: str, ruleset: str) -> str:
+    """Return an egglog rule; ``(independent x v)`` is the fact that v is not free in x."""
+    free = r"(= (bigint 0) (& (free \1) (<< (bigint 1) \2)))"
+    facts = re.sub(r"\(independent (\S+) (\S+)\)", free, facts)
+    return f'(rule ({facts}) ({actions}) :ruleset {ruleset} :name "{name}")'
+
+
+def _arguments(constructor: str) -> tuple[list[str], list[str], list[str], list[str]]:
+    """Return names for the arguments, and which are terms, bodies and binders."""
+    layout = LAYOUTS[constructor]
+    names = [f"a{position}" for position in range(len(layout))]
+    kinds = list(zip(names, layout, strict=True))
+    return (
+        names,
+        [name for name, kind in kinds if kind in TERMS and kind != "B"],
+        [name for name, kind in kinds if kind == "B"],
+        [name for name, kind in kinds if kind == "b"],
+    )
+
+
+def _free_variables() -> Iterator[str]:
+    yield rule("(= e (Var v))", "(set (free e) (<< (bigint 1) v))", "free-variable", "analysis")
+    for constructor in LAYOUTS:
+        if constructor == "Var":
+            continue
+        names, terms, bodies, binders = _arguments(constructor)
+        facts = f"(= e ({constructor} {' '.join(names)}))"
+        facts += "".join(f" (= f{name} (free {name}))" for name in terms + bodies)
+        mask = "(bigint 0)"
+        for body in bodies:
+            bound = "(bigint 0)"
+            for binder in binders:
+                bound = f"(| {bound} (<< (bigint 1) {binder}))"
+            mask = f"(& f{body} (not-Z {bound}))"
+        for term in terms:
+            mask = f"(| {mask} f{term})"
+        yield rule(facts, f"(set (free e) {mask})", f"free-{constructor}", "analysis")
+
+
+def _substitution() -> Iterator[str]:
+    """Push ``Subst x t b`` (b with x replaced by t) down, binders that t would capture renamed first."""
+    yield rule("(= e (Subst x t (Var x)))", "(union e t)", "substitute-here", "analysis")
+    yield rule("(= e (Subst x t b)) (independent b x)", "(union e b)", "substitute-nowhere", "analysis")
+    for constructor in LAYOUTS:
+        names, terms, bodies, binders = _arguments(constructor)
+        if not terms:
+            continue
+        here = f"(= e (Subst x t b)) (= b ({constructor} {' '.join(names)}))"
+        here += " (!= (bigint 0) (& (free b) (<< (bigint 1) x)))"
+        inside = {name: f"(Subst x t {name})" for name in terms + bodies}
+        apart = "".join(f" (!= x {binder}) (independent t {binder})" for binder in binders)
+        built = " ".join(inside.get(name, name) for name in names)
+        yield rule(here + apart, f"(union e ({constructor} {built}))", f"substitute-{constructor}", "analysis")
+        for binder in binders:
+            outer = " ".join(inside.get(name, name) if name in terms else name for name in names)
+            shadowed = f"{here} (= x {binder})"
+            yield rule(shadowed, f"(union e ({constructor} {outer}))", f"shadow-{constructor}-{binder}", "analysis")
+            captured = f"{here} (< {binder} {RENAMED}) (!= (bigint 0) (& (free t) (<< (bigint 1) {binder})))"
+            captured += "".join(f" (!= x {other})" for other in binders)
+            fresh = f"(+ {binder} {RENAMED})"
+            renamed = [
+                fresh if name == binder else f"(Subst {binder} (Var {fresh}) {name})" if name in bodies else name
+                for name in names
+            ]
+            yield rule(
+                captured,
+                f"(union e (Subst x t ({constructor} {' '.join(renamed)})))",
+                f"rename-{constructor}-{binder}",
+                "analysis",
+            )

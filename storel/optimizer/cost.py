@@ -1,0 +1,145 @@
+"""What a term costs when it runs as loops, in nanoseconds.
+
+    cost(sum(R) e) = cost(R) + start + length(R) · (step + cost(e))
+    cost(merge(R, S) e) = (length(R) + length(S)) · step + matches · cost(e)
+    cost(find(R at k) e) = log2(length) · probe + matches · cost(e)
+    cost(let x = d in e) = cost(d) + entries(d) · store + cost(e)
+    cost(array(k)) = by its working set, sequential where k is a variable
+
+with a dictionary that is summed over or looked up without being named charged as stored in a hash table.
+Every node costs at least what each of its children does, so that extraction from an e-graph is well
+founded; only ``selective`` costs, for a whole term, weigh a condition by its probability.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from storel.optimizer.cardinality import Estimate, iterations
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """Nanoseconds per operation; ``small`` and ``large`` working sets are 2^11 and 2^24 elements."""
+
+    flop: float = 0.3
+    division: float = 2.0
+    function: float = 8.0
+    start: float = 1.5
+    step: float = 0.3
+    sequential: float = 0.5
+    gather_small: float = 0.6
+    gather_large: float = 5.4
+    write: float = 1.2
+    store: float = 1.0
+    hash_build: float = 20.0
+    hash_probe: float = 10.0
+    merge_step: float = 1.5
+    search_step: float = 4.0
+    branch: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """A way to charge: ``shared_loops`` is the part charged for a loop that can be tabulated.
+
+    A loop that depends on at most one outer variable may later be moved out or tabulated; a cost that
+    anticipates this finds plans that are worse as they stand and better afterwards.
+    """
+
+    name: str
+    shared_loops: float = 1.0
+    selective: bool = False
+
+
+PLAIN = Variation("plain")
+SHARED = Variation("shared", shared_loops=0.1)
+FULL = Variation("full", selective=True)
+
+_EPSILON = 0.01
+
+
+def gather(length: float, constants: Constants) -> float:
+    """Return the cost of reading an element of an array of the given length at random."""
+    position = (math.log2(max(2.0, length)) - 11) / 13
+    position = min(1.0, max(0.0, position))
+    return constants.gather_small + position * (constants.gather_large - constants.gather_small)
+
+
+def combine(
+    constructor: str,
+    text: str,
+    costs: Sequence[float],
+    estimates: Sequence[Estimate],
+    result: Estimate,
+    variation: Variation,
+    outer: int,
+    constants: Constants,
+) -> float:
+    """Return the cost of a node from those of its children; ``outer`` counts its free variables."""
+    below = sum(costs)
+    match constructor:
+        case "Add" | "Mul":
+            if result.counts and constructor == "Mul":
+                both = all(estimate.counts for estimate in estimates)
+                return below + result.total * (constants.hash_build if both else constants.flop) + _EPSILON
+            return below + (_EPSILON if result.counts or text == "index" else constants.flop)
+        case "Apply1" | "Apply2" | "Apply3":
+            return below + _function(text, constants)
+        case "Look":
+            mapping, key = estimates
+            if not mapping.is_array:
+                return below + mapping.total * constants.hash_build + constants.hash_probe
+            if _is_variable(key):
+                return below + constants.sequential
+            return below + gather(mapping.length, constants)
+        case "Single":
+            return below + constants.write
+        case "If":
+            body = costs[1] * estimates[0].probability if variation.selective else costs[1]
+            return costs[0] + body + constants.branch
+        case "Let":
+            value = estimates[0]
+            return below + (constants.store * value.total if value.counts else 0.0) + _EPSILON
+        case "Sum" | "Reduce" | "Merge" | "Find":
+            part = variation.shared_loops if outer <= 1 else 1.0
+            return max(*costs, _loop(constructor, costs, estimates, constants) * part) + _EPSILON
+        case _:
+            return below + _EPSILON
+
+
+def _loop(
+    constructor: str, costs: Sequence[float], estimates: Sequence[Estimate], constants: Constants
+) -> float:
+    body, source = costs[-1], estimates[0]
+    times = iterations(constructor, estimates)
+    around = sum(costs[:-1]) + constants.start + times * body
+    match constructor:
+        case "Merge":
+            return around + (estimates[0].length + estimates[1].length) * constants.merge_step
+        case "Find":
+            return around + math.log2(max(2.0, source.length)) * constants.search_step
+        case _ if source.is_array:
+            step = constants.step + (constants.sequential if source.array is not None else 0.0)
+            return around + times * step
+        case _:
+            return around + source.total * constants.hash_build
+
+
+def _is_variable(key: Estimate) -> bool:
+    """Return whether a key walks along: a variable, or one plus a constant."""
+    place = key.offset[0] if key.offset is not None else None
+    return isinstance(place, tuple) and place[:1] == ("Var",)
+
+
+_CHEAP = frozenset(
+    "subtract negate minimum maximum abs equal not_equal less less_equal greater greater_equal and or not".split()
+)
+
+
+def _function(name: str, constants: Constants) -> float:
+    if name in _CHEAP:
+        return constants.flop
+    return constants.division if name in ("divide", "floor_divide", "modulo") else constants.function

@@ -1,0 +1,174 @@
+"""The cheapest term of an e-class.
+
+    best(class) = min over its nodes of cost(node, best(children)), to the least fixed point
+
+A class can hold nodes that are ill-scoped in it (they mention a binder that an equal term shows to be
+irrelevant); only nodes whose free variables lie within the class's are taken. Costs grow from child
+to parent, so the chosen nodes form a term.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from storel.calculus.intervals import ANY, Interval
+from storel.calculus.nodes import Term
+from storel.optimizer import cardinality, cost
+from storel.optimizer.bindings import EGraph, FrozenEGraph, Value
+from storel.optimizer.cardinality import Estimate
+from storel.optimizer.cost import Constants, Variation
+from storel.optimizer.encoding import LAYOUTS, TERMS, ENode, decode
+from storel.optimizer.facts import Encoded
+from storel.symbols import SizeSymbol, Symbols
+
+
+@dataclass(slots=True)
+class Classes:
+    """The e-classes of a graph, with their nodes; classes are numbered in order of appearance."""
+
+    nodes: dict[int, list[ENode]] = field(default_factory=dict[int, list[ENode]])
+    free: dict[int, int] = field(default_factory=dict[int, int])
+    root: int = 0
+
+
+def read(frozen: FrozenEGraph, graph: EGraph) -> Classes:
+    """Return the classes of a frozen e-graph, before ``graph`` changes again."""
+    numbers: dict[Value, int] = {}
+    result = Classes()
+
+    def number(value: Value) -> int:
+        return numbers.setdefault(value, len(numbers))
+
+    for constructor, layout in LAYOUTS.items():
+        for row in frozen.functions[constructor].rows:
+            arguments = tuple(
+                number(value)
+                if kind in TERMS
+                else graph.value_to_string(value)
+                if kind == "s"
+                else graph.value_to_i64(value)
+                for value, kind in zip(row.inputs, layout, strict=True)
+            )
+            result.nodes.setdefault(number(row.output), []).append((constructor, arguments))
+    for row in frozen.functions["free"].rows:
+        result.free[number(row.inputs[0])] = graph.value_to_bigint(row.output)
+    result.root = number(frozen.functions["$root"].rows[0].output)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Best:
+    cost: float
+    estimate: Estimate
+    node: ENode
+
+
+def _split(node: ENode) -> tuple[list[int], list[int], list[int], str]:
+    """Return the term classes, the bodies among them, the binders, and the string of a node."""
+    constructor, arguments = node
+    terms: list[int] = []
+    bodies: list[int] = []
+    binders: list[int] = []
+    text = ""
+    for argument, kind in zip(arguments, LAYOUTS[constructor], strict=True):
+        if isinstance(argument, str):
+            text = argument
+        elif isinstance(argument, int):
+            if kind in TERMS:
+                terms.append(argument)
+            if kind == "B":
+                bodies.append(argument)
+            elif kind == "b":
+                binders.append(argument)
+    return terms, bodies, binders, text
+
+
+class Extractor:
+    """The best node of every class under one variation of the cost."""
+
+    def __init__(
+        self, classes: Classes, source: Encoded, symbols: Symbols, variation: Variation, constants: Constants
+    ) -> None:
+        self.classes = classes
+        self.source = source
+        self.symbols = symbols
+        self.variation = variation
+        self.constants = constants
+        self.best: dict[int, _Best] = {}
+        self._candidates = [
+            (identity, node, *_split(node))
+            for identity, nodes in classes.nodes.items()
+            for node in nodes
+            if identity in classes.free and self._in_scope(identity, node)
+        ]
+        self._settle()
+
+    def _in_scope(self, identity: int, node: ENode) -> bool:
+        terms, bodies, binders, _ = _split(node)
+        bound = sum(1 << binder for binder in set(binders))
+        free = 1 << int(str(node[1][0])) if node[0] == "Var" else 0
+        for term in terms:
+            mask = self.classes.free.get(term)
+            if mask is None:
+                return False
+            free |= mask & ~bound if term in bodies else mask
+        return free & ~self.classes.free[identity] == 0
+
+    def _settle(self) -> None:
+        changed = True
+        while changed:
+            changed = False
+            for identity, node, terms, _, binders, text in self._candidates:
+                children = [self.best.get(term) for term in terms]
+                known = [child for child in children if child is not None]
+                if len(known) < len(children):
+                    continue
+                found = self._evaluate(identity, node, known, binders, text)
+                current = self.best.get(identity)
+                if current is None or found.cost < current.cost - 1e-9:
+                    self.best[identity] = found
+                    changed = True
+
+    def _evaluate(
+        self, identity: int, node: ENode, children: list[_Best], binders: list[int], text: str
+    ) -> _Best:
+        constructor, arguments = node
+        if not children:
+            return _Best(0.0, self._leaf(identity, constructor, arguments), node)
+        estimates = [child.estimate for child in children]
+        estimate = cardinality.combine(constructor, text, estimates, binders, identity, self.symbols)
+        price = cost.combine(
+            constructor,
+            text,
+            [child.cost for child in children],
+            estimates,
+            estimate,
+            self.variation,
+            self.classes.free[identity].bit_count(),
+            self.constants,
+        )
+        return _Best(price, estimate, node)
+
+    def _leaf(self, identity: int, constructor: str, arguments: tuple[object, ...]) -> Estimate:
+        first = arguments[0]
+        if constructor == "Var" and isinstance(first, int):
+            known = first if first in self.source.types else first % 1024
+            rank = self.source.types[known].rank
+            return cardinality.variable(first, self.source.intervals[known], rank)
+        if constructor in ("Int", "Truth") and isinstance(first, int):
+            return cardinality.integer(first)
+        if constructor == "Sym" and isinstance(first, str):
+            fact = self.symbols.get(first)
+            interval = Interval(fact.value, fact.value) if isinstance(fact, SizeSymbol) else ANY
+            return cardinality.symbol(first, self.symbols, interval)
+        if constructor == "Zero" and isinstance(rank := arguments[1], int):
+            return Estimate(identity, counts=(0.0,) * rank, spans=(0.0,) * rank, length=0.0)
+        return Estimate(identity)
+
+    def term(self) -> Term:
+        """Return the best term of the root."""
+        return self._build(self.classes.root, ())
+
+    def _build(self, identity: object, scope: tuple[int, ...]) -> Term:
+        assert isinstance(identity, int)
+        return decode(self.best[identity].node, self.source.numbering, scope, self._build)

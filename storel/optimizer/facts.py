@@ -1,0 +1,138 @@
+"""What is known of the symbols and binders of one term, as facts for the e-graph.
+
+Facts about a binder come from its source in the term as it was written. Later the binder may stand
+over an instance of that source (a substitution made it); there it runs over fewer elements, never
+over others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from storel.calculus.intervals import ANY, Context, Interval, binder_bounds, bounds
+from storel.calculus.nodes import Find, Let, Literal, Merge, Reduce, Sum, Symbol, Term, children
+from storel.calculus.verify import KEY, Type, element, infer
+from storel.optimizer.encoding import Numbering, encode
+from storel.semiring import SEMIRINGS
+from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols
+
+
+@dataclass(slots=True)
+class Encoded:
+    """A term as egglog text, with the facts about its names."""
+
+    text: str
+    facts: str
+    numbering: Numbering
+    types: dict[int, Type] = field(default_factory=dict[int, Type])
+    intervals: dict[int, Interval] = field(default_factory=dict[int, Interval])
+
+
+def encoded(term: Term, symbols: Symbols) -> Encoded:
+    """Return ``term`` (closed) for the e-graph."""
+    result = Encoded("", "", Numbering())
+
+    def note(binding: Term, names: tuple[int, ...], scope: tuple[int, ...]) -> None:
+        types = tuple(result.types[name] for name in scope)
+        intervals = tuple(result.intervals[name] for name in scope)
+        for name, type, interval in zip(names, *_bound(binding, symbols, types, intervals), strict=True):
+            result.types[name] = type
+            result.intervals[name] = interval
+
+    result.text = encode(term, result.numbering, note)
+    lines = [*_semirings(term), *_about_symbols(term, symbols)]
+    for name, type in result.types.items():
+        lines += _about(f"(Var {name})", type, result.intervals[name])
+    for index, literal in enumerate(result.numbering.literals):
+        lines += _about_literal(f"(Const {index})", literal)
+    result.facts = "\n".join(lines)
+    return result
+
+
+def _bound(
+    term: Term, symbols: Symbols, types: tuple[Type, ...], intervals: Context
+) -> tuple[tuple[Type, ...], tuple[Interval, ...]]:
+    """Return the types and intervals of what ``term`` binds, the outermost first."""
+    match term:
+        case Sum(source, _, _) | Reduce(_, source, _):
+            keys, values = binder_bounds(source, symbols, intervals)
+            return (KEY, element(infer(source, symbols, types))), (keys, values)
+        case Let(value, _):
+            return (infer(value, symbols, types),), (bounds(value, symbols, intervals),)
+        case Merge(left, right, _, _):
+            left_keys, left_values = binder_bounds(left, symbols, intervals)
+            right_keys, right_values = binder_bounds(right, symbols, intervals)
+            common = left_values.meet(right_values)
+            return (KEY, KEY, KEY), (left_keys, right_keys, common)
+        case Find(source, _, _, _):
+            return (KEY,), (binder_bounds(source, symbols, intervals)[0],)
+        case _:
+            return (), ()
+
+
+def _about(text: str, type: Type, interval: Interval) -> Iterator[str]:
+    yield f"(set (rank {text}) {type.rank})"
+    if type.is_array:
+        yield f"(array {text})"
+    elif type.rank > 0:
+        yield f"(dictionary {text})"
+    if interval.low is not None:
+        yield f"(set (low {text}) {interval.low})"
+    if interval.high is not None:
+        yield f"(set (high {text}) {interval.high})"
+
+
+def _about_literal(text: str, literal: Literal) -> Iterator[str]:
+    for name, semiring in SEMIRINGS.items():
+        if literal.value == semiring.zero:
+            yield f'(is-zero {text} "{name}")'
+        if literal.value == semiring.one:
+            yield f'(is-one {text} "{name}")'
+
+
+def _semirings(term: Term) -> Iterator[str]:
+    found = {"plus_times"}
+
+    def visit(term: Term) -> None:
+        semiring: object = getattr(term, "semiring", None)
+        if isinstance(semiring, str):
+            found.add(semiring)
+        for child, _ in children(term):
+            visit(child)
+
+    visit(term)
+    return (f'(semiring "{name}")' for name in sorted(found))
+
+
+def _symbols(term: Term) -> set[str]:
+    if isinstance(term, Symbol):
+        return {term.name}
+    return {name for child, _ in children(term) for name in _symbols(child)}
+
+
+def _about_symbols(term: Term, symbols: Symbols) -> Iterator[str]:
+    for name in sorted(_symbols(term)):
+        text = f'(Sym "{name}")'
+        yield f"(set (free {text}) (bigint 0))"
+        match symbols[name]:
+            case SizeSymbol(_, value):
+                yield from _about(text, KEY, Interval(value, value))
+            case ParameterSymbol(_, type):
+                yield from _about(text, Type(type), ANY)
+            case ArraySymbol() as array:
+                yield from _about_array(text, array)
+
+
+def _about_array(text: str, array: ArraySymbol) -> Iterator[str]:
+    yield from _about(text, Type(array.type, 1, is_array=True), ANY)
+    if array.type.is_integer and array.low is not None:
+        yield f"(set (element-low {text}) {array.low})"
+    if array.type.is_integer and array.high is not None:
+        yield f"(set (element-high {text}) {array.high})"
+    if array.ascending:
+        yield f"(ascending {text})"
+    if array.increasing:
+        yield f"(increasing {text})"
+    if array.within is not None:
+        yield f'(within {text} (Sym "{array.within}"))'

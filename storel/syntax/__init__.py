@@ -1,0 +1,1 @@
+"""SDQLite: text, syntax trees, names, types, extents, and their meaning."""

@@ -1,0 +1,52 @@
+"""What names outside an expression stand for, without their data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from storel.scalars import ScalarType
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The size of a dimension: closed (declared, or fixed by the data), or open (grows to what it meets)."""
+
+    size: int
+    is_closed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSignature:
+    """A tensor that an expression may name; a scalar one has no extents."""
+
+    type: ScalarType
+    extents: tuple[Extent, ...]
+    semiring: str = "plus_times"
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySignature:
+    """A raw array."""
+
+    type: ScalarType
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterSignature:
+    """A scalar that is known when the program runs."""
+
+    type: ScalarType
+
+
+@dataclass(frozen=True, slots=True)
+class SizeSignature:
+    """A size name with its value."""
+
+    value: int
+
+
+Signature: TypeAlias = TensorSignature | ArraySignature | ParameterSignature | SizeSignature
+Signatures: TypeAlias = Mapping[str, Signature]

@@ -1,285 +1,173 @@
-"""How many iterations a loop makes and how many entries a dictionary has: one abstract interpretation.
+"""Estimates of whole terms: a fold over the De Bruijn term, from the outside in and back.
 
-An ``Estimate`` says what is known of a term without its data: of an integer its interval, of a source
-its length, of a dictionary its entries at each depth. ``combine`` gives the estimate of a node from
-those of its children, so that it serves terms (``entries``) and e-classes (``extract.py``) alike.
-
-    length of lo:hi           mid(hi) - mid(lo)
-    length of a(pos(e):pos(e+1))   len(a) / (len(pos) - 1), the average segment
-    entries of sum(R) {k -> e}     length(R) if k is R's own key; else n draws from the range of k:
-                                   span · (1 - exp(-n / span))
-    matches of find                len / distinct
-
-Segments that are reached by their own loop make N(prefix) exact on average: the product of the lengths
-along a chain is the number of stored positions.
+``fold`` computes the ``Estimate`` of every node and whatever ``price`` makes of it, and notes how often
+each loop's body is reached: the estimated iterations N(prefix), where the prefix counts conditions
+by their probability.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
-from storel.calculus.intervals import ANY, Interval, applied
-from storel.symbols import ArraySymbol, Symbols
-
-UNKNOWN_LENGTH = 1000.0
-SELECTIVITY = 0.5
+from storel.calculus.intervals import ANY, Interval
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    Empty,
+    Find,
+    If,
+    Let,
+    Literal,
+    Lookup,
+    Merge,
+    Multiply,
+    Range,
+    Reduce,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Unique,
+    Variable,
+    children,
+)
+from storel.optimizer import estimates
+from storel.optimizer.estimates import Estimate
+from storel.symbols import SizeSymbol, Symbols
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """What is known of a term.
+class Appraised:
+    """A term's estimate and price."""
 
-    ``identity`` is equal for equal integer terms; ``offset`` says that the value is that of another
-    identity plus a constant, ``boundary`` that it is read from an array at such a place. ``length``
-    is that of a source, ``elements`` the interval of its values, ``distinct`` how many of them differ.
-    ``counts`` are the entries of a dictionary down to each depth, ``spans`` the number of keys that each
-    depth can have, ``key`` the identity of the key at depth 0.
-    """
-
-    identity: Hashable = None
-    interval: Interval = ANY
-    offset: tuple[Hashable, int] | None = None
-    boundary: tuple[str, Hashable, int] | None = None
-    is_array: bool = False
-    array: str | None = None
-    length: float = 1.0
-    elements: Interval = ANY
-    distinct: float | None = None
-    counts: tuple[float, ...] = ()
-    spans: tuple[float, ...] = ()
-    key: Hashable = None
-    probability: float = SELECTIVITY
-
-    @property
-    def total(self) -> float:
-        """The number of scalar entries; 1 for a scalar."""
-        return self.counts[-1] if self.counts else 1.0
+    estimate: Estimate
+    cost: float
 
 
-def middle(interval: Interval) -> float | None:
-    """Return the middle of an interval."""
-    if interval.low is None or interval.high is None:
+@dataclass(slots=True)
+class Loop:
+    """A loop of a term, with the number of times that its body is evaluated in all."""
+
+    term: Term
+    iterations: float
+
+
+Price: TypeAlias = Callable[[str, str, Sequence[Appraised], Estimate, frozenset[int]], float]
+"""The price of a node: constructor, string, children, estimate, binders of the innermost loop."""
+
+
+def entries(term: Term, symbols: Symbols) -> float:
+    """Return the estimated number of scalar entries of a closed dictionary-valued term; 1 for a scalar."""
+    return appraise(term, symbols).total
+
+
+def appraise(term: Term, symbols: Symbols, scope: tuple[Estimate, ...] = ()) -> Estimate:
+    """Return the estimate of a term whose free variables have the estimates ``scope``, innermost first."""
+    return fold(term, symbols, lambda *_: 0.0, [], scope).estimate
+
+
+def fold(
+    term: Term, symbols: Symbols, price: Price, loops: list[Loop], scope: tuple[Estimate, ...] = ()
+) -> Appraised:
+    """Return the estimate and the price of ``term``; its loops are added to ``loops`` in preorder."""
+    return _Fold(symbols, price, loops, len(scope)).visit(term, scope, 1.0, frozenset())
+
+
+@dataclass
+class _Fold:
+    symbols: Symbols
+    price: Price
+    loops: list[Loop]
+    names: int
+
+    def visit(
+        self, term: Term, scope: tuple[Estimate, ...], times: float, innermost: frozenset[int]
+    ) -> Appraised:
+        if isinstance(term, Variable):
+            return Appraised(scope[term.index], 0.0)
+        parts = children(term)
+        if not parts:
+            return Appraised(self._leaf(term), 0.0)
+        constructor, text = shape(term)
+        loop = Loop(term, 0.0)
+        if isinstance(term, Sum | Reduce | Merge | Find):
+            self.loops.append(loop)
+        done: list[Appraised] = []
+        names: tuple[int, ...] = ()
+        for child, binders in parts:
+            inner, reached, within = scope, times, innermost
+            if binders:
+                known = [part.estimate for part in done]
+                names = tuple(range(self.names, self.names + binders))
+                self.names += binders
+                values = estimates.bound(constructor, known)
+                variables = [estimates.variable(*pair) for pair in zip(names, values, strict=True)]
+                inner = (*reversed(variables), *scope)
+                if not isinstance(term, Let):
+                    within = frozenset(names)
+                    loop.iterations = reached = times * estimates.iterations(constructor, known)
+            elif isinstance(term, If) and done:
+                reached = times * done[0].estimate.probability
+            done.append(self.visit(child, inner, reached, within))
+        identity = _identity(constructor, text, done)
+        known = [part.estimate for part in done]
+        result = estimates.combine(constructor, text, known, names, identity, self.symbols)
+        return Appraised(result, self.price(constructor, text, done, result, innermost))
+
+    def _leaf(self, term: Term) -> Estimate:
+        match term:
+            case Literal(value) if isinstance(value, int):
+                return estimates.integer(int(value))
+            case Symbol(name):
+                fact = self.symbols.get(name)
+                interval = Interval(fact.value, fact.value) if isinstance(fact, SizeSymbol) else ANY
+                return estimates.symbol(name, self.symbols, interval)
+            case Empty(rank):
+                return Estimate(counts=(0.0,) * rank, spans=(0.0,) * rank, length=0.0)
+            case _:
+                return Estimate()
+
+
+def _identity(constructor: str, text: str, parts: Sequence[Appraised]) -> Hashable:
+    """Return a value that is equal for equal integer terms, None for terms that are no such."""
+    if any(part.estimate.identity is None for part in parts) or constructor in ("Sum", "Single", "Merge"):
         return None
-    return (interval.low + interval.high) / 2
+    return (constructor, text, *(part.estimate.identity for part in parts))
 
 
-def span(interval: Interval) -> float:
-    """Return the number of integers in an interval."""
-    if interval.low is None or interval.high is None:
-        return math.inf
-    return max(0.0, float(interval.high - interval.low + 1))
-
-
-def integer(value: int) -> Estimate:
-    """Return the estimate of an integer literal."""
-    return Estimate(identity=("Int", value), interval=Interval(value, value), offset=(None, value))
-
-
-def variable(name: int, interval: Interval, rank: int) -> Estimate:
-    """Return the estimate of a binder's variable."""
-    identity = ("Var", name)
-    counts = (UNKNOWN_LENGTH,) * rank
-    return Estimate(
-        identity, interval, (identity, 0), length=UNKNOWN_LENGTH if rank else 1.0, counts=counts,
-        spans=(math.inf,) * rank,
-    )  # fmt: skip
-
-
-def symbol(name: str, symbols: Symbols, interval: Interval) -> Estimate:
-    """Return the estimate of a symbol."""
-    fact = symbols.get(name)
-    identity = ("Sym", name)
-    if not isinstance(fact, ArraySymbol):
-        return Estimate(identity, interval, (identity, 0))
-    elements = Interval(fact.low, fact.high) if fact.type.is_integer else ANY
-    distinct = fact.distinct
-    if distinct is None:
-        distinct = fact.length if fact.unique or fact.increasing else min(float(fact.length), span(elements))
-    return Estimate(
-        identity,
-        is_array=True,
-        array=name,
-        length=float(fact.length),
-        elements=elements,
-        distinct=max(1.0, float(distinct)),
-        counts=(float(fact.length),),
-        spans=(float(fact.length),),
-    )
-
-
-def combine(
-    constructor: str,
-    text: str,
-    children: Sequence[Estimate],
-    binders: Sequence[int],
-    identity: Hashable,
-    symbols: Symbols,
-) -> Estimate:
-    """Return the estimate of a node; leaves have functions of their own."""
-    match constructor, children:
-        case ("Add" | "Mul", (a, b)):
-            return _arithmetic(constructor, text, a, b, identity)
-        case ("Apply1" | "Apply2" | "Apply3", _):
-            interval = applied(text, *(child.interval for child in children))
-            return Estimate(identity, interval, (identity, 0), probability=_probability(text, children))
-        case ("Uniq", (a,)):
-            return replace(a, identity=identity)
-        case ("Range", (low, high)):
-            return _range(low, high, identity)
-        case ("Slice", (array, low, high)):
-            return _slice(array, low, high, symbols, identity)
-        case ("Look", (mapping, key)):
-            return _lookup(mapping, key, identity)
-        case ("Single", (key, value)):
-            keys = span(key.interval)
-            return Estimate(
-                identity, counts=(1.0, *value.counts), spans=(keys, *value.spans), key=key.identity, length=1.0
-            )
-        case ("Let", (_, body)):
-            return body
-        case ("If", (condition, body)):
-            counts = tuple(count * condition.probability for count in body.counts)
-            return replace(
-                body,
-                identity=identity,
-                interval=body.interval.hull(Interval(0, 0)),
-                counts=counts,
-                length=counts[0] if counts else 1.0,
-            )
-        case _:
-            return _loop(constructor, children, binders, identity)
-
-
-def _loop(
-    constructor: str, children: Sequence[Estimate], binders: Sequence[int], identity: Hashable
-) -> Estimate:
-    body = children[-1]
-    if constructor == "Reduce" or not body.counts:
-        return Estimate(identity)
-    own = ("Var", binders[0]) if constructor == "Sum" else None
-    return repeated(body, iterations(constructor, children), body.key is not None and body.key == own, identity)
-
-
-def iterations(constructor: str, children: Sequence[Estimate]) -> float:
-    """Return how often the body of a loop is evaluated, each time the loop is."""
-    match constructor:
-        case "Merge":
-            left, right = children[0], children[1]
-            domain = min(span(left.elements), span(right.elements))
-            return min(left.length, right.length, left.length * right.length / max(1.0, domain))
-        case "Find":
-            return children[0].length / max(1.0, min(children[0].distinct or 1.0, children[0].length))
-        case _:
-            return children[0].length
-
-
-def repeated(body: Estimate, times: float, unique: bool, identity: Hashable) -> Estimate:
-    """Return the union of ``times`` dictionaries like ``body``."""
-    counts: list[float] = []
-    domain = 1.0
-    for depth, (count, keys) in enumerate(zip(body.counts, body.spans, strict=True)):
-        domain *= keys
-        drawn = times * count
-        counts.append(drawn if unique or math.isinf(domain) else _occupied(drawn, domain))
-        if depth and counts[depth] < counts[depth - 1]:
-            counts[depth] = counts[depth - 1]
-    return Estimate(identity, counts=tuple(counts), spans=body.spans, length=counts[0])
-
-
-def _occupied(drawn: float, domain: float) -> float:
-    return domain * -math.expm1(-drawn / domain) if domain > 0 else 0.0
-
-
-def _arithmetic(constructor: str, text: str, a: Estimate, b: Estimate, identity: Hashable) -> Estimate:
-    if a.counts or b.counts:
-        return _of_dictionaries(constructor, a, b, identity)
-    if text not in ("index", "plus_times"):
-        return Estimate(identity)
-    if constructor == "Mul":
-        return Estimate(identity, _product(a.interval, b.interval), (identity, 0))
-    low = None if a.interval.low is None or b.interval.low is None else a.interval.low + b.interval.low
-    high = None if a.interval.high is None or b.interval.high is None else a.interval.high + b.interval.high
-    offset = (identity, 0)
-    for term, constant in ((a, b), (b, a)):
-        if constant.offset is not None and constant.offset[0] is None and term.offset is not None:
-            offset = (term.offset[0], term.offset[1] + constant.offset[1])
-    return Estimate(identity, Interval(low, high), offset)
-
-
-def _product(a: Interval, b: Interval) -> Interval:
-    if a.low is None or a.high is None or b.low is None or b.high is None:
-        return ANY
-    corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-    return Interval(min(corners), max(corners))
-
-
-def _of_dictionaries(constructor: str, a: Estimate, b: Estimate, identity: Hashable) -> Estimate:
-    if not a.counts or not b.counts:
-        whole = a if a.counts else b
-        return replace(whole, identity=identity, is_array=False)
-    spans = tuple(map(min, a.spans, b.spans))
-    if constructor == "Add":
-        counts = tuple(x + y for x, y in zip(a.counts, b.counts, strict=False))
-    else:
-        counts = tuple(map(min, a.counts, b.counts))
-    return Estimate(identity, counts=counts, spans=spans, length=counts[0])
-
-
-def _range(low: Estimate, high: Estimate, identity: Hashable) -> Estimate:
-    first, last = middle(low.interval), middle(high.interval)
-    length = UNKNOWN_LENGTH if first is None or last is None else max(0.0, last - first)
-    top = None if high.interval.high is None else high.interval.high - 1
-    elements = Interval(low.interval.low, top)
-    return Estimate(
-        identity, is_array=True, length=length, elements=elements, distinct=max(1.0, length),
-        counts=(length,), spans=(span(elements),),
-    )  # fmt: skip
-
-
-def _slice(array: Estimate, low: Estimate, high: Estimate, symbols: Symbols, identity: Hashable) -> Estimate:
-    length = None
-    if low.boundary is not None and high.boundary is not None:
-        (first, place, start), (last, other, end) = low.boundary, high.boundary
-        fact = symbols.get(first)
-        if first == last and place == other and isinstance(fact, ArraySymbol):
-            length = (end - start) * array.length / max(1, fact.length - 1)
-    if length is None:
-        length = _range(low, high, identity).length
-    length = min(length, array.length)
-    distinct = None if array.distinct is None else max(1.0, min(length, array.distinct))
-    return replace(
-        array, identity=identity, length=length, distinct=distinct, counts=(length,), spans=array.spans
-    )
-
-
-def _lookup(mapping: Estimate, key: Estimate, identity: Hashable) -> Estimate:
-    if mapping.is_array:
-        boundary = None
-        if mapping.array is not None and key.offset is not None:
-            boundary = (mapping.array, *key.offset)
-        return Estimate(identity, mapping.elements, (identity, 0), boundary)
-    parents = max(1.0, mapping.counts[0]) if mapping.counts else 1.0
-    counts = tuple(count / parents for count in mapping.counts[1:])
-    return Estimate(identity, counts=counts, spans=mapping.spans[1:], length=counts[0] if counts else 1.0)
-
-
-def _probability(function: str, arguments: Sequence[Estimate]) -> float:
-    """Return how likely a condition holds."""
-    match function, arguments:
-        case "equal", (a, b):
-            keys = min(span(a.interval), span(b.interval))
-            return 1.0 / keys if math.isfinite(keys) and keys > 0 else 0.1
-        case "and", (a, b):
-            return a.probability * b.probability
-        case "or", (a, b):
-            return a.probability + b.probability - a.probability * b.probability
-        case "not", (a,):
-            return 1.0 - a.probability
-        case "not_equal", _:
-            return 0.9
-        case _:
-            truth = applied(function, *(argument.interval for argument in arguments))
-            return float(truth.low) if truth.low == truth.high and truth.low is not None else SELECTIVITY
-
+def shape(term: Term) -> tuple[str, str]:
+    """Return the constructor of ``encoding.LAYOUTS`` and the string of a node that is no leaf."""
+    match term:
+        case Sum(_, _, semiring):
+            return "Sum", semiring
+        case Reduce(monoid, _, _):
+            return "Reduce", monoid
+        case Singleton(_, _, semiring):
+            return "Single", semiring
+        case Lookup(_, _, semiring):
+            return "Look", semiring
+        case Range():
+            return "Range", ""
+        case Slice():
+            return "Slice", ""
+        case Let():
+            return "Let", ""
+        case If(_, _, semiring):
+            return "If", semiring
+        case Add(_, _, semiring):
+            return "Add", semiring
+        case Multiply(_, _, semiring):
+            return "Mul", semiring
+        case Apply(function, arguments):
+            return f"Apply{len(arguments)}", function
+        case Merge(_, _, _, semiring):
+            return "Merge", semiring
+        case Find(_, _, _, semiring):
+            return "Find", semiring
+        case Unique():
+            return "Uniq", ""
+        case Variable() | Literal() | Symbol() | Empty():
+            raise ValueError(f"a leaf: {term}")

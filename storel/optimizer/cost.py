@@ -17,7 +17,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from storel.optimizer.cardinality import Estimate, iterations
+from storel.calculus.nodes import Term
+from storel.optimizer.cardinality import Appraised, Loop, fold
+from storel.optimizer.estimates import Estimate, iterations
+from storel.symbols import Symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,9 @@ class Constants:
     branch: float = 0.5
 
 
+CONSTANTS = Constants()
+
+
 @dataclass(frozen=True, slots=True)
 class Variation:
     """A way to charge: ``shared_loops`` is the part charged for a loop that can be tabulated.
@@ -61,6 +67,28 @@ FULL = Variation("full", selective=True)
 _EPSILON = 0.01
 
 
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The estimated time of a whole term, and how often each of its loops iterates, in preorder."""
+
+    nanoseconds: float
+    iterations: tuple[float, ...]
+
+
+def estimate(term: Term, symbols: Symbols, constants: Constants = CONSTANTS) -> Cost:
+    """Return the full cost of a closed term as it stands."""
+
+    def price(
+        constructor: str, text: str, children: Sequence[Appraised], result: Estimate, innermost: frozenset[int]
+    ) -> float:
+        costs, known = [child.cost for child in children], [child.estimate for child in children]
+        return combine(constructor, text, costs, known, result, FULL, 2, constants, innermost)
+
+    loops: list[Loop] = []
+    appraised = fold(term, symbols, price, loops)
+    return Cost(appraised.cost, tuple(loop.iterations for loop in loops))
+
+
 def gather(length: float, constants: Constants) -> float:
     """Return the cost of reading an element of an array of the given length at random."""
     position = (math.log2(max(2.0, length)) - 11) / 13
@@ -77,8 +105,13 @@ def combine(
     variation: Variation,
     outer: int,
     constants: Constants,
+    innermost: frozenset[int] | None = None,
 ) -> float:
-    """Return the cost of a node from those of its children; ``outer`` counts its free variables."""
+    """Return the cost of a node from those of its children.
+
+    ``outer`` counts its free variables; ``innermost`` are the binders of the innermost enclosing loop, where
+    they are known.
+    """
     below = sum(costs)
     match constructor:
         case "Add" | "Mul":
@@ -90,11 +123,11 @@ def combine(
             return below + _function(text, constants)
         case "Look":
             mapping, key = estimates
-            if not mapping.is_array:
+            if not mapping.is_array and not mapping.stored:
                 return below + mapping.total * constants.hash_build + constants.hash_probe
-            if _is_variable(key):
+            if _is_sequential(key, innermost):
                 return below + constants.sequential
-            return below + gather(mapping.length, constants)
+            return below + gather(mapping.total, constants)
         case "Single":
             return below + constants.write
         case "If":
@@ -124,14 +157,17 @@ def _loop(
         case _ if source.is_array:
             step = constants.step + (constants.sequential if source.array is not None else 0.0)
             return around + times * step
+        case _ if source.stored:
+            return around + times * constants.sequential
         case _:
             return around + source.total * constants.hash_build
 
 
-def _is_variable(key: Estimate) -> bool:
-    """Return whether a key walks along: a variable, or one plus a constant."""
-    place = key.offset[0] if key.offset is not None else None
-    return isinstance(place, tuple) and place[:1] == ("Var",)
+def _is_sequential(key: Estimate, innermost: frozenset[int] | None) -> bool:
+    """Return whether the place that is read stays or moves by one from one iteration to the next."""
+    if innermost is None:
+        return bool(key.walks)
+    return bool(key.walks & innermost) or not key.varies & innermost
 
 
 _CHEAP = frozenset(

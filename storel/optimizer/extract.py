@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 
 from storel.calculus.intervals import ANY, Interval
 from storel.calculus.nodes import Term
-from storel.optimizer import cardinality, cost
+from storel.optimizer import cost, estimates
+from storel.optimizer.analyses import RENAMED
 from storel.optimizer.bindings import EGraph, FrozenEGraph, Value
-from storel.optimizer.cardinality import Estimate
+from storel.optimizer.estimates import Estimate
 from storel.optimizer.cost import Constants, Variation
 from storel.optimizer.encoding import LAYOUTS, TERMS, ENode, decode
 from storel.optimizer.facts import Encoded
@@ -135,13 +136,13 @@ class Extractor:
         constructor, arguments = node
         if not children:
             return _Best(0.0, self._leaf(identity, constructor, arguments), node)
-        estimates = [child.estimate for child in children]
-        estimate = cardinality.combine(constructor, text, estimates, binders, identity, self.symbols)
+        known = [child.estimate for child in children]
+        estimate = estimates.combine(constructor, text, known, binders, identity, self.symbols)
         price = cost.combine(
             constructor,
             text,
             [child.cost for child in children],
-            estimates,
+            known,
             estimate,
             self.variation,
             self.classes.free[identity].bit_count(),
@@ -152,15 +153,15 @@ class Extractor:
     def _leaf(self, identity: int, constructor: str, arguments: tuple[object, ...]) -> Estimate:
         first = arguments[0]
         if constructor == "Var" and isinstance(first, int):
-            known = first if first in self.source.types else first % 1024
-            rank = self.source.types[known].rank
-            return cardinality.variable(first, self.source.intervals[known], rank)
+            known = first if first in self.source.types else first - RENAMED
+            value = estimates.unknown(self.source.intervals[known], self.source.types[known].rank)
+            return estimates.variable(first, value)
         if constructor in ("Int", "Truth") and isinstance(first, int):
-            return cardinality.integer(first)
+            return estimates.integer(first)
         if constructor == "Sym" and isinstance(first, str):
             fact = self.symbols.get(first)
             interval = Interval(fact.value, fact.value) if isinstance(fact, SizeSymbol) else ANY
-            return cardinality.symbol(first, self.symbols, interval)
+            return estimates.symbol(first, self.symbols, interval)
         if constructor == "Zero" and isinstance(rank := arguments[1], int):
             return Estimate(identity, counts=(0.0,) * rank, spans=(0.0,) * rank, length=0.0)
         return Estimate(identity)

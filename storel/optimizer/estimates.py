@@ -1,0 +1,335 @@
+"""How many iterations a loop makes and how many entries a dictionary has: one abstract interpretation.
+
+An ``Estimate`` says what is known of a term without its data: of an integer its interval, of a source
+its length, of a dictionary its entries at each depth. ``combine`` gives the estimate of a node from
+those of its children, so that it serves terms (``cardinality.py``) and e-classes (``extract.py``) alike.
+
+    length of lo:hi           mid(hi) - mid(lo)
+    length of a(pos(e):pos(e+1))   len(a) / (len(pos) - 1), the average segment
+    entries of sum(R) {k -> e}     length(R) if k is R's own key; else n draws from the range of k:
+                                   span · (1 - exp(-n / span))
+    matches of find                len / distinct
+
+Segments that are reached by their own loop make N(prefix) exact on average: the product of the lengths
+along a chain is the number of stored positions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+from storel.calculus.intervals import ANY, Interval, applied
+from storel.symbols import ArraySymbol, Symbols
+
+UNKNOWN_LENGTH = 1000.0
+SELECTIVITY = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What is known of a term.
+
+    ``identity`` is equal for equal integer terms; ``offset`` says that the value is that of another
+    identity plus a constant, ``boundary`` that it is read from an array at such a place. ``length``
+    is that of a source, ``elements`` the interval of its values, ``distinct`` how many of them differ.
+    ``counts`` are the entries of a dictionary down to each depth, ``spans`` the number of keys that each
+    depth can have, ``key`` the identity of the key at depth 0; ``stored`` says that it lies in memory.
+    ``varies`` are the binders that an integer depends on, ``walks`` those of coefficient one.
+    """
+
+    identity: Hashable = None
+    interval: Interval = ANY
+    offset: tuple[Hashable, int] | None = None
+    boundary: tuple[str, Hashable, int] | None = None
+    is_array: bool = False
+    array: str | None = None
+    length: float = 1.0
+    elements: Interval = ANY
+    distinct: float | None = None
+    counts: tuple[float, ...] = ()
+    spans: tuple[float, ...] = ()
+    key: Hashable = None
+    stored: bool = False
+    positions: Interval = Interval(0)
+    varies: frozenset[int] = frozenset()
+    walks: frozenset[int] = frozenset()
+    probability: float = SELECTIVITY
+
+    @property
+    def total(self) -> float:
+        """The number of scalar entries; 1 for a scalar."""
+        return self.counts[-1] if self.counts else 1.0
+
+
+def middle(interval: Interval) -> float | None:
+    """Return the middle of an interval."""
+    if interval.low is None or interval.high is None:
+        return None
+    return (interval.low + interval.high) / 2
+
+
+def span(interval: Interval) -> float:
+    """Return the number of integers in an interval."""
+    if interval.low is None or interval.high is None:
+        return math.inf
+    return max(0.0, float(interval.high - interval.low + 1))
+
+
+def integer(value: int) -> Estimate:
+    """Return the estimate of an integer literal."""
+    return Estimate(identity=("Int", value), interval=Interval(value, value), offset=(None, value))
+
+
+def variable(name: int, value: Estimate) -> Estimate:
+    """Return the estimate of a variable that stands for something like ``value``."""
+    identity = ("Var", name)
+    names = frozenset((name,))
+    return replace(
+        value, identity=identity, offset=(identity, 0), boundary=None, stored=bool(value.counts),
+        key=None, varies=names, walks=names,
+    )  # fmt: skip
+
+
+def unknown(interval: Interval, rank: int) -> Estimate:
+    """Return the estimate of a value of which only the interval or the rank is known."""
+    counts = tuple(UNKNOWN_LENGTH**depth for depth in range(1, rank + 1))
+    return Estimate(interval=interval, length=counts[0] if counts else 1.0, counts=counts, spans=(math.inf,) * rank)
+
+
+def bound(constructor: str, children: Sequence[Estimate]) -> tuple[Estimate, ...]:
+    """Return the estimates of what a binder binds, the outermost first, from those of its other children."""
+    source = children[0]
+    match constructor:
+        case "Let":
+            return (source,)
+        case "Merge":
+            other = children[1]
+            common = source.elements.meet(other.elements)
+            return (_position(source), _position(other), unknown(common, 0))
+        case "Find":
+            return (_position(source),)
+        case _ if source.is_array:
+            return (_position(source), unknown(source.elements, 0))
+        case _:
+            parents = max(1.0, source.counts[0]) if source.counts else 1.0
+            counts = tuple(count / parents for count in source.counts[1:])
+            value = Estimate(counts=counts, spans=source.spans[1:], length=counts[0] if counts else 1.0)
+            return (_position(source), value)
+
+
+def _position(source: Estimate) -> Estimate:
+    if source.is_array:
+        return unknown(source.positions, 0)
+    keys = source.spans[0] if source.spans else math.inf
+    return unknown(Interval(0, int(keys) - 1) if math.isfinite(keys) else Interval(0), 0)
+
+
+def symbol(name: str, symbols: Symbols, interval: Interval) -> Estimate:
+    """Return the estimate of a symbol."""
+    fact = symbols.get(name)
+    identity = ("Sym", name)
+    if not isinstance(fact, ArraySymbol):
+        return Estimate(identity, interval, (identity, 0))
+    elements = Interval(fact.low, fact.high) if fact.type.is_integer else ANY
+    distinct = fact.distinct
+    if distinct is None:
+        distinct = fact.length if fact.unique or fact.increasing else min(float(fact.length), span(elements))
+    return Estimate(
+        identity,
+        is_array=True,
+        array=name,
+        length=float(fact.length),
+        elements=elements,
+        positions=Interval(0, fact.length - 1),
+        distinct=max(1.0, float(distinct)),
+        counts=(float(fact.length),),
+        spans=(float(fact.length),),
+    )
+
+
+def combine(
+    constructor: str,
+    text: str,
+    children: Sequence[Estimate],
+    binders: Sequence[int],
+    identity: Hashable,
+    symbols: Symbols,
+) -> Estimate:
+    """Return the estimate of a node; leaves have functions of their own."""
+    match constructor, children:
+        case ("Add" | "Mul", (a, b)):
+            return _arithmetic(constructor, text, a, b, identity)
+        case ("Apply1" | "Apply2" | "Apply3", _):
+            interval = applied(text, *(child.interval for child in children))
+            varies = frozenset[int]().union(*(child.varies for child in children))
+            chance = _probability(text, children)
+            return Estimate(identity, interval, (identity, 0), probability=chance, varies=varies)
+        case ("Uniq", (a,)):
+            return replace(a, identity=identity)
+        case ("Range", (low, high)):
+            return _range(low, high, identity)
+        case ("Slice", (array, low, high)):
+            return _slice(array, low, high, symbols, identity)
+        case ("Look", (mapping, key)):
+            return _lookup(mapping, key, identity)
+        case ("Single", (key, value)):
+            keys = span(key.interval)
+            return Estimate(
+                identity, counts=(1.0, *value.counts), spans=(keys, *value.spans), key=key.identity, length=1.0
+            )
+        case ("Let", (_, body)):
+            return body
+        case ("If", (condition, body)):
+            counts = tuple(count * condition.probability for count in body.counts)
+            return replace(
+                body,
+                identity=identity,
+                interval=body.interval.hull(Interval(0, 0)),
+                counts=counts,
+                length=counts[0] if counts else 1.0,
+            )
+        case _:
+            return _loop(constructor, children, binders, identity)
+
+
+def _loop(
+    constructor: str, children: Sequence[Estimate], binders: Sequence[int], identity: Hashable
+) -> Estimate:
+    body = children[-1]
+    if constructor == "Reduce" or not body.counts:
+        return Estimate(identity)
+    own = ("Var", binders[0]) if constructor == "Sum" else None
+    return repeated(body, iterations(constructor, children), body.key is not None and body.key == own, identity)
+
+
+def iterations(constructor: str, children: Sequence[Estimate]) -> float:
+    """Return how often the body of a loop is evaluated, each time the loop is."""
+    match constructor:
+        case "Merge":
+            left, right = children[0], children[1]
+            domain = min(span(left.elements), span(right.elements))
+            return min(left.length, right.length, left.length * right.length / max(1.0, domain))
+        case "Find":
+            return children[0].length / max(1.0, min(children[0].distinct or 1.0, children[0].length))
+        case _:
+            return children[0].length
+
+
+def repeated(body: Estimate, times: float, unique: bool, identity: Hashable) -> Estimate:
+    """Return the union of ``times`` dictionaries like ``body``."""
+    counts: list[float] = []
+    domain = 1.0
+    for depth, (count, keys) in enumerate(zip(body.counts, body.spans, strict=True)):
+        domain *= keys
+        drawn = times * count
+        counts.append(drawn if unique or math.isinf(domain) else _occupied(drawn, domain))
+        if depth and counts[depth] < counts[depth - 1]:
+            counts[depth] = counts[depth - 1]
+    return Estimate(identity, counts=tuple(counts), spans=body.spans, length=counts[0])
+
+
+def _occupied(drawn: float, domain: float) -> float:
+    return domain * -math.expm1(-drawn / domain) if domain > 0 else 0.0
+
+
+def _arithmetic(constructor: str, text: str, a: Estimate, b: Estimate, identity: Hashable) -> Estimate:
+    if a.counts or b.counts:
+        return _of_dictionaries(constructor, a, b, identity)
+    if text not in ("index", "plus_times"):
+        return Estimate(identity)
+    if constructor == "Mul":
+        return Estimate(identity, _product(a.interval, b.interval), (identity, 0), varies=a.varies | b.varies)
+    low = None if a.interval.low is None or b.interval.low is None else a.interval.low + b.interval.low
+    high = None if a.interval.high is None or b.interval.high is None else a.interval.high + b.interval.high
+    offset = (identity, 0)
+    for term, constant in ((a, b), (b, a)):
+        if constant.offset is not None and constant.offset[0] is None and term.offset is not None:
+            offset = (term.offset[0], term.offset[1] + constant.offset[1])
+    return Estimate(
+        identity, Interval(low, high), offset, varies=a.varies | b.varies, walks=a.walks | b.walks
+    )
+
+
+def _product(a: Interval, b: Interval) -> Interval:
+    if a.low is None or a.high is None or b.low is None or b.high is None:
+        return ANY
+    corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+    return Interval(min(corners), max(corners))
+
+
+def _of_dictionaries(constructor: str, a: Estimate, b: Estimate, identity: Hashable) -> Estimate:
+    if not a.counts or not b.counts:
+        whole = a if a.counts else b
+        return replace(whole, identity=identity, is_array=False)
+    spans = tuple(map(min, a.spans, b.spans))
+    if constructor == "Add":
+        counts = tuple(x + y for x, y in zip(a.counts, b.counts, strict=False))
+    else:
+        counts = tuple(map(min, a.counts, b.counts))
+    return Estimate(identity, counts=counts, spans=spans, length=counts[0])
+
+
+def _range(low: Estimate, high: Estimate, identity: Hashable) -> Estimate:
+    first, last = middle(low.interval), middle(high.interval)
+    length = UNKNOWN_LENGTH if first is None or last is None else max(0.0, last - first)
+    top = None if high.interval.high is None else high.interval.high - 1
+    elements = Interval(low.interval.low, top)
+    return Estimate(
+        identity, is_array=True, length=length, elements=elements, positions=elements, distinct=max(1.0, length),
+        counts=(length,), spans=(span(elements),),
+    )  # fmt: skip
+
+
+def _slice(array: Estimate, low: Estimate, high: Estimate, symbols: Symbols, identity: Hashable) -> Estimate:
+    length = None
+    if low.boundary is not None and high.boundary is not None:
+        (first, place, start), (last, other, end) = low.boundary, high.boundary
+        fact = symbols.get(first)
+        if first == last and place == other and isinstance(fact, ArraySymbol):
+            length = (end - start) * array.length / max(1, fact.length - 1)
+    if length is None:
+        length = _range(low, high, identity).length
+    length = min(length, array.length)
+    top = None if high.interval.high is None else high.interval.high - 1
+    positions = Interval(low.interval.low, top).meet(array.positions)
+    distinct = None if array.distinct is None else max(1.0, min(length, array.distinct))
+    return replace(
+        array, identity=identity, length=length, distinct=distinct, positions=positions, counts=(length,),
+        spans=array.spans,
+    )  # fmt: skip
+
+
+def _lookup(mapping: Estimate, key: Estimate, identity: Hashable) -> Estimate:
+    if mapping.is_array:
+        boundary = None
+        if mapping.array is not None and key.offset is not None:
+            boundary = (mapping.array, *key.offset)
+        return Estimate(identity, mapping.elements, (identity, 0), boundary, varies=key.varies)
+    parents = max(1.0, mapping.counts[0]) if mapping.counts else 1.0
+    counts = tuple(count / parents for count in mapping.counts[1:])
+    return Estimate(
+        identity, counts=counts, spans=mapping.spans[1:], length=counts[0] if counts else 1.0,
+        stored=mapping.stored,
+    )  # fmt: skip
+
+
+def _probability(function: str, arguments: Sequence[Estimate]) -> float:
+    """Return how likely a condition holds."""
+    match function, arguments:
+        case "equal", (a, b):
+            keys = min(span(a.interval), span(b.interval))
+            return 1.0 / keys if math.isfinite(keys) and keys > 0 else 0.1
+        case "and", (a, b):
+            return a.probability * b.probability
+        case "or", (a, b):
+            return a.probability + b.probability - a.probability * b.probability
+        case "not", (a,):
+            return 1.0 - a.probability
+        case "not_equal", _:
+            return 0.9
+        case _:
+            truth = applied(function, *(argument.interval for argument in arguments))
+            return float(truth.low) if truth.low == truth.high and truth.low is not None else SELECTIVITY
+

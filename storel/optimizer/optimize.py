@@ -1,0 +1,77 @@
+"""The cheapest term equal to a given one.
+
+    normalize    loops over dictionaries become loops over arrays (rules/normalize.rules)
+    main         the algebra of sums and products, in a fresh e-graph
+    share        let, tabulation and hoisting on the extracted terms (sharing.py)
+
+Each variation of the cost gives a candidate; after sharing, all are priced in full and the cheapest
+stays. Everything is deterministic: the same term and facts give the same plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from storel.calculus.nodes import Term
+from storel.optimizer import cost, rulefile
+from storel.optimizer.cost import PLAIN, SHARED, Constants, Cost, Variation
+from storel.optimizer.extract import Extractor
+from storel.optimizer.facts import encoded
+from storel.optimizer.rulefile import RuleSet
+from storel.optimizer.saturate import Limits, PhaseReport, saturate
+from storel.optimizer.sharing import share
+from storel.symbols import Symbols
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Budgets of the two phases, and what operations cost on this machine."""
+
+    normalize: Limits = Limits()
+    main: Limits = Limits(iterations=30, nodes=5_000, seconds=2.0)
+    constants: Constants = Constants()
+
+
+@dataclass(frozen=True, slots=True)
+class Optimized:
+    """The chosen term, its cost, what the phases did, and the term between them."""
+
+    term: Term
+    cost: Cost
+    report: tuple[PhaseReport, ...]
+    normalized: Term
+
+
+DEFAULT = Options()
+_VARIATIONS = (PLAIN, SHARED)
+
+
+def optimize(
+    term: Term, symbols: Symbols, rules: RuleSet | None = None, options: Options = DEFAULT
+) -> Optimized:
+    """Return the cheapest term found that means the same as ``term``, which is closed."""
+    chosen = rulefile.shipped() if rules is None else rules
+    (normalized,), first = _phase(term, symbols, chosen, "normalize", options.normalize, options, (PLAIN,))
+    candidates, second = _phase(normalized, symbols, chosen, "main", options.main, options, _VARIATIONS)
+    shared = [share(candidate, symbols, options.constants) for candidate in dict.fromkeys(candidates)]
+    priced = [(cost.estimate(candidate, symbols, options.constants), candidate) for candidate in shared]
+    best, plan = min(priced, key=lambda pair: pair[0].nanoseconds)
+    return Optimized(plan, best, (first, second), normalized)
+
+
+def _phase(
+    term: Term,
+    symbols: Symbols,
+    rules: RuleSet,
+    phase: str,
+    limits: Limits,
+    options: Options,
+    variations: tuple[Variation, ...],
+) -> tuple[list[Term], PhaseReport]:
+    """Return the best term of one phase under each of the variations."""
+    source = encoded(term, symbols)
+    classes, report = saturate(rules, source.text, source.facts, phase, limits)
+    terms = [
+        Extractor(classes, source, symbols, variation, options.constants).term() for variation in variations
+    ]
+    return terms, report

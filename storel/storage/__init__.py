@@ -1,0 +1,1 @@
+"""Storage mappings, and the data that lies in memory as they say."""

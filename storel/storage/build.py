@@ -1,0 +1,201 @@
+"""Foreign data → tensors: verified once, wrapped without a copy where the layout agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from storel.errors import DataError, FormatError, TypeMismatchError
+from storel.scalars import ScalarType
+from storel.storage.formats import Format, Formats
+from storel.storage.pack import all_sizes, pack
+from storel.storage.properties import lengths, verify_properties
+from storel.storage.signature import LevelKind, LevelSignature, level_signature
+from storel.storage.tensor import Tensor
+
+Array: TypeAlias = NDArray[Any]
+
+_WIDENED = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32", "uint32": "int64"}
+"""Integer types that another type holds without loss."""
+
+
+def as_values(array: Array, what: str) -> Array:
+    """Return ``array`` with one of storel's scalar types; raises TypeMismatchError where none fits."""
+    if ScalarType.of(array.dtype) is not None:
+        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    wider = _WIDENED.get(array.dtype.name)
+    if wider is None:
+        raise TypeMismatchError(
+            f"{what} holds {array.dtype} values",
+            expected=", ".join(each.value for each in ScalarType),
+            hint="convert it first, for example with .astype('float64')",
+        )
+    return array.astype(wider)
+
+
+def from_numpy(
+    array: Array, formats: Formats, storage: Format | None = None, semiring: str = "plus_times"
+) -> Tensor:
+    """Store a dense array; in the default dense format without a copy if it is C-contiguous."""
+    array = as_values(array, "the array")
+    wanted = storage or formats.default(array.ndim, is_dense=True)
+    signature = level_signature(wanted)
+    if signature is not None and _is_row_major(signature) and semiring == "plus_times":
+        arrays = {signature.values: np.ascontiguousarray(array).reshape(-1)}
+        sizes = all_sizes(wanted, array.shape, arrays)
+        return Tensor(array.shape, _type_of(array), wanted, arrays, sizes, semiring)
+    if semiring == "plus_times":
+        coordinates = np.array(np.nonzero(array), dtype=np.int64).reshape(array.ndim, -1)
+        return pack(wanted, coordinates, array[tuple(coordinates)], array.shape, semiring)
+    coordinates = np.indices(array.shape).reshape(array.ndim, -1)
+    return pack(wanted, coordinates, array.reshape(-1), array.shape, semiring)
+
+
+def from_scipy(
+    matrix: Any, formats: Formats, storage: Format | None = None, semiring: str = "plus_times"
+) -> Tensor:
+    """Store a ``scipy.sparse`` matrix or array; canonical CSR and CSC data is wrapped without a copy."""
+    as_values(matrix.data if matrix.format != "lil" else matrix.tocoo().data, "the matrix")
+    candidates = [storage] if storage else formats.alternatives(matrix.ndim, is_dense=False)
+    for candidate in candidates:
+        wrapped = _wrapped(matrix, candidate, semiring)
+        if wrapped is not None:
+            return wrapped
+    listed = sp.coo_array(matrix)
+    shape = tuple(int(extent) for extent in matrix.shape)
+    coordinates = np.array(listed.coords, dtype=np.int64).reshape(len(shape), -1)
+    values = as_values(listed.data, "the matrix")
+    return pack(candidates[0], coordinates, values, shape, semiring)
+
+
+def from_coordinates(
+    coordinates: Array,
+    values: Array,
+    shape: tuple[int, ...] | None,
+    formats: Formats,
+    storage: Format | None = None,
+    semiring: str = "plus_times",
+) -> Tensor:
+    """Store a list of entries; without a shape the extents are open and the largest keys decide."""
+    coordinates = np.asarray(coordinates)
+    if coordinates.ndim != 2 or coordinates.shape[1] != len(values):
+        raise DataError(
+            "coordinates and values do not fit together",
+            expected=f"coordinates of shape (rank, {len(values)})",
+            found=f"shape {coordinates.shape}",
+        )
+    coordinates = _as_indices(coordinates)
+    rank = coordinates.shape[0]
+    if shape is None:
+        extents = coordinates.max(axis=1, initial=-1) + 1
+        bounds = tuple(int(extent) for extent in extents)
+    else:
+        bounds = shape
+    _check_coordinates(coordinates, bounds)
+    wanted = storage or formats.default(rank, is_dense=rank == 0)
+    values = as_values(np.asarray(values), "the values")
+    return pack(wanted, coordinates, values, bounds, semiring, is_closed=shape is not None)
+
+
+def from_arrays(
+    storage: Format,
+    arrays: Mapping[str, Array],
+    shape: tuple[int, ...],
+    parameters: Mapping[str, int] | None = None,
+    semiring: str = "plus_times",
+) -> Tensor:
+    """Wrap the arrays of a format; lengths, types and declared properties are verified.
+
+    Raises DataError naming the array and the first bad position.
+    """
+    unknown = sorted(set(arrays) - {declaration.name for declaration in storage.arrays})
+    if unknown:
+        wanted = ", ".join(declaration.name for declaration in storage.arrays)
+        raise FormatError(f"format {storage.name} has no array {unknown[0]}", expected=wanted)
+    if len(shape) != storage.rank:
+        raise FormatError(
+            f"format {storage.name} does not store tensors of rank {len(shape)}",
+            expected=f"rank {storage.rank}",
+            found=f"the shape {shape}",
+        )
+    given = {name: as_values(np.asarray(array), f"array {name}") for name, array in arrays.items()}
+    sizes = lengths(storage, dict(zip(storage.extents, shape, strict=True)) | dict(parameters or {}), given)
+    verify_properties(storage, given, sizes)
+    values = next(d.name for d in reversed(storage.arrays) if not d.type.scalar.startswith("int"))
+    return Tensor(shape, _type_of(given[values]), storage, given, sizes, semiring)
+
+
+def convert(tensor: Tensor, storage: Format) -> Tensor:
+    """Return ``tensor`` in another format."""
+    coordinates, values = tensor.to_coo()
+    values = values.astype(tensor.dtype, copy=False)
+    return pack(storage, coordinates, values, tensor.shape, tensor.semiring, is_closed=tensor.is_closed)
+
+
+def _wrapped(matrix: Any, storage: Format, semiring: str) -> Tensor | None:
+    """Wrap compressed rows or columns if ``storage`` has just these levels."""
+    signature = level_signature(storage)
+    if signature is None or matrix.ndim != 2 or matrix.format not in ("csr", "csc"):
+        return None
+    order = (0, 1) if matrix.format == "csr" else (1, 0)
+    kinds = tuple(level.kind for level in signature.levels)
+    if signature.order != order or kinds != (LevelKind.DENSE, LevelKind.COMPRESSED):
+        return None
+    inner = signature.levels[1]
+    if inner.pos is None or inner.idx is None:
+        return None
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    count = int(matrix.indptr[-1])
+    arrays = {
+        inner.pos: matrix.indptr,
+        inner.idx: matrix.indices[:count],
+        signature.values: as_values(matrix.data[:count], "the matrix"),
+    }
+    return from_arrays(storage, arrays, matrix.shape, semiring=semiring)
+
+
+def _as_indices(coordinates: Array) -> Array:
+    if np.issubdtype(coordinates.dtype, np.integer):
+        return coordinates.astype(np.int64, copy=False)
+    if coordinates.size == 0:
+        return coordinates.astype(np.int64)
+    broken = np.argwhere(~(np.isfinite(coordinates) & (coordinates == np.floor(coordinates))))
+    if len(broken):
+        axis, number = (int(each) for each in broken[0])
+        raise DataError(
+            f"coordinate {axis} of entry {number} is {coordinates[axis, number]}", expected="an integer"
+        )
+    return coordinates.astype(np.int64)
+
+
+def _check_coordinates(coordinates: Array, shape: tuple[int, ...]) -> None:
+    if len(shape) != coordinates.shape[0]:
+        raise DataError(
+            "the shape does not fit the coordinates",
+            expected=f"{coordinates.shape[0]} extents",
+            found=f"the shape {shape}",
+        )
+    for axis, extent in enumerate(shape):
+        outside = (coordinates[axis] < 0) | (coordinates[axis] >= extent)
+        if outside.any():
+            first = int(np.argmax(outside))
+            raise DataError(
+                f"coordinate {axis} of entry {first} is {coordinates[axis, first]}, outside 0:{extent}"
+            )
+
+
+def _is_row_major(signature: LevelSignature) -> bool:
+    is_dense = all(level.kind is LevelKind.DENSE for level in signature.levels)
+    return is_dense and signature.order == tuple(range(len(signature.levels)))
+
+
+def _type_of(array: Array) -> ScalarType:
+    scalar_type = ScalarType.of(array.dtype)
+    assert scalar_type is not None
+    return scalar_type

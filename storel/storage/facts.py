@@ -1,0 +1,112 @@
+"""What the optimizer may rely on about a stored tensor: declared properties and statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storel.scalars import ScalarType
+from storel.storage.sizes import evaluate_size
+from storel.storage.tensor import Tensor
+from storel.symbols import ArraySymbol, Fact, SizeSymbol
+from storel.syntax.nodes import (
+    ArrayDeclaration,
+    Ascending,
+    DistinctElements,
+    FromTo,
+    Increasing,
+    IncreasingTuple,
+    InRange,
+    Pad,
+)
+
+
+def symbols_of(tensor: Tensor, prefix: str) -> dict[str, Fact]:
+    """Return the facts about the arrays and sizes of ``tensor``, each named ``prefix_name``."""
+    found: dict[str, Fact] = {}
+    groups = _groups(tensor, prefix)
+    for declaration in tensor.storage.arrays:
+        array = tensor.arrays[declaration.name]
+        name = f"{prefix}_{declaration.name}"
+        found[name] = array_symbol(declaration, array, tensor.sizes, name, prefix, groups.get(name, ()))
+    for name, value in tensor.sizes.items():
+        found[f"{prefix}_{name}"] = SizeSymbol(f"{prefix}_{name}", value)
+    return found
+
+
+def array_symbol(
+    declaration: ArrayDeclaration,
+    array: NDArray[Any],
+    sizes: Mapping[str, int],
+    name: str,
+    prefix: str,
+    group: tuple[str, ...],
+) -> ArraySymbol:
+    """Return the facts about one array, whose declared properties have been verified."""
+    scalar_type = ScalarType.of(array.dtype)
+    assert scalar_type is not None
+    properties = declaration.properties
+    low, high = _bounds(declaration, sizes)
+    first, last = _ends(declaration, sizes)
+    if low is None and first is not None and Ascending() in properties:
+        low, high = first, last
+    within = next((p.within for p in properties if isinstance(p, Increasing) and p.within), None)
+    leads = bool(group) and group[0] == name
+    ascending = Ascending() in properties or leads
+    return ArraySymbol(
+        name,
+        scalar_type,
+        len(array),
+        low,
+        high,
+        ascending=ascending,
+        increasing=Increasing() in properties,
+        unique=DistinctElements() in properties,
+        within=None if within is None else f"{prefix}_{within}",
+        group=group,
+        first=first,
+        last=last,
+        distinct=_distinct(array) if ascending else None,
+        nonzeros=int(np.count_nonzero(array)) if scalar_type.is_real else None,
+        finite=not scalar_type.is_real or bool(np.isfinite(array).all()),
+    )
+
+
+def _groups(tensor: Tensor, prefix: str) -> dict[str, tuple[str, ...]]:
+    """Return, for each array in an increasing tuple, the names of all arrays of the tuple."""
+    found: dict[str, tuple[str, ...]] = {}
+    for declaration in tensor.storage.arrays:
+        for each in declaration.properties:
+            if isinstance(each, IncreasingTuple):
+                names = tuple(f"{prefix}_{name}" for name in each.arrays)
+                found.update(dict.fromkeys(names, names))
+    return found
+
+
+def _bounds(declaration: ArrayDeclaration, sizes: Mapping[str, int]) -> tuple[int | None, int | None]:
+    low: int | None = None
+    high: int | None = None
+    for each in declaration.properties:
+        match each:
+            case InRange(first, end):
+                low, high = evaluate_size(first, sizes), evaluate_size(end, sizes) - 1
+            case Pad(value) if low is not None and high is not None:
+                padding = evaluate_size(value, sizes)
+                low, high = min(low, padding), max(high, padding)
+            case _:
+                pass
+    return low, high
+
+
+def _ends(declaration: ArrayDeclaration, sizes: Mapping[str, int]) -> tuple[int | None, int | None]:
+    for each in declaration.properties:
+        if isinstance(each, FromTo):
+            return evaluate_size(each.first, sizes), evaluate_size(each.last, sizes)
+    return None, None
+
+
+def _distinct(array: NDArray[Any]) -> int:
+    return 0 if len(array) == 0 else 1 + int(np.count_nonzero(array[1:] != array[:-1]))

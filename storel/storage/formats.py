@@ -1,0 +1,170 @@
+"""Storage formats: text in, declarations out. No format is known to the compiler by name.
+
+A format is a storage mapping, an expression from physical arrays to the logical tensor, with the
+arrays' declared lengths and properties. ``Formats`` finds it by name and rank, in the shipped
+directory, in a user's directories, or among those that a script created.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from storel import resources
+from storel.errors import FormatError, nearest
+from storel.source import Source, Span
+from storel.syntax.nodes import (
+    ArrayDeclaration,
+    CreateFormat,
+    Expression,
+    FormatReference,
+    Name,
+    ParameterDeclaration,
+)
+from storel.syntax.parser import parse
+
+SUFFIX = ".sdql"
+
+
+@dataclass(frozen=True)
+class Format:
+    """A storage format for tensors of one rank."""
+
+    name: str
+    declaration: CreateFormat
+
+    @property
+    def rank(self) -> int:
+        return len(self.declaration.type.extents)
+
+    @cached_property
+    def extents(self) -> tuple[str, ...]:
+        """The names of the tensor's extents in the mapping."""
+        names: list[str] = []
+        for extent in self.declaration.type.extents:
+            if not isinstance(extent, Name):
+                raise FormatError(
+                    f"format {self.name}: every extent of its tensor must be a name",
+                    span=self.declaration.type.span,
+                )
+            names.append(extent.name)
+        return tuple(names)
+
+    @property
+    def arrays(self) -> tuple[ArrayDeclaration, ...]:
+        return self.declaration.arrays
+
+    @property
+    def parameters(self) -> tuple[ParameterDeclaration, ...]:
+        return self.declaration.parameters
+
+    @property
+    def mapping(self) -> Expression:
+        return self.declaration.mapping
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """Which formats are taken where nobody says, the default first: ``storage_formats/defaults.toml``."""
+
+    dense: dict[int, tuple[str, ...]]
+    sparse: dict[int, tuple[str, ...]]
+
+
+@dataclass
+class Formats:
+    """All formats that a program may name."""
+
+    directories: tuple[Path, ...] = ()
+    created: dict[tuple[str, int], Format] = field(default_factory=dict[tuple[str, int], Format])
+    _loaded: dict[str, dict[int, Format]] = field(default_factory=dict[str, dict[int, Format]])
+
+    @cached_property
+    def defaults(self) -> Defaults:
+        path = resources.directory("storage_formats") / "defaults.toml"
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+
+        def by_rank(kind: str) -> dict[int, tuple[str, ...]]:
+            return {int(rank): tuple(names) for rank, names in table[kind].items()}
+
+        return Defaults(by_rank("dense"), by_rank("sparse"))
+
+    @cached_property
+    def files(self) -> dict[str, Path]:
+        """The file of each format that is not created by a script; a user's hide the shipped ones."""
+        shipped = resources.directory("storage_formats")
+        found: dict[str, Path] = {}
+        for directory in (shipped, *self.directories):
+            if not directory.is_dir():
+                raise FormatError(f"the format directory {directory} does not exist")
+            found.update({path.stem: path for path in sorted(directory.glob(f"*{SUFFIX}"))})
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        return sorted({name for name, _ in self.created} | set(self.files))
+
+    def create(self, declaration: CreateFormat) -> Format:
+        """Add a format that a script declares; raises FormatError if it is there already."""
+        rank = len(declaration.type.extents)
+        if (declaration.name, rank) in self.created:
+            raise FormatError(
+                f"format {declaration.name} of rank {rank} is created twice", span=declaration.span
+            )
+        created = Format(declaration.name, declaration)
+        self.created[declaration.name, rank] = created
+        return created
+
+    def find(self, name: str, rank: int, span: Span | None = None) -> Format:
+        """Return the format ``name`` for tensors of ``rank``; raises FormatError if there is none."""
+        by_rank = self.overloads(name, span)
+        if rank not in by_rank:
+            ranks = " or ".join(map(str, sorted(by_rank)))
+            raise FormatError(
+                f"format {name} does not store tensors of rank {rank}",
+                expected=f"a tensor of rank {ranks}",
+                found=f"rank {rank}",
+                span=span,
+            )
+        return by_rank[rank]
+
+    def resolve(self, reference: FormatReference, rank: int) -> Format:
+        """Return the format that ``reference`` names."""
+        return self.find(reference.name, rank, reference.span)
+
+    def overloads(self, name: str, span: Span | None = None) -> dict[int, Format]:
+        """Return the formats called ``name``, by rank."""
+        created = {rank: each for (own, rank), each in self.created.items() if own == name}
+        if name in self.files:
+            return self._load(name, self.files[name]) | created
+        if not created:
+            raise FormatError(f"unknown format '{name}'", span=span, hint=nearest(name, self.names))
+        return created
+
+    def default(self, rank: int, *, is_dense: bool) -> Format:
+        """Return the format that data of this rank is stored in when nobody says."""
+        return self.alternatives(rank, is_dense=is_dense)[0]
+
+    def alternatives(self, rank: int, *, is_dense: bool) -> list[Format]:
+        """Return the formats that data of this rank may be stored in unasked, the default first."""
+        table = self.defaults.dense if is_dense else self.defaults.sparse
+        if rank not in table:
+            kind = "dense" if is_dense else "sparse"
+            raise FormatError(f"no format is the default for {kind} tensors of rank {rank}")
+        return [self.find(name, rank) for name in table[rank]]
+
+    def _load(self, name: str, path: Path) -> dict[int, Format]:
+        if name not in self._loaded:
+            self._loaded[name] = {each.rank: each for each in read_formats(path) if each.name == name}
+        return self._loaded[name]
+
+
+def read_formats(path: Path) -> Iterable[Format]:
+    """Parse every ``CREATE FORMAT`` in a file."""
+    script = parse(Source(str(path), path.read_text(encoding="utf-8")))
+    for statement in script.statements:
+        if isinstance(statement, CreateFormat):
+            yield Format(statement.name, statement)

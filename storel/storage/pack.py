@@ -1,0 +1,169 @@
+"""Entries → arrays: packing derived from the mapping.
+
+A level-wise mapping is turned round level by level. With the entries sorted in the order of the
+levels, each level maps an entry's parent position and key to its own position:
+
+    dense       parent * extent + key
+    compressed  the rank of (parent, key) among the distinct pairs; idx holds the keys,
+                pos the running count of pairs per parent
+    singleton   the parent position; idx holds the keys
+
+and the values are scattered to the last positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storel.errors import FormatError
+from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
+from storel.storage.coordinates import combine
+from storel.storage.formats import Format
+from storel.storage.memory import require_memory
+from storel.storage.properties import lengths
+from storel.storage.signature import Level, LevelKind, LevelSignature, level_signature
+from storel.storage.tensor import Tensor
+
+Array: TypeAlias = NDArray[Any]
+
+LARGEST_INT32 = 2**31 - 1
+
+
+def pack(
+    storage: Format,
+    coordinates: Array,
+    values: Array,
+    shape: tuple[int, ...],
+    semiring: str = "plus_times",
+    *,
+    is_closed: bool = True,
+    memory_limit: int | None = None,
+) -> Tensor:
+    """Store entries (rank × count coordinates, in any order, duplicates added up) in a format.
+
+    Raises FormatError if the mapping cannot be turned round, MemoryLimitError before anything too
+    large is allocated.
+    """
+    signature = level_signature(storage)
+    if signature is None:
+        raise FormatError(
+            f"format {storage.name} cannot be packed: its mapping is not a nest of levels",
+            expected="one loop per dimension, each a range or a segment of an array",
+            hint="give its arrays themselves",
+        )
+    order = list(signature.order)
+    level_shape = tuple(shape[dimension] for dimension in order)
+    sorted_coordinates, sorted_values = combine(coordinates[order], values, level_shape, SEMIRINGS[semiring])
+    builder = _Builder(sorted_coordinates, index_dtype(shape, len(sorted_values)), memory_limit)
+    for number, level in enumerate(signature.levels):
+        builder.add(level, level_shape[number], _has_singletons(signature, number))
+    arrays = builder.arrays
+    arrays[signature.values] = builder.scatter(sorted_values, SEMIRINGS[semiring].zero)
+    return Tensor(
+        shape,
+        _scalar_type(values),
+        storage,
+        arrays,
+        all_sizes(storage, shape, arrays),
+        semiring,
+        is_closed,
+    )
+
+
+def index_dtype(shape: tuple[int, ...], entries: int) -> np.dtype[Any]:
+    """Return the smaller index type that holds every key and every position."""
+    largest = max((*shape, entries))
+    return np.dtype(np.int32 if largest <= LARGEST_INT32 else np.int64)
+
+
+def all_sizes(storage: Format, shape: tuple[int, ...], arrays: Mapping[str, Array]) -> dict[str, int]:
+    """Return the value of every size name of a mapping: extents, and lengths as the arrays have them."""
+    return lengths(storage, dict(zip(storage.extents, shape, strict=True)), arrays)
+
+
+@dataclass
+class _Builder:
+    """The positions of the entries, level by level."""
+
+    coordinates: Array
+    index_type: np.dtype[Any]
+    memory_limit: int | None
+
+    def __post_init__(self) -> None:
+        count = self.coordinates.shape[1]
+        self.positions: Array | None = None
+        self.places = 1
+        self.arrays: dict[str, Array] = {}
+        self._is_new = np.zeros(count, dtype=bool)
+        self._is_new[:1] = True
+        self._depth = 0
+
+    def add(self, level: Level, extent: int, has_singletons: bool) -> None:
+        """Extend the positions by one level."""
+        keys = self.coordinates[self._depth]
+        self._depth += 1
+        match level.kind:
+            case LevelKind.DENSE:
+                positions = keys if self.positions is None else self.positions * extent + keys
+                self.positions = positions.astype(np.int64, copy=False)
+                self._is_new[1:] |= keys[1:] != keys[:-1]
+                self.places *= extent
+            case LevelKind.COMPRESSED:
+                self._compress(level, keys, has_singletons)
+            case LevelKind.SINGLETON:
+                assert level.idx is not None
+                self.arrays[level.idx] = keys.astype(self.index_type, copy=False)
+
+    def _compress(self, level: Level, keys: Array, has_singletons: bool) -> None:
+        assert level.idx is not None
+        self._is_new[1:] |= keys[1:] != keys[:-1]
+        if has_singletons:
+            self._is_new[:] = True
+        parents = self.positions
+        if self._is_new.all():
+            distinct, positions = keys, np.arange(len(keys), dtype=np.int64)
+        else:
+            distinct, positions = keys[self._is_new], np.cumsum(self._is_new) - 1
+            parents = None if parents is None else parents[self._is_new]
+        self.arrays[level.idx] = distinct.astype(self.index_type, copy=False)
+        if level.pos is not None:
+            self._check(self.places + 1, level.pos)
+            counts = np.bincount(parents, minlength=self.places) if parents is not None else [len(distinct)]
+            pos = np.zeros(self.places + 1, dtype=self.index_type)
+            np.cumsum(counts, out=pos[1:])
+            self.arrays[level.pos] = pos
+        self.positions = positions
+        self.places = len(distinct)
+
+    def scatter(self, values: Array, zero: bool | int | float) -> Array:
+        """Return the values at their positions, and zeros where there is none."""
+        if self.positions is None:
+            self.positions = np.zeros(len(values), dtype=np.int64)
+        if self.places == len(values):
+            return np.ascontiguousarray(values)
+        self._check(self.places, "the values", values.dtype.itemsize)
+        stored = (
+            np.full(self.places, zero, dtype=values.dtype) if zero else np.zeros(self.places, values.dtype)
+        )
+        stored[self.positions] = values
+        return stored
+
+    def _check(self, places: int, what: str, itemsize: int = 8) -> None:
+        require_memory(places * itemsize, what, self.memory_limit)
+
+
+def _has_singletons(signature: LevelSignature, number: int) -> bool:
+    below = signature.levels[number + 1 :]
+    return bool(below) and below[0].kind is LevelKind.SINGLETON
+
+
+def _scalar_type(values: Array) -> ScalarType:
+    scalar_type = ScalarType.of(values.dtype)
+    assert scalar_type is not None
+    return scalar_type

@@ -1,0 +1,163 @@
+"""Declared lengths and properties of arrays: evaluated, checked, and never merely believed.
+
+Every check is O(length) with NumPy, and its message names the first offending position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storel.errors import DataError
+from storel.storage.formats import Format
+from storel.storage.sizes import evaluate_size, free_size_names
+from storel.syntax.nodes import (
+    ArrayDeclaration,
+    Ascending,
+    DistinctElements,
+    FromTo,
+    Increasing,
+    IncreasingTuple,
+    InRange,
+    Name,
+    Pad,
+)
+
+Array: TypeAlias = NDArray[Any]
+
+
+def lengths(storage: Format, sizes: Mapping[str, int], arrays: Mapping[str, Array]) -> dict[str, int]:
+    """Return ``sizes`` with the length symbols that the arrays determine.
+
+    Raises DataError for an array that is missing, has a wrong length, or holds numbers of the wrong kind.
+    """
+    known = dict(sizes)
+    for declaration in storage.arrays:
+        array = arrays.get(declaration.name)
+        if array is None:
+            wanted = ", ".join(each.name for each in storage.arrays)
+            raise DataError(
+                f"format {storage.name} needs the array {declaration.name}",
+                expected=wanted,
+                found=", ".join(sorted(arrays)) or "none",
+            )
+        _check_type(declaration, array)
+        (length,) = declaration.type.extents
+        if isinstance(length, Name) and length.name not in known:
+            known[length.name] = len(array)
+    for declaration in storage.arrays:
+        (length,) = declaration.type.extents
+        unknown = free_size_names(length) - set(known)
+        if unknown:
+            raise DataError(
+                f"the length of {declaration.name} names {sorted(unknown)[0]}, which nothing fixes"
+            )
+        expected = evaluate_size(length, known)
+        if len(arrays[declaration.name]) != expected:
+            raise DataError(
+                f"array {declaration.name} has the wrong length",
+                expected=f"{expected} elements",
+                found=f"{len(arrays[declaration.name])}",
+            )
+    return known
+
+
+def verify_properties(storage: Format, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
+    """Raise DataError unless the arrays have all properties that ``storage`` declares."""
+    for declaration in storage.arrays:
+        verify_array(declaration, arrays, sizes)
+
+
+def verify_array(
+    declaration: ArrayDeclaration, arrays: Mapping[str, Array], sizes: Mapping[str, int]
+) -> None:
+    """Raise DataError unless one array has its declared properties."""
+    name, array = declaration.name, arrays[declaration.name]
+    padding = [evaluate_size(p.value, sizes) for p in declaration.properties if isinstance(p, Pad)]
+    exempt = np.isin(array, padding) if padding else None
+    for each in declaration.properties:
+        match each:
+            case InRange(low, high):
+                bounds = evaluate_size(low, sizes), evaluate_size(high, sizes)
+                _check_range(name, array, *bounds, exempt)
+            case Ascending():
+                _check_steps(name, array, strict=False, boundaries=None)
+            case Increasing(within):
+                boundaries = None if within is None else arrays[within]
+                _check_steps(name, array, strict=True, boundaries=boundaries)
+            case IncreasingTuple(names):
+                _check_tuples(names, [arrays[other] for other in names])
+            case DistinctElements():
+                _check_distinct(name, array)
+            case FromTo(first, last):
+                _check_ends(name, array, evaluate_size(first, sizes), evaluate_size(last, sizes))
+            case Pad():
+                pass
+
+
+def _check_type(declaration: ArrayDeclaration, array: Array) -> None:
+    is_integer = np.issubdtype(array.dtype, np.integer)
+    if array.ndim != 1:
+        raise DataError(f"array {declaration.name} has {array.ndim} dimensions", expected="one dimension")
+    if declaration.type.scalar.startswith("int") and not is_integer:
+        raise DataError(
+            f"array {declaration.name} holds {array.dtype} numbers",
+            expected="integers",
+            hint="positions and keys must be int32 or int64",
+        )
+
+
+def _check_range(name: str, array: Array, low: int, high: int, exempt: Array | None) -> None:
+    outside = (array < low) | (array >= high)
+    if exempt is not None:
+        outside &= ~exempt
+    if outside.any():
+        first = int(np.argmax(outside))
+        raise DataError(f"{name}({first}) = {array[first]} is outside {low}:{high}")
+
+
+def _check_steps(name: str, array: Array, *, strict: bool, boundaries: Array | None) -> None:
+    broken = array[1:] <= array[:-1] if strict else array[1:] < array[:-1]
+    if boundaries is not None and len(broken):
+        starts = boundaries[(boundaries > 0) & (boundaries < len(array))]
+        broken[starts - 1] = False
+    if broken.any():
+        first = int(np.argmax(broken))
+        word = "INCREASING" if strict else "ASCENDING"
+        place = ""
+        if boundaries is not None:
+            place = f" (segment {int(np.searchsorted(boundaries, first, side='right')) - 1})"
+        raise DataError(
+            f"{name}({first}) = {array[first]}, {name}({first + 1}) = {array[first + 1]}: not {word}{place}"
+        )
+
+
+def _check_tuples(names: tuple[str, ...], arrays: list[Array]) -> None:
+    greater = np.zeros(max(len(arrays[0]) - 1, 0), dtype=bool)
+    undecided = ~greater
+    for array in arrays:
+        greater |= undecided & (array[1:] > array[:-1])
+        undecided &= array[1:] == array[:-1]
+    broken = ~greater
+    if broken.any():
+        first = int(np.argmax(broken))
+        one, two = (tuple(int(array[at]) for array in arrays) for at in (first, first + 1))
+        raise DataError(f"({', '.join(names)}) at {first} = {one}, at {first + 1} = {two}: not INCREASING")
+
+
+def _check_distinct(name: str, array: Array) -> None:
+    order = np.argsort(array, kind="stable")
+    repeated = np.flatnonzero(array[order][1:] == array[order][:-1])
+    if len(repeated):
+        first, second = (int(order[at]) for at in (repeated[0], repeated[0] + 1))
+        raise DataError(f"{name}({first}) = {name}({second}) = {array[first]}: not UNIQUE")
+
+
+def _check_ends(name: str, array: Array, first: int, last: int) -> None:
+    for position, expected in ((0, first), (len(array) - 1, last)):
+        if len(array) == 0 or array[position] != expected:
+            found = "nothing" if len(array) == 0 else str(array[position])
+            raise DataError(f"{name}({position}) is {found}", expected=str(expected))

@@ -1,0 +1,140 @@
+"""The level structure of a mapping, if it has one, read off its shape.
+
+A mapping is *level-wise* if it is one chain whose loops each fix one key and one position:
+
+    dense       for i in 0:n                            position = parent * n + i
+    compressed  for p in pos(parent):pos(parent + 1)    position = p, key = idx(p)
+    singleton   key = idx(p) for an enclosing p         position = p
+
+and whose leaf is ``val(position)``. These are the levels of Chou, Kjolstad, Amarasinghe, OOPSLA 2018.
+Such a mapping can be packed by sorting, and a result can be assembled in it directly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from storel.errors import FormatError
+from storel.storage.chain import Chain, ChainLoop, chains
+from storel.storage.formats import Format
+from storel.storage.sizes import evaluate_size, free_size_names
+from storel.syntax.nodes import Binary, Call, Expression, Name, Number
+
+
+class LevelKind(Enum):
+    """How one level lays out the keys of one dimension."""
+
+    DENSE = "dense"
+    COMPRESSED = "compressed"
+    SINGLETON = "singleton"
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level: its dimension of the tensor, the arrays that hold it, and its extent.
+
+    ``pos`` is None for a compressed level at the top, whose segment is the whole of ``idx``.
+    """
+
+    kind: LevelKind
+    dimension: int
+    extent: str
+    pos: str | None = None
+    idx: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LevelSignature:
+    """The levels of a format, outermost first, and the array of its values."""
+
+    levels: tuple[Level, ...]
+    values: str
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The tensor's dimensions in the order of the levels."""
+        return tuple(level.dimension for level in self.levels)
+
+
+def level_signature(storage: Format) -> LevelSignature | None:
+    """Return the level structure of ``storage``, or None if its mapping is not level-wise."""
+    try:
+        found = chains(storage.mapping)
+    except FormatError:
+        return None
+    if len(found) != 1 or len(found[0].loops) != len(found[0].steps):
+        return None
+    return _signature(storage, found[0])
+
+
+def _signature(storage: Format, chain: Chain) -> LevelSignature | None:
+    levels: list[Level] = []
+    parent: Expression = Number(0)
+    dimensions = {key.name: number for number, key in enumerate(chain.keys) if isinstance(key, Name)}
+    for loop in chain.loops:
+        key = loop.position if loop.element is None else loop.element
+        dimension = dimensions.get(key)
+        if dimension is None:
+            return None
+        extent = storage.extents[dimension]
+        if loop.array is None:
+            if not (_same(loop.low, Number(0)) and _same(loop.high, Name(extent))):
+                return None
+            levels.append(Level(LevelKind.DENSE, dimension, extent))
+            parent = _next_position(parent, extent, loop.position)
+        else:
+            pos = _segment(loop, parent)
+            if pos is None:
+                return None
+            boundaries = pos if isinstance(pos, str) else None
+            levels.append(Level(LevelKind.COMPRESSED, dimension, extent, boundaries, loop.array))
+            parent = Name(loop.position)
+    levels.extend(_singletons(storage, chain, parent))
+    match chain.leaf:
+        case Call(Name(values), (index,)) if len(levels) == storage.rank and _same(index, parent):
+            return LevelSignature(tuple(levels), values)
+        case _:
+            return None
+
+
+def _singletons(storage: Format, chain: Chain, parent: Expression) -> list[Level]:
+    found: list[Level] = []
+    for number, key in enumerate(chain.keys):
+        match key:
+            case Call(Name(array), (index,)) if _same(index, parent):
+                found.append(Level(LevelKind.SINGLETON, number, storage.extents[number], None, array))
+            case _:
+                pass
+    return found
+
+
+def _next_position(parent: Expression, extent: str, variable: str) -> Expression:
+    if parent == Number(0):
+        return Name(variable)
+    return Binary("+", Binary("*", parent, Name(extent)), Name(variable))
+
+
+def _segment(loop: ChainLoop, parent: Expression) -> str | bool | None:
+    """Return the name of the boundaries, True for a whole array at the top, None for neither."""
+    match loop.low, loop.high:
+        case Call(Name(pos), (start,)), Call(Name(again), (stop,)) if pos == again:
+            is_segment = _same(start, parent) and _same(stop, Binary("+", parent, Number(1)))
+            return pos if is_segment else None
+        case Number(0), Name():
+            return True if parent == Number(0) else None
+        case _:
+            return None
+
+
+def _same(one: Expression, other: Expression) -> bool:
+    """Return whether two integer expressions are the same polynomial, tried at a few distinct points."""
+    names = sorted(free_size_names(one) | free_size_names(other))
+    try:
+        for seed in (3, 17, 101):
+            point = {name: (seed * (number + 2) ** 3) % 997 + 1 for number, name in enumerate(names)}
+            if evaluate_size(one, point) != evaluate_size(other, point):
+                return False
+    except FormatError:
+        return False
+    return True

@@ -1,0 +1,64 @@
+"""Size expressions: lengths, bounds and addresses over named integers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from storel.errors import FormatError
+from storel.syntax.nodes import Binary, Call, Expression, Name, Number, Unary
+
+
+def evaluate_size(expression: Expression, sizes: Mapping[str, int]) -> int:
+    """Return the value of an integer expression; raises FormatError if it is none.
+
+    >>> from storel.syntax.nodes import Binary, Name, Number
+    >>> evaluate_size(Binary("+", Name("m"), Number(1)), {"m": 4})
+    5
+    """
+    match expression:
+        case Number(int() as value):
+            return value
+        case Name(name) if name in sizes:
+            return sizes[name]
+        case Unary("-", operand):
+            return -evaluate_size(operand, sizes)
+        case Binary(operator, left, right):
+            return _apply(operator, evaluate_size(left, sizes), evaluate_size(right, sizes), expression)
+        case Call(Name("min" | "max" as name), arguments):
+            values = [evaluate_size(argument, sizes) for argument in arguments]
+            return min(values) if name == "min" else max(values)
+        case _:
+            raise FormatError(
+                "a size must be an integer expression over extents and parameters", span=expression.span
+            )
+
+
+def _apply(operator: str, left: int, right: int, expression: Binary) -> int:
+    match operator:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case "//" if right != 0:
+            return left // right
+        case "%" if right != 0:
+            return left % right
+        case _:
+            raise FormatError(f"'{operator}' cannot be used in a size", span=expression.span)
+
+
+def free_size_names(expression: Expression) -> frozenset[str]:
+    """Return the names in a size expression."""
+    match expression:
+        case Name(name):
+            return frozenset((name,))
+        case Unary(_, operand):
+            return free_size_names(operand)
+        case Binary(_, left, right):
+            return free_size_names(left) | free_size_names(right)
+        case Call(_, arguments):
+            return frozenset[str]().union(*(free_size_names(argument) for argument in arguments))
+        case _:
+            return frozenset()

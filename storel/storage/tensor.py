@@ -1,0 +1,143 @@
+"""A tensor in storage: the arrays of a format, and what binds them to its mapping."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from storel.errors import TypeMismatchError
+from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
+from storel.storage.formats import Format
+from storel.storage.memory import require_memory
+from storel.storage.signature import LevelKind, LevelSignature, level_signature
+from storel.storage.unpack import enumerate_entries
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """An immutable tensor whose arrays have been verified against its format.
+
+    ``sizes`` are the values of all size names of the mapping: extents, parameters, lengths. The
+    arrays must not be changed while the tensor is in use.
+    """
+
+    shape: tuple[int, ...]
+    type: ScalarType
+    storage: Format
+    arrays: Mapping[str, Array]
+    sizes: Mapping[str, int]
+    semiring: str = "plus_times"
+    is_closed: bool = True
+    _unpacked: list[tuple[Array, Array]] = field(
+        default_factory=list[tuple[Array, Array]], repr=False, compare=False
+    )
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy type of the values."""
+        return self.type.dtype
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def format(self) -> str:
+        """The format as it is written after ``STORED AS``."""
+        parameters = [f"{p.name}={self.sizes[p.name]}" for p in self.storage.parameters]
+        return f"{self.storage.name}({', '.join(parameters)})" if parameters else self.storage.name
+
+    @cached_property
+    def signature(self) -> LevelSignature | None:
+        """The level structure of the format, if it has one."""
+        return level_signature(self.storage)
+
+    @cached_property
+    def nnz(self) -> int:
+        """The number of entries: of values that are not the semiring's zero."""
+        if self.signature is not None:
+            return _count_entries(self.arrays[self.signature.values], self.semiring)
+        return len(self.to_coo()[1])
+
+    def to_coo(self) -> tuple[Array, Array]:
+        """Return the entries as ``(coordinates, values)``: a rank × nnz int64 array, sorted, and a vector."""
+        if not self._unpacked:
+            self._unpacked.append(enumerate_entries(self.storage, self.arrays, self.sizes, self.semiring))
+        return self._unpacked[0]
+
+    def to_numpy(self, memory_limit: int | None = None) -> Array:
+        """Return a dense array; missing entries hold the semiring's zero.
+
+        Raises MemoryLimitError before it allocates more than ``memory_limit`` bytes (default: what the
+        machine has).
+        """
+        places = math.prod(self.shape)
+        require_memory(places * self.dtype.itemsize, f"a dense array of shape {self.shape}", memory_limit)
+        if self.signature is not None and self._is_row_major(self.signature):
+            return np.array(self.arrays[self.signature.values]).reshape(self.shape)
+        dense = np.full(self.shape, SEMIRINGS[self.semiring].zero, dtype=self.dtype)
+        coordinates, values = self.to_coo()
+        dense[tuple(coordinates)] = values
+        return dense
+
+    def to_scipy(self) -> Any:
+        """Return a ``scipy.sparse`` array of rank 1 or 2; without a copy where the layouts agree."""
+        if self.rank not in (1, 2):
+            raise TypeMismatchError(
+                "scipy.sparse holds vectors and matrices", found=f"a tensor of rank {self.rank}"
+            )
+        wrapped = self._as_compressed()
+        if wrapped is not None:
+            return wrapped
+        coordinates, values = self.to_coo()
+        return sp.coo_array((values, tuple(coordinates)), shape=self.shape)
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def item(self) -> Any:
+        """Return the only value of a tensor of rank 0 as a Python scalar."""
+        if self.rank != 0:
+            raise TypeMismatchError(
+                "only a tensor of rank 0 converts to a number", found=f"a tensor of shape {self.shape}"
+            )
+        return self.to_numpy().item()
+
+    def __repr__(self) -> str:
+        extents = ", ".join(map(str, self.shape))
+        return f"<storel.Tensor {self.type.value}[{extents}] in {self.format}, {self.nnz} entries>"
+
+    def _is_row_major(self, signature: LevelSignature) -> bool:
+        is_dense = all(level.kind is LevelKind.DENSE for level in signature.levels)
+        return is_dense and signature.order == tuple(range(self.rank))
+
+    def _as_compressed(self) -> Any | None:
+        """Wrap a dense level above a compressed one as SciPy's compressed rows or columns."""
+        signature = self.signature
+        if signature is None or self.rank != 2:
+            return None
+        kinds = tuple(level.kind for level in signature.levels)
+        inner = signature.levels[-1]
+        if kinds != (LevelKind.DENSE, LevelKind.COMPRESSED) or inner.pos is None or inner.idx is None:
+            return None
+        parts = (self.arrays[signature.values], self.arrays[inner.idx], self.arrays[inner.pos])
+        wrap = sp.csr_array if signature.order == (0, 1) else sp.csc_array
+        return wrap(parts, shape=self.shape)
+
+
+def _count_entries(values: Array, semiring: str) -> int:
+    zero = SEMIRINGS[semiring].zero
+    return int(np.count_nonzero(values if zero == 0 else values != zero))

@@ -1,0 +1,75 @@
+"""Arrays → entries: the mapping is enumerated, all iterations of a loop at once.
+
+What a mapping means is the sum of the entries that its chains make; here they are made with NumPy
+vectors, one element per iteration of the loops so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storel.semiring import SEMIRINGS
+from storel.storage.chain import Chain, ChainGuard, ChainLoop, chains
+from storel.storage.coordinates import combine
+from storel.storage.formats import Format
+from storel.storage.vectors import evaluate_vector
+
+Array: TypeAlias = NDArray[Any]
+
+
+def enumerate_entries(
+    storage: Format, arrays: Mapping[str, Array], sizes: Mapping[str, int], semiring: str
+) -> tuple[Array, Array]:
+    """Return the entries of a stored tensor: sorted int64 coordinates (rank × entries) and values.
+
+    Entries that share a key are added; what is the semiring's zero is left out.
+    """
+    parts = [_entries(chain, arrays, sizes) for chain in chains(storage.mapping)]
+    coordinates = np.concatenate([part[0] for part in parts], axis=1)
+    values = np.concatenate([part[1] for part in parts])
+    shape = tuple(sizes[name] for name in storage.extents)
+    return combine(coordinates, values, shape, SEMIRINGS[semiring])
+
+
+def _entries(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> tuple[Array, Array]:
+    names: dict[str, Any] = dict(sizes)
+    variables: list[str] = []
+    count = 1
+    for step in chain.steps:
+        match step:
+            case ChainLoop():
+                count = _enter_loop(step, names, variables, arrays, count)
+            case ChainGuard(condition):
+                kept = np.broadcast_to(evaluate_vector(condition, names, arrays), (count,))
+                for name in variables:
+                    names[name] = names[name][kept]
+                count = int(np.count_nonzero(kept))
+    coordinates = np.empty((len(chain.keys), count), dtype=np.int64)
+    for number, key in enumerate(chain.keys):
+        coordinates[number] = evaluate_vector(key, names, arrays)
+    values = np.broadcast_to(evaluate_vector(chain.leaf, names, arrays), (count,))
+    return coordinates, np.asarray(values)
+
+
+def _enter_loop(
+    loop: ChainLoop, names: dict[str, Any], variables: list[str], arrays: Mapping[str, Array], count: int
+) -> int:
+    """Bind the loop's variables to one element per iteration; repeat those around it. Return the count."""
+    low = np.broadcast_to(evaluate_vector(loop.low, names, arrays), (count,)).astype(np.int64)
+    high = np.broadcast_to(evaluate_vector(loop.high, names, arrays), (count,)).astype(np.int64)
+    lengths = np.maximum(high - low, 0)
+    for name in variables:
+        names[name] = np.repeat(names[name], lengths)
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if count else 0
+    positions = np.arange(total, dtype=np.int64) + np.repeat(low - (ends - lengths), lengths)
+    names[loop.position] = positions
+    variables.append(loop.position)
+    if loop.array is not None and loop.element is not None:
+        names[loop.element] = arrays[loop.array][positions]
+        variables.append(loop.element)
+    return total

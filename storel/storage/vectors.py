@@ -1,0 +1,70 @@
+"""Expressions of mappings over vectors: one value per loop iteration, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storel.errors import FormatError
+from storel.syntax.nodes import Binary, Call, Expression, Name, Number, Truth, Unary
+
+Array: TypeAlias = NDArray[Any]
+
+
+def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Mapping[str, Array]) -> Any:
+    """Return the values of ``expression``; ``names`` are vectors or sizes, ``arrays`` are read by position."""
+    match expression:
+        case Number(value):
+            return value
+        case Truth(value):
+            return value
+        case Name(name) if name in names:
+            return names[name]
+        case Unary(operator, operand):
+            inner = evaluate_vector(operand, names, arrays)
+            return -inner if operator == "-" else np.logical_not(inner)
+        case Binary(operator, left, right) if operator in _OPERATORS:
+            return _OPERATORS[operator](
+                evaluate_vector(left, names, arrays), evaluate_vector(right, names, arrays)
+            )
+        case Call(Name("min" | "max" as name), (left, right)):
+            function = np.minimum if name == "min" else np.maximum
+            return function(evaluate_vector(left, names, arrays), evaluate_vector(right, names, arrays))
+        case Call(Name(array), (index,)) if array in arrays:
+            return _read(array, arrays[array], evaluate_vector(index, names, arrays))
+        case _:
+            raise FormatError("this part of a mapping is not understood", span=expression.span)
+
+
+def _read(name: str, array: Array, positions: Any) -> Any:
+    outside = np.flatnonzero((np.asarray(positions) < 0) | (np.asarray(positions) >= len(array)))
+    if len(outside):
+        first = int(np.atleast_1d(positions)[outside[0]])
+        raise FormatError(f"the mapping reads {name}({first}), outside 0:{len(array)}")
+    return array[positions]
+
+
+_OPERATORS = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "//": np.floor_divide,
+    "%": np.mod,
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "&": np.bitwise_and,
+    "|": np.bitwise_or,
+    "^": np.bitwise_xor,
+    "<<": np.left_shift,
+    ">>": np.right_shift,
+}

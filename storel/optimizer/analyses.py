@@ -6,6 +6,9 @@
     low, high    inclusive bounds of integers
     linear x v s x is additive in v over semiring s, and zero where v is zero
     strict x v s x is zero where v is zero
+    loose x v s  x has a term that is not strict in v over s
+    separable x v s  x only visits the scalar entries of v: additive over dictionaries that do not overlap
+    over x s     x is a dictionary over semiring s: no entry of it is the zero of s
     selects x v  below loops that do not depend on v, x is conditional on an equality with v
 
 An analysis holds for the class: whatever is proved of one term is true of all terms equal to it. Bounds
@@ -33,13 +36,18 @@ GUARDS: dict[str, tuple[int, str]] = {
     "scalar": (1, "(= 0 (rank {0}))"),
     "dictionary": (1, "(dictionary {0})"),
     "array": (1, "(array {0})"),
+    "loose": (2, "(loose {0} {1} s)"),
+    "separable": (2, "(separable {0} {1} s)"),
+    "over": (1, "(over {0} s)"),
+    "integer": (1, "(low {0})"),
+    "pairs": (2, "(pairs {0} {1})"),
+    "triples": (3, "(triples {0} {1} {2})"),
     "increasing": (1, "(increasing {0})"),
     "ascending": (1, "(ascending {0})"),
     "less": (2, "(< (high {0}) (low {1}))"),
     "less_equal": (2, "(<= (high {0}) (low {1}))"),
     "positive": (1, "(< 0 (low {0}))"),
     "nonnegative": (1, "(<= 0 (low {0}))"),
-    "constant": (1, "(= {0} (Int _n_{0}))"),
 }
 """The guards of the rule language: number of arguments, and the fact that each stands for."""
 
@@ -59,6 +67,13 @@ _DECLARATIONS = """
 (relation linear (Term i64 String))
 (relation strict (Term i64 String))
 (relation selects (Term i64))
+(relation loose (Term i64 String))
+(relation separable (Term i64 String))
+(relation over (Term String))
+(relation asked (Term i64 String))
+(relation loose-function (String))
+(relation pairs (Term Term))
+(relation triples (Term Term Term))
 (relation is-zero (Term String))
 (relation is-one (Term String))
 (relation index-like (String))
@@ -169,6 +184,54 @@ _SELECTION = """
 (= e (Sum s r k w b)) (selects b v) (independent r v) (!= v k) (!= v w) => (selects e v)
 """
 
+_LOOSENESS = """
+(= e (Sum s r k v b)) (dictionary r) => (asked b v s)
+(asked (Mul s a b) v s) => (asked a v s) (asked b v s)
+(asked (Add s a b) v s) => (asked a v s) (asked b v s)
+(asked (Sum s r k w b) v s) => (asked b v s)
+(asked (Find s r k p b) v s) => (asked b v s)
+(asked (Merge s l r p q x b) v s) => (asked b v s)
+(asked (Single s k b) v s) => (asked b v s)
+(asked (If s c b) v s) => (asked b v s)
+(asked (Apply1 f a) v s) => (asked a v s)
+(asked (Apply2 f a b) v s) => (asked a v s) (asked b v s)
+(asked e v s) (independent e v) => (loose e v s)
+(asked e v s) (= e (Mul s a b)) (loose a v s) (loose b v s) => (loose e v s)
+(asked e v s) (= e (Add s a b)) (loose a v s) => (loose e v s)
+(asked e v s) (= e (Add s a b)) (loose b v s) => (loose e v s)
+(asked e v s) (= e (Sum s r k w b)) (loose b v s) (independent r v) => (loose e v s)
+(asked e v s) (= e (Find s r k p b)) (loose b v s) => (loose e v s)
+(asked e v s) (= e (Merge s l r p q x b)) (loose b v s) => (loose e v s)
+(asked e v s) (= e (Single s k b)) (loose b v s) => (loose e v s)
+(asked e v s) (= e (If s c b)) (loose b v s) => (loose e v s)
+(asked e v s) (= e (Apply1 f a)) (loose-function f) => (loose e v s)
+(asked e v s) (= e (Apply1 f a)) (loose a v s) => (loose e v s)
+(asked e v s) (= e (Apply2 f a b)) (loose-function f) => (loose e v s)
+(asked e v s) (= e (Apply2 f a b)) (loose a v s) => (loose e v s)
+(asked e v s) (= e (Apply2 f a b)) (loose b v s) => (loose e v s)
+(asked e v s) (= e (Reduce m r k w b)) => (loose e v s)
+(asked e v s) (= e (Apply1 f a)) (!= s "plus_times") => (loose e v s)
+(asked e v s) (= e (Apply2 f a b)) (!= s "plus_times") => (loose e v s)
+(asked e v s) (= e (Mul t a b)) (!= s t) => (loose e v s)
+(asked e v s) (= e (Add t a b)) (!= s t) => (loose e v s)
+(asked e v s) (= e (Sum t r k w b)) (!= s t) => (loose e v s)
+(= e (Sum s (Var v) k w b)) (= 0 (rank (Var w))) (strict b w s) (independent b v) => (separable e v s)
+(= e (Sum s (Var v) k w b)) (separable b w s) (independent b v) => (separable e v s)
+(= e (Sum s r k w b)) (separable b v s) (independent r v) => (separable e v s)
+(= e (Single s k b)) (separable b v s) (independent k v) => (separable e v s)
+(= e (If s c b)) (separable b v s) (independent c v) => (separable e v s)
+(= e (Mul s a b)) (separable a v s) (independent b v) => (separable e v s)
+(= e (Mul s a b)) (separable b v s) (independent a v) => (separable e v s)
+(= e (Zero s r)) (< 0 r) => (over e s)
+(= e (Single s k v)) (= 0 (rank v)) => (over e s)
+(= e (Single s k v)) (over v s) => (over e s)
+(= e (Sum s r k v b)) (over b s) => (over e s)
+(= e (Find s r k p b)) (over b s) => (over e s)
+(= e (Merge s l r p q x b)) (over b s) => (over e s)
+(= e (If s c b)) (over b s) => (over e s)
+(= e (Add s a b)) (over a s) (over b s) => (over e s)
+"""
+
 _ORDER = """
 (= e (Range l h)) => (increasing e) (ascending e)
 (increasing e) => (ascending e)
@@ -180,12 +243,17 @@ _ORDER = """
 
 def program() -> str:
     """Return the declarations and the rules of all analyses, and of substitution."""
-    text = "\n".join((_BOUNDS, _RANKS, _LINEARITY, _SELECTION, _ORDER))
+    text = "\n".join((_BOUNDS, _RANKS, _LINEARITY, _SELECTION, _LOOSENESS, _ORDER))
     written = [line.partition("=>") for line in text.splitlines() if line]
     rules = [rule(facts, actions, f"analysis-{i}", "analysis") for i, (facts, _, actions) in enumerate(written)]
     facts = [
         *(f'(index-like "{name}")' for name in ("index", "plus_times")),
         *(f'(zero-preserving "{name}")' for name, function in FUNCTIONS.items() if function.preserves_zero),
+        *(
+            f'(loose-function "{name}")'
+            for name, function in FUNCTIONS.items()
+            if not function.preserves_zero and not function.annihilators
+        ),
         *(
             f'(annihilated-by "{name}" {position})'
             for name, function in FUNCTIONS.items()

@@ -134,5 +134,8 @@ def _about_array(text: str, array: ArraySymbol) -> Iterator[str]:
         yield f"(ascending {text})"
     if array.increasing:
         yield f"(increasing {text})"
+    if len(array.group) in (2, 3):
+        relation = "pairs" if len(array.group) == 2 else "triples"
+        yield f"({relation} {' '.join(f'(Sym {chr(34)}{name}{chr(34)})' for name in array.group)})"
     if array.within is not None:
         yield f'(within {text} (Sym "{array.within}"))'

@@ -142,20 +142,19 @@ class _Builder(Transformer[Token, list[Rule]]):
         return Bound(f"_{self.anonymous}")
 
     def sum(self, parts: list[str | Pattern]) -> Node:
-        semiring, (key, value, source, body) = _semiring(parts, 4)
-        return Node("Sum", (semiring, source, key, value, body))
+        key, value, source, body = _terms(parts)
+        return Node("Sum", (_semiring(parts), source, key, value, body))
 
-    def merge(self, parts: list[Pattern]) -> Node:
-        p, q, key, left, right, body = parts
+    def merge(self, parts: list[Token | Pattern]) -> Node:
+        p, q, key, left, right, body = _terms(parts)
         return Node("Merge", (SEMIRING, left, right, p, q, key, body))
 
-    def find(self, parts: list[Pattern]) -> Node:
-        position, source, key, body = parts
+    def find(self, parts: list[Token | Pattern]) -> Node:
+        position, source, key, body = _terms(parts)
         return Node("Find", (SEMIRING, source, key, position, body))
 
     def conditional(self, parts: list[str | Pattern]) -> Node:
-        semiring, (condition, body) = _semiring(parts, 2)
-        return Node("If", (semiring, condition, body))
+        return Node("If", (_semiring(parts), *_terms(parts)))
 
     def let(self, parts: list[Pattern]) -> Node:
         binder, value, body = parts
@@ -229,11 +228,13 @@ class _Builder(Transformer[Token, list[Rule]]):
         return Node(name, ()) if name in ("zero", "one") else Bound(name)
 
 
-def _semiring(parts: list[str | Pattern], count: int) -> tuple[str, list[Pattern]]:
-    terms = [part for part in parts if not isinstance(part, str)]
-    assert len(terms) == count
+def _terms(parts: Iterable[str | Pattern]) -> list[Pattern]:
+    return [part for part in parts if not isinstance(part, str)]
+
+
+def _semiring(parts: list[str | Pattern]) -> str:
     first = parts[0]
-    return (first if isinstance(first, str) else SEMIRING), terms
+    return first if type(first) is str else SEMIRING
 
 
 def _check(name: str, tags: frozenset[str], guards: tuple[Guard, ...]) -> None:

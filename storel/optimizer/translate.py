@@ -95,7 +95,8 @@ class _Translation:
             case Bound(name):
                 return f"(Var {_b(name)})"
             case Node("zero" | "one", _):
-                return f"(Zero {SEMIRING} (rank {_ROOT}))"
+                self.facts.append(f"(= {_ROOT}-rank (rank {_ROOT}))")
+                return f"(Zero {SEMIRING} {0 if index else f'{_ROOT}-rank'})"
             case Node("Let", (value, Bound(name), body)) if not isinstance(value, str | int):
                 inner = body if isinstance(body, Hole | Bound | Node) else Hole("")
                 return f"(Subst {_b(name)} {self._build(value, index)} {self._build(inner, index)})"

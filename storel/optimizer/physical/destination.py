@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 from storel.calculus.nodes import Term
 from storel.calculus.verify import Type
@@ -30,6 +29,7 @@ from storel.plan.nodes import (
 )
 from storel.scalars import ScalarType
 from storel.semiring import Semiring
+from storel.storage.signature import LevelKind
 from storel.symbols import Symbols
 
 DENSE_SHARE = 0.3
@@ -37,13 +37,6 @@ DENSE_SHARE = 0.3
 
 BITMAP_ENTRIES = 16
 """Entries per row from which on a bitmap beats sorting the list of places."""
-
-
-class LevelKind(Enum):
-    """How a storage format lays out one dimension, as far as assembly is concerned."""
-
-    DENSE = "dense"
-    COMPRESSED = "compressed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from storel.calculus.verify import infer
 from storel.optimizer.physical.actions import ActionPlanner, Scope, semiring_of
 from storel.optimizer.physical.destination import (
     Candidate,
-    LevelKind,
     choose_destination,
     result_type,
     separated,
@@ -18,6 +17,7 @@ from storel.optimizer.physical.facts import size_term
 from storel.optimizer.physical.normalize import hoist_keys, inline_atoms
 from storel.plan.nodes import Levels, Plan
 from storel.semiring import SEMIRINGS
+from storel.storage.signature import LevelKind
 from storel.symbols import Symbols
 
 

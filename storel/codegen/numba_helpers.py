@@ -74,8 +74,8 @@ _INTEGER = {
 _REAL = {
     "floor_divide": """
         if b == 0:
-            return a / b
-        remainder = math.fmod(a, b)
+            return np.float64(a) / b
+        remainder = np.fmod(np.float64(a), np.float64(b))
         quotient = (a - remainder) / b
         if remainder != 0 and (b < 0) != (remainder < 0):
             quotient -= 1
@@ -83,13 +83,13 @@ _REAL = {
         return whole + 1 if quotient - whole > 0.5 else whole
     """,
     "modulo": """
-        remainder = math.fmod(a, b)
+        remainder = np.fmod(np.float64(a), np.float64(b))
         if remainder == 0:
-            return math.copysign(0.0, b)
+            return math.copysign(0.0, np.float64(b))
         return remainder + b if (b < 0) != (remainder < 0) else remainder
     """,
     "power": """
-        return math.pow(a, b)
+        return math.pow(np.float64(a), np.float64(b))
     """,
     "sigmoid": """
         return 1 / (1 + np.exp(-a))
@@ -164,4 +164,4 @@ def text(operator: str, of: ScalarType) -> str:
     body = {**_COMMON, **(_REAL if of.is_real else _INTEGER)}[operator]
     decorator = "@intrinsic" if operator in _INTRINSICS else '@njit(error_model="numpy")'
     header = f"def {name(operator, of)}({_PARAMETERS.get(operator, 'a, b')}):"
-    return "\n".join([decorator, header, *(line[4:] for line in body.strip("\n ").splitlines())])
+    return "\n".join([decorator, header, *(line[4:] for line in body.strip("\n").rstrip().splitlines())])

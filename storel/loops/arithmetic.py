@@ -78,10 +78,14 @@ def modulo(a: Scalar, b: Scalar) -> Scalar:
 
 def power(a: Scalar, b: Scalar) -> Scalar:
     """Return a to the power b; of integers modulo 2^64."""
-    if isinstance(a, float):
-        with np.errstate(all="ignore"):
-            return float(np.power(np.float64(a), np.float64(b)))
-    return pow(int(a), int(b), 1 << 64) if b >= 0 else 0
+    if not isinstance(a, float):
+        return pow(int(a), int(b), 1 << 64) if b >= 0 else 0
+    try:
+        return math.pow(a, b)
+    except (OverflowError, ValueError):  # too large, a pole, or a root of a negative number
+        if a < 0 and b != math.floor(b):
+            return math.nan
+        return math.copysign(math.inf, a) if b % 2 == 1 else math.inf
 
 
 def shift_left(a: int, b: int) -> int:

@@ -61,12 +61,15 @@ def obtain(name: str, build: Callable[[Path], None], load: Callable[[Path], Load
     """Return ``load(artifact)`` of the artifact ``name``, after ``build(artifact)`` if there is none.
 
     ``build`` fills a new directory. ``load`` raises Damaged if the directory does not hold what it
-    should. Raise BackendError if ``build`` does so even in the process's own directory.
+    should. Raise BackendError if even in the process's own directory nothing comes of it.
     """
     try:
         return _obtain(directory(), name, build, load)
     except (OSError, Damaged, BackendError):
-        return _obtain(_own_directory(), name, build, load)
+        try:
+            return _obtain(_own_directory(), name, build, load)
+        except Damaged as error:
+            raise BackendError(f"what was just compiled does not load: {error}") from error
 
 
 def _obtain(folder: Path, name: str, build: Callable[[Path], None], load: Callable[[Path], Loaded]) -> Loaded:

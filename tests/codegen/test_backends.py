@@ -1,0 +1,516 @@
+"""Hand-written kernels give the same on the interpreter, in C and in Numba, and what NumPy gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from storel.codegen import c_source, numba_source
+from storel.errors import EvaluationError, MemoryLimitError
+from storel.loops import interpret
+from storel.loops.nodes import (
+    Allocation,
+    Assign,
+    Binary,
+    Buffer,
+    Cast,
+    Constant,
+    Declare,
+    Expression,
+    Fail,
+    For,
+    If,
+    Kernel,
+    Load,
+    Local,
+    Procedure,
+    Role,
+    Select,
+    Sort,
+    Statement,
+    Store,
+    Unary,
+    Update,
+    While,
+)
+from storel.loops.types import OPERAND_TYPES, PREDICATES, type_of
+from storel.loops.verify import verify
+from storel.runtime.kernel import Backend, load
+from storel.scalars import ScalarType
+from storel.semiring import Scalar
+
+Array = NDArray[Any]
+Run = Callable[[Mapping[str, Scalar], Mapping[str, Array]], dict[str, Array]]
+
+BOOL, INT32, INT64 = ScalarType.BOOL, ScalarType.INT32, ScalarType.INT64
+FLOAT32, FLOAT64 = ScalarType.FLOAT32, ScalarType.FLOAT64
+SIZES = Buffer("sizes", INT64, Role.INDEX)
+LENGTHS = Buffer("lengths", INT64, Role.INDEX)
+N = Local("n", INT64)
+RENDER = {"c": c_source.render, "numba": numba_source.render}
+BACKENDS: list[Backend] = ["c", "numba"]
+
+
+def integer(value: int) -> Constant:
+    return Constant(value, INT64)
+
+
+def index(name: str) -> Local:
+    return Local(name, INT64)
+
+
+def plus(left: Expression, right: Expression) -> Binary:
+    return Binary("add", left, right)
+
+
+def next_to(cursor: Local) -> Assign:
+    return Assign(cursor, plus(cursor, integer(1)))
+
+
+def kernel(
+    inputs: list[Buffer],
+    outputs: list[tuple[Allocation, Expression]],
+    body: list[Statement],
+    failures: tuple[str, ...] = (),
+) -> Kernel:
+    """A kernel over the scalar n; each allocation comes with its size."""
+    bound = [Store(SIZES, integer(allocation.slot), size) for allocation, size in outputs]
+    allocated = [allocation.buffer for allocation, _ in outputs]
+    made = Kernel(
+        Procedure("bound", (N,), (*inputs, SIZES), tuple(bound)),
+        Procedure("compute", (N,), (*inputs, *allocated, LENGTHS), tuple(body)),
+        tuple(allocation for allocation, _ in outputs),
+        failures,
+    )
+    verify(made)
+    return made
+
+
+def every_backend(made: Kernel) -> dict[str, Run]:
+    runs: dict[str, Run] = {
+        "interpret": lambda scalars, inputs: interpret.run(made, scalars, inputs)[0],
+    }
+    return runs | {backend: load(RENDER[backend](made), made, backend) for backend in BACKENDS}
+
+
+def check(made: Kernel, scalars: Mapping[str, Scalar], inputs: dict[str, Array], expected: dict[str, Any]):
+    for backend, run in every_backend(made).items():
+        outputs = run(scalars, inputs)
+        assert sorted(outputs) == sorted(expected), backend
+        for name, array in outputs.items():
+            np.testing.assert_allclose(array, expected[name], rtol=1e-6, err_msg=f"{backend} {name}")
+
+
+def random_csr(rows: int, columns: int, seed: int) -> tuple[Array, Array, Array, Array]:
+    random = np.random.default_rng(seed)
+    dense = random.standard_normal((rows, columns)) * (random.random((rows, columns)) < 0.3)
+    row, idx = np.nonzero(dense)
+    pos = np.searchsorted(row, np.arange(rows + 1)).astype(np.int64)
+    return dense, pos, idx.astype(np.int32), dense[row, idx]
+
+
+def test_matrix_times_vector() -> None:
+    pos, idx = Buffer("A.pos", INT64, Role.INDEX), Buffer("A.idx", INT32, Role.INDEX)
+    val, x, y = Buffer("A.val", FLOAT32), Buffer("double", FLOAT32), Buffer("y", FLOAT64)
+    i, p, s = index("i"), index("for"), Local("s", FLOAT32)
+    term = Binary("multiply", Load(val, p), Load(x, Load(idx, p)), Role.VALUE)
+    made = kernel(
+        [pos, idx, val, x],
+        [(Allocation(y, 0, 1.0, is_output=True), N)],
+        [
+            For(
+                i,
+                integer(0),
+                N,
+                (
+                    Declare(s, Constant(0, FLOAT32)),
+                    For(
+                        p,
+                        Load(pos, i),
+                        Load(pos, plus(i, integer(1))),
+                        (Assign(s, Binary("add", s, term, Role.VALUE)),),
+                        reduction=(s, "add"),
+                    ),
+                    Update(y, i, "add", Cast(FLOAT64, s)),
+                ),
+            )
+        ],
+    )
+    dense, starts, columns, values = random_csr(30, 40, 0)
+    vector = np.arange(1, 41, dtype=np.float32)
+    inputs = {"A.pos": starts, "A.idx": columns, "A.val": values.astype(np.float32), "double": vector}
+    expected = 1 + dense.astype(np.float32) @ vector
+    for backend, run in every_backend(made).items():
+        result = run({"n": 30}, inputs)["y"]
+        np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4, err_msg=backend)
+
+
+def distinct_values(sort_from: int) -> Kernel:
+    """The distinct keys with their sums: a dense workspace with marks, a list, and ``Sort``."""
+    key, val = Buffer("key", INT32, Role.INDEX), Buffer("val", INT64)
+    total, mark = Buffer("total", INT64), Buffer("mark", BOOL, Role.INDEX)
+    idx, out = Buffer("idx", INT32, Role.INDEX), Buffer("out", INT64)
+    i, k, count = index("i"), Local("k", INT32), index("count")
+    return kernel(
+        [key, val],
+        [
+            (Allocation(total, 0), integer(5000)),
+            (Allocation(mark, 1, False), integer(5000)),
+            (Allocation(idx, 2, None, is_output=True, used=0, overflow=0), N),
+            (Allocation(out, 3, None, is_output=True, used=1), N),
+        ],
+        [
+            Declare(count, integer(0)),
+            For(
+                i,
+                integer(0),
+                N,
+                (
+                    Declare(k, Load(key, i)),
+                    If(
+                        Load(mark, k),
+                        (Update(total, k, "add", Load(val, i)),),
+                        (
+                            If(
+                                Binary("greater_equal", count, Load(LENGTHS, integer(0))),
+                                (Fail(0, count),),
+                            ),
+                            Store(mark, k, Constant(True, BOOL)),
+                            Store(total, k, Load(val, i)),
+                            Store(idx, count, k),
+                            next_to(count),
+                        ),
+                    ),
+                ),
+            ),
+            Sort(idx, integer(sort_from), count),
+            For(
+                index("j"),
+                integer(0),
+                count,
+                (Store(out, index("j"), Load(total, Load(idx, index("j")))),),
+                Role.WORKSPACE,
+            ),
+            Store(LENGTHS, integer(0), count),
+            Store(LENGTHS, integer(1), count),
+        ],
+        ("more than {} entries do not fit",),
+    )
+
+
+def test_a_workspace_is_sorted() -> None:
+    made = distinct_values(0)
+    runs = every_backend(made)
+    for size, span in ((0, 1), (1, 1), (33, 5000), (100, 60), (3000, 5000), (3000, 40)):
+        random = np.random.default_rng(size)
+        keys, values = random.integers(0, span, size).astype(np.int32), random.integers(-9, 9, size)
+        distinct, places = np.unique(keys, return_inverse=True)
+        sums = np.zeros(len(distinct), np.int64)
+        np.add.at(sums, places, values)
+        for backend, run in runs.items():
+            outputs = run({"n": size}, {"key": keys, "val": values})
+            assert sorted(outputs) == ["idx", "out"], backend
+            np.testing.assert_array_equal(outputs["idx"], distinct)
+            np.testing.assert_array_equal(outputs["out"], sums)
+
+
+def test_an_output_gets_what_the_limit_leaves() -> None:
+    made = distinct_values(0)
+    temporaries = 5000 * 9
+    keys = np.arange(1000, dtype=np.int32)
+    inputs = {"key": keys, "val": np.ones(1000, np.int64)}
+    few = inputs | {"key": keys % 10}
+    compiled = load(c_source.render(made), made, "c")
+    for run in (compiled, lambda *given: interpret.run(made, *given)[0]):
+        assert len(run({"n": 1000}, few, temporaries + 8000 + 400)["idx"]) == 10
+        with pytest.raises(MemoryLimitError, match="more than 100 entries do not fit"):
+            run({"n": 1000}, inputs, temporaries + 8000 + 400)
+        with pytest.raises(MemoryLimitError, match="more memory") as caught:
+            run({"n": 1000}, inputs, 1000)
+        assert "total" in str(caught.value) or "out" in str(caught.value)
+
+
+def test_a_bitmap_is_drained() -> None:
+    key, words = Buffer("key", INT64, Role.INDEX), Buffer("words", INT64, Role.INDEX)
+    out = Buffer("out", INT64, Role.INDEX)
+    i, w, bits, count = index("i"), index("w"), index("bits"), index("count")
+    word = Binary("shift_right", Load(key, i), integer(6))
+    bit = Binary("shift_left", integer(1), Binary("bit_and", Load(key, i), integer(63)))
+    lowest = Unary("trailing_zeros", bits)
+    made = kernel(
+        [key],
+        [
+            (Allocation(words, 0, 0), integer(16)),
+            (Allocation(out, 1, None, is_output=True, used=0), N),
+        ],
+        [
+            For(i, integer(0), N, (Update(words, word, "bit_or", bit),)),
+            Declare(count, integer(0)),
+            For(
+                w,
+                integer(0),
+                integer(16),
+                (
+                    Declare(bits, Load(words, w)),
+                    While(
+                        Binary("not_equal", bits, integer(0)),
+                        (
+                            Store(out, count, plus(Binary("multiply", w, integer(64)), lowest)),
+                            Assign(bits, Binary("bit_and", bits, Binary("subtract", bits, integer(1)))),
+                            next_to(count),
+                        ),
+                        Role.WORKSPACE,
+                    ),
+                ),
+                Role.WORKSPACE,
+            ),
+            Store(LENGTHS, integer(0), count),
+        ],
+    )
+    keys = np.random.default_rng(0).permutation(1024)[:300]
+    check(made, {"n": 300}, {"key": keys}, {"out": np.sort(keys)})
+
+
+def test_binary_search_and_failure() -> None:
+    table, wanted = Buffer("table", INT64, Role.INDEX), Buffer("wanted", INT32, Role.INDEX)
+    place = Buffer("place", INT64, Role.INDEX)
+    i, low, high, middle, goal = index("i"), index("low"), index("high"), index("middle"), index("goal")
+    half = Binary("floor_divide", plus(low, high), integer(2))
+    found = Binary(
+        "and", Binary("less", low, N), Binary("equal", Load(table, low), goal)
+    )  # table[n] is never read
+    made = kernel(
+        [table, wanted],
+        [(Allocation(place, 0, None, is_output=True), integer(5))],
+        [
+            For(
+                i,
+                integer(0),
+                integer(5),
+                (
+                    Declare(goal, Cast(INT64, Load(wanted, i))),
+                    Declare(low, integer(0)),
+                    Declare(high, N),
+                    While(
+                        Binary("less", low, high),
+                        (
+                            Declare(middle, half),
+                            If(
+                                Binary("less", Load(table, middle), goal),
+                                (Assign(low, plus(middle, integer(1))),),
+                                (Assign(high, middle),),
+                            ),
+                        ),
+                        Role.SEARCH,
+                    ),
+                    If(Unary("not", found), (Fail(1, goal),)),
+                    Store(place, i, low),
+                ),
+            )
+        ],
+        ("", "{} is not in the table"),
+    )
+    table_values = np.arange(0, 100, 7)
+    good = {"table": table_values, "wanted": np.array([0, 98, 7, 49, 49], np.int32)}
+    check(made, {"n": len(table_values)}, good, {"place": [0, 14, 1, 7, 7]})
+    for backend, run in every_backend(made).items():
+        with pytest.raises(EvaluationError, match="^-8 is not in the table$"):
+            run({"n": len(table_values)}, good | {"wanted": np.array([0, 98, -8, 200, 1], np.int32)})
+            pytest.fail(backend)
+
+
+@pytest.mark.parametrize("operator", ["minimum", "maximum"])
+def test_reduction_keeps_nan(operator: str) -> None:
+    x, y = Buffer("x", FLOAT64), Buffer("y", FLOAT64)
+    i, best = index("i"), Local("best", FLOAT64)
+    step = Assign(best, Binary(operator, best, Load(x, i), Role.VALUE))
+    start = Constant(np.inf if operator == "minimum" else -np.inf, FLOAT64)
+    made = kernel(
+        [x],
+        [(Allocation(y, 0, None, is_output=True), integer(1))],
+        [
+            Declare(best, start),
+            For(i, integer(0), N, (step,), reduction=(best, operator)),
+            Store(y, integer(0), best),
+        ],
+    )
+    values = np.random.default_rng(1).standard_normal(1001)
+    for backend, run in every_backend(made).items():
+        for place in (None, 0, 500, 1000):
+            data = values.copy()
+            if place is not None:
+                data[place] = np.nan
+            expected = getattr(np, operator).reduce(data)
+            np.testing.assert_array_equal(run({"n": 1001}, {"x": data})["y"], [expected], err_msg=backend)
+
+
+# Every operator on every type: one kernel per type, one output per operator.
+
+
+def applications(of: ScalarType) -> list[Expression]:
+    a, b = Load(Buffer("a", of), index("i")), Load(Buffer("b", of), index("i"))
+    expressions: list[Expression] = [Cast(to, a) for to in ScalarType if not (of.is_real and to.is_integer)]
+    for operator, types in OPERAND_TYPES.items():
+        if of not in types:
+            continue
+        if operator == "trailing_zeros":
+            expressions.append(Unary(operator, Binary("bit_or", a, Constant(8, of))))
+        elif operator in UNARY:
+            expressions.append(Unary(operator, a))
+        else:
+            expressions.append(Binary(operator, a, b))
+            if operator in ("floor_divide", "modulo"):
+                expressions += [Binary(operator, a, Constant(divisor, of)) for divisor in (1, 4, 7, -3)]
+            if operator.startswith("shift"):
+                expressions += [Binary(operator, a, Constant(amount, of)) for amount in (0, 5, 31)]
+    return [*expressions, Select(Binary("less", a, b), a, b)]
+
+
+UNARY = frozenset(
+    "negate not exp log sqrt abs sigmoid tanh relu floor ceil sin cos sign popcount trailing_zeros is_nan".split()
+)
+
+
+def pointwise(of: ScalarType, expressions: list[Expression]) -> Kernel:
+    """out_k[i] = expression k, over the buffers a and b."""
+    outputs = [Buffer(f"out{k}", type_of(expression)) for k, expression in enumerate(expressions)]
+    stores = tuple(
+        Store(out, index("i"), expression) for out, expression in zip(outputs, expressions, strict=True)
+    )
+    return kernel(
+        [Buffer("a", of), Buffer("b", of)],
+        [(Allocation(out, k, None, is_output=True), N) for k, out in enumerate(outputs)],
+        [For(index("i"), integer(0), N, stores)],
+    )
+
+
+INTERESTING: dict[ScalarType, list[Scalar]] = {
+    BOOL: [False, True],
+    INT32: [0, 1, -1, 2, 3, -7, 31, 32, 63, 64, 46341, -(2**31), 2**31 - 1],
+    INT64: [0, 1, -1, 2, 3, -7, 31, 32, 63, 64, 3037000500, -(2**63), 2**63 - 1],
+    FLOAT32: [0.0, -0.0, 1.0, -1.0, 0.5, 7.0, -3.25, 1e30, np.inf, -np.inf, np.nan],
+    FLOAT64: [0.0, -0.0, 1.0, -1.0, 0.1, 7.0, -3.25, 1e300, np.inf, -np.inf, np.nan],
+}
+
+
+@pytest.mark.parametrize("of", list(ScalarType), ids=lambda of: of.value)
+def test_every_operator(of: ScalarType) -> None:
+    expressions = applications(of)
+    made = pointwise(of, expressions)
+    runs = every_backend(made)
+
+    def agree(values: list[Scalar]) -> None:
+        grid = np.array(np.meshgrid(values, values)).reshape(2, -1)
+        inputs = {"a": grid[0].astype(of.dtype), "b": grid[1].astype(of.dtype)}
+        expected = runs["interpret"]({"n": len(grid[0])}, inputs)
+        for backend in BACKENDS:
+            outputs = runs[backend]({"n": len(grid[0])}, inputs)
+            for name, array in outputs.items():
+                what = f"{backend}: {expressions[int(name[3:])]}"
+                exact = array.dtype.kind in "bi"
+                np.testing.assert_allclose(array, expected[name], rtol=0 if exact else 3e-6, err_msg=what)
+
+    agree(INTERESTING[of])
+    elements = {"b": st.booleans(), "i": st.integers(-(2**31), 2**31 - 1), "f": st.floats(width=32)}
+    random = st.lists(elements[of.dtype.kind], min_size=1, max_size=6)
+    settings(max_examples=30, deadline=None)(given(random)(agree))()
+
+
+def test_the_interpreter_agrees_with_numpy() -> None:
+    named = {"negate": "negative", "relu": None, "sigmoid": None, "is_nan": "isnan", "popcount": None}
+    named |= {"trailing_zeros": None, "and": "logical_and", "or": "logical_or", "not": "logical_not"}
+    named |= {"bit_and": "bitwise_and", "bit_or": "bitwise_or", "bit_xor": "bitwise_xor", "abs": "abs"}
+    named |= {"shift_left": "left_shift", "shift_right": "right_shift", "power": None, "modulo": "mod"}
+    for of in ScalarType:
+        operators = [name for name, types in OPERAND_TYPES.items() if of in types and named.get(name, name)]
+        a, b = Load(Buffer("a", of), index("i")), Load(Buffer("b", of), index("i"))
+        made = pointwise(of, [Unary(op, a) if op in UNARY else Binary(op, a, b) for op in operators])
+        grid = np.array(np.meshgrid(INTERESTING[of], INTERESTING[of])).reshape(2, -1)
+        left, right = grid[0].astype(of.dtype), grid[1].astype(of.dtype)
+        outputs = interpret.run(made, {"n": len(left)}, {"a": left, "b": right})[0]
+        for k, operator in enumerate(operators):
+            function = getattr(np, named.get(operator) or operator)
+            with np.errstate(all="ignore"):
+                expected = function(left) if operator in UNARY else function(left, right)
+            np.testing.assert_allclose(outputs[f"out{k}"], expected, rtol=3e-7, err_msg=f"{of} {operator}")
+
+
+# Random expressions, several per kernel since compiling one costs the most.
+
+
+def trees(of: ScalarType, depth: int) -> st.SearchStrategy[Expression]:
+    """Well-typed expressions over a[i] and b[i], without what rounds differently in each library."""
+    leaves: list[Expression] = [Load(Buffer("a", of), index("i")), Load(Buffer("b", of), index("i"))]
+    values = {"b": [True], "i": [-3, 0, 5], "f": [-1.5, 0.0, 2.0]}[of.dtype.kind]
+    leaf = st.sampled_from([*leaves, *(Constant(value, of) for value in values)])
+    if depth == 0:
+        return leaf
+    inner = trees(of, depth - 1)
+    operators = [
+        operator
+        for operator, types in OPERAND_TYPES.items()
+        if of in types and operator not in UNARY and operator not in PREDICATES and operator != "power"
+    ]
+    if of is FLOAT64:
+        operators = ["minimum", "maximum"]  # contraction may change others in the last place
+    numeric = [operator for operator in ("negate", "abs", "relu", "sign") if of in OPERAND_TYPES[operator]]
+    comparison = st.builds(Binary, st.sampled_from(["less", "equal", "greater_equal"]), inner, inner)
+    choices = [leaf, st.builds(Select, comparison, inner, inner)]
+    choices.append(st.builds(Binary, st.sampled_from(operators), inner, inner))
+    if numeric:
+        choices.append(st.builds(Unary, st.sampled_from(numeric), inner))
+    if of is INT64:
+        choices.append(st.builds(Cast, st.just(INT64), st.builds(Cast, st.just(INT32), inner)))
+        choices.append(st.builds(Cast, st.just(INT64), comparison))
+    return st.one_of(choices)
+
+
+@pytest.mark.parametrize("of", [INT64, INT32, FLOAT64], ids=lambda of: of.value)
+def test_random_expressions(of: ScalarType) -> None:
+    grid = np.array(np.meshgrid(INTERESTING[of], INTERESTING[of])).reshape(2, -1)
+    inputs = {"a": grid[0].astype(of.dtype), "b": grid[1].astype(of.dtype)}
+
+    def agree(expressions: list[Expression]) -> None:
+        made = pointwise(of, expressions)
+        runs = every_backend(made)
+        expected = runs["interpret"]({"n": len(grid[0])}, inputs)
+        for backend in BACKENDS:
+            for name, array in runs[backend]({"n": len(grid[0])}, inputs).items():
+                what = f"{backend}: {expressions[int(name[3:])]}"
+                np.testing.assert_array_equal(array, expected[name], err_msg=what)
+
+    some = st.lists(trees(of, 3), min_size=8, max_size=8)
+    settings(max_examples=2, deadline=None, derandomize=True, phases=[Phase.generate])(given(some)(agree))()
+
+
+def test_names_of_the_target_languages_do_no_harm() -> None:
+    names = ["int", "lambda", "restrict", "exp", "sizes ", "é", "np", "x.y", "x_y", "compute", "minimum"]
+    buffers = [Buffer(name, FLOAT64) for name in names]
+    total: Expression = Unary("exp", Constant(0, FLOAT64))
+    for buffer in buffers:
+        total = Binary("add", total, Binary("minimum", Load(buffer, integer(0)), Load(buffer, integer(0))))
+    out = Buffer("return", FLOAT64)
+    body: list[Statement] = [Store(out, integer(0), total)]
+    made = kernel(buffers, [(Allocation(out, 0, None, is_output=True), N)], body)
+    inputs = {name: np.array([float(k)]) for k, name in enumerate(names)}
+    check(made, {"n": 1}, inputs, {"return": [1 + sum(range(len(names)))]})
+
+
+def test_scalars_of_every_type_arrive() -> None:
+    out = Buffer("out", FLOAT64)
+    scalars = tuple(Local(of.value, of) for of in ScalarType)
+    stores = tuple(Store(out, integer(k), Cast(FLOAT64, local)) for k, local in enumerate(scalars))
+    made = Kernel(
+        Procedure("bound", scalars, (SIZES,), (Store(SIZES, integer(0), integer(5)),)),
+        Procedure("compute", scalars, (out, LENGTHS), stores),
+        (Allocation(out, 0, None, is_output=True),),
+    )
+    verify(made)
+    values: dict[str, Scalar] = {"bool": True, "int32": -5, "int64": 1 << 40, "float32": 0.5, "float64": 0.1}
+    check(made, values, {}, {"out": [1, -5, 1 << 40, 0.5, 0.1]})

@@ -51,17 +51,19 @@ CONSTANTS = Constants()
 class Variation:
     """A way to charge: ``shared_loops`` is the part charged for a loop that can be tabulated.
 
-    A loop that depends on at most one outer variable may later be moved out or tabulated; a cost that
+    ``flops`` weighs arithmetic against memory. A loop that depends on at most one outer variable may later be moved out or tabulated; a cost that
     anticipates this finds plans that are worse as they stand and better afterwards.
     """
 
     name: str
     shared_loops: float = 1.0
+    flops: float = 1.0
     selective: bool = False
 
 
 PLAIN = Variation("plain")
 SHARED = Variation("shared", shared_loops=0.1)
+ARITHMETIC = Variation("arithmetic", flops=10.0)
 FULL = Variation("full", selective=True)
 
 _EPSILON = 0.01
@@ -117,8 +119,9 @@ def combine(
         case "Add" | "Mul":
             if result.counts and constructor == "Mul":
                 both = all(estimate.counts for estimate in estimates)
-                return below + result.total * (constants.hash_build if both else constants.flop) + _EPSILON
-            return below + (_EPSILON if result.counts or text == "index" else constants.flop)
+                each = constants.hash_build if both else constants.flop * variation.flops
+                return below + result.total * each + _EPSILON
+            return below + (_EPSILON if result.counts or text == "index" else constants.flop * variation.flops)
         case "Apply1" | "Apply2" | "Apply3":
             return below + _function(text, constants)
         case "Look":

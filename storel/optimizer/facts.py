@@ -36,7 +36,7 @@ def encoded(term: Term, symbols: Symbols) -> Encoded:
     def note(binding: Term, names: tuple[int, ...], scope: tuple[int, ...]) -> None:
         types = tuple(result.types[name] for name in scope)
         intervals = tuple(result.intervals[name] for name in scope)
-        for name, type, interval in zip(names, *_bound(binding, symbols, types, intervals), strict=True):
+        for name, type, interval in zip(names, *binder_facts(binding, symbols, types, intervals), strict=True):
             result.types[name] = type
             result.intervals[name] = interval
 
@@ -50,7 +50,7 @@ def encoded(term: Term, symbols: Symbols) -> Encoded:
     return result
 
 
-def _bound(
+def binder_facts(
     term: Term, symbols: Symbols, types: tuple[Type, ...], intervals: Context
 ) -> tuple[tuple[Type, ...], tuple[Interval, ...]]:
     """Return the types and intervals of what ``term`` binds, the outermost first."""
@@ -69,6 +69,11 @@ def _bound(
             return (KEY,), (binder_bounds(source, symbols, intervals)[0],)
         case _:
             return (), ()
+
+
+def binder_types(term: Term, symbols: Symbols, types: tuple[Type, ...]) -> tuple[Type, ...]:
+    """Return the types of what ``term`` binds, the outermost first."""
+    return binder_facts(term, symbols, types, (ANY,) * len(types))[0]
 
 
 def _about(text: str, type: Type, interval: Interval) -> Iterator[str]:

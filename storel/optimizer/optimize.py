@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from storel.calculus.nodes import Term
 from storel.optimizer import cost, rulefile
-from storel.optimizer.cost import PLAIN, SHARED, Constants, Cost, Variation
+from storel.optimizer.cost import ARITHMETIC, PLAIN, SHARED, Constants, Cost, Variation
 from storel.optimizer.extract import Extractor
 from storel.optimizer.facts import encoded
 from storel.optimizer.rulefile import RuleSet
@@ -43,7 +43,7 @@ class Optimized:
 
 
 DEFAULT = Options()
-_VARIATIONS = (PLAIN, SHARED)
+_VARIATIONS = (PLAIN, SHARED, ARITHMETIC)
 
 
 def optimize(

@@ -1,7 +1,147 @@
-from storel.calculus.nodes import Term
+"""Sharing after extraction: what is computed more than once gets a name.
+
+    hoist       sum(R) … t …          =>  let x = t in sum(R) … x …        t does not depend on R's binders
+    unify       … t … t …             =>  let x = t in … x … x …           t contains a loop
+    tabulate    … t(g) …              =>  let x = sum(<y,_> in 0:n) {y -> t(y)} in … x(g) …
+
+``t`` is a scalar term that contains a loop (or, to be hoisted, a product). It moves as far out as its free
+variables allow; out of a condition only where all its array reads are proved to be in bounds. A table
+pays if it is read more often than it has rows, or if the loops that fill it run in a better order;
+both are left to the full cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from storel.calculus.binding import free_variables, shift
+from storel.calculus.nodes import Let, Literal, Lookup, Multiply, Range, Singleton, Sum, Symbol, Term, Variable
+from storel.calculus.verify import infer
+from storel.optimizer import cost
 from storel.optimizer.cost import Constants
-from storel.symbols import Symbols
+from storel.optimizer.occurrences import (
+    Occurrence,
+    abstracted,
+    at,
+    has_loop,
+    is_safe,
+    occurrences,
+    reindexed,
+    replaced,
+)
+from storel.optimizer.products import arranged
+from storel.scalars import ScalarType
+from storel.symbols import SizeSymbol, Symbols
+
+ROUNDS = 12
+"""How many terms are named at most; programs name one or two."""
 
 
 def share(term: Term, symbols: Symbols, constants: Constants) -> Term:
+    """Return ``term`` (closed) with shared parts named, as long as that is cheaper."""
+    term = hoisted(arranged(term, symbols), symbols)
+    price = cost.estimate(term, symbols, constants).nanoseconds
+    for _ in range(ROUNDS):
+        found = [hoisted(table, symbols) for table in dict.fromkeys(_tabulated(term, symbols))]
+        priced = [(cost.estimate(table, symbols, constants).nanoseconds, table) for table in found]
+        best = min(priced, key=lambda pair: pair[0], default=(price, term))
+        if best[0] >= price:
+            break
+        price, term = best
     return term
+
+
+def hoisted(term: Term, symbols: Symbols) -> Term:
+    """Move what does not depend on a loop out of it, and name loops that occur twice."""
+    for _ in range(ROUNDS):
+        found = next(_repeated(term, symbols), None)
+        if found is None:
+            break
+        term = found
+    return term
+
+
+def _repeated(term: Term, symbols: Symbols) -> Iterator[Term]:
+    """Yield ``term`` with one part named that a loop repeats or that is written twice."""
+    seen: set[tuple[tuple[int, ...], Term]] = set()
+    for found in occurrences(term, symbols):
+        if not (has_loop(found.term) or isinstance(found.term, Multiply)):
+            continue
+        depth = found.inside(min(free_variables(found.term), default=len(found.scope)))
+        crossed = any(binder.is_loop for binder in found.scope[:depth])
+        home = found.scope[depth].body if depth < len(found.scope) else ()
+        part = shift(found.term, -depth)
+        twice = (home, part) in seen and has_loop(part)
+        seen.add((home, part))
+        if (crossed or twice) and _is_movable(found, depth, symbols):
+            body = at(term, home)
+            yield replaced(term, home, Let(part, abstracted(shift(body, 1), shift(part, 1), 0)))
+
+
+def _is_movable(found: Occurrence, depth: int, symbols: Symbols) -> bool:
+    if infer(found.term, symbols, found.types).rank > 0:
+        return False
+    outer = found.scope[depth:]
+    types, intervals = tuple(b.type for b in outer), tuple(b.interval for b in outer)
+    return not found.conditional or is_safe(shift(found.term, -depth), symbols, types, intervals)
+
+
+def _tabulated(term: Term, symbols: Symbols) -> Iterator[Term]:
+    """Yield ``term`` with one loop tabulated by the innermost variable that it depends on."""
+    for found in occurrences(term, symbols):
+        free = sorted(free_variables(found.term))
+        if not free or not has_loop(found.term) or infer(found.term, symbols, found.types).rank > 0:
+            continue
+        key, outer = free[0], found.inside(free[1] if len(free) > 1 else len(found.scope))
+        binder = found.scope[key]
+        if outer <= key or binder.type.rank > 0 or not binder.type.scalar.is_integer:
+            continue
+        home = found.scope[outer].body if outer < len(found.scope) else ()
+        keys = _keys(found, key, outer, symbols)
+        if keys is None:
+            continue
+        yield from _with_tables(term, found, key, outer, home, keys, symbols)
+
+
+def _with_tables(
+    term: Term, found: Occurrence, key: int, outer: int, home: tuple[int, ...], keys: Range, symbols: Symbols
+) -> Iterator[Term]:
+    entry = reindexed(found.term, lambda index: 1 if index == key else index - outer + 2)
+    inner_types = (found.scope[key].type, found.scope[key].type, *found.types[outer:])
+    interval = found.scope[key].interval
+    if not is_safe(entry, symbols, inner_types, (interval, interval, *found.intervals[outer:])):
+        return
+    # Seen from the occurrence the table is variable `outer`, and what was there is one further away.
+    read = Lookup(Variable(outer), Variable(key))
+    named = replaced(shift(at(term, home), 1), found.path[len(home) :], read)
+    for table in _tables(keys, entry):
+        yield replaced(term, home, Let(table, named))
+
+
+def _tables(keys: Range, entry: Term) -> Iterator[Term]:
+    """Yield the table of ``entry`` (its row is variable 1) over ``keys``, row by row and loop by loop."""
+    yield Sum(keys, Singleton(Variable(1), entry))
+    if isinstance(entry, Sum) and not free_variables(entry.source) & {0, 1}:
+        source = shift(entry.source, -2)
+        # From (key, value of the table, key, value of the loop) to (key, value of the loop, key, value of the table).
+        swapped = reindexed(entry.body, lambda index: index + 2 if index < 2 else index - 2 if index < 4 else index)
+        row = Sum(shift(keys, 2), Singleton(Variable(1), swapped, entry.semiring), entry.semiring)
+        yield Sum(source, row, entry.semiring)
+
+
+def _keys(found: Occurrence, key: int, outer: int, symbols: Symbols) -> Range | None:
+    """Return the range that the table's rows run over, seen from where it is placed."""
+    binder = found.scope[key]
+    if isinstance(binder.term, Sum) and isinstance(binder.term.source, Range):
+        free = free_variables(binder.term.source)
+        distance = found.inside(key) + 2
+        if all(index + distance >= outer for index in free):
+            source = shift(binder.term.source, distance - outer)
+            if isinstance(source, Range):
+                return source
+    low, high = binder.interval.low, binder.interval.high
+    if low is None or high is None or low < 0:
+        return None
+    sizes = [name for name, fact in sorted(symbols.items()) if isinstance(fact, SizeSymbol) and fact.value == high + 1]
+    extent = Symbol(sizes[0]) if sizes else Literal(high + 1, ScalarType.INT64)
+    return Range(Literal(0, ScalarType.INT64), extent)

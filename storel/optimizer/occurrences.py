@@ -1,0 +1,163 @@
+"""Subterms in value positions, each with the binders around it.
+
+Keys, addresses, bounds and conditions are left alone: what is in them is cheap, or decides whether the
+rest may be evaluated at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from storel.calculus.binding import shift
+from storel.calculus.intervals import Interval, narrowed, reads_in_bounds
+from storel.calculus.nodes import (
+    Find,
+    If,
+    Lookup,
+    Merge,
+    Reduce,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Variable,
+    children,
+    map_children,
+)
+from storel.calculus.verify import Type
+from storel.optimizer.facts import binder_facts
+from storel.symbols import Symbols
+
+
+@dataclass(frozen=True, slots=True)
+class Binder:
+    """A binder above an occurrence: its term, which of its variables, its facts, and the path to its body."""
+
+    term: Term
+    position: int
+    type: Type
+    interval: Interval
+    body: tuple[int, ...]
+
+    @property
+    def is_loop(self) -> bool:
+        return isinstance(self.term, Sum | Reduce | Merge)
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A subterm with its path from the root, its binders (innermost first), and whether it is conditional."""
+
+    term: Term
+    path: tuple[int, ...]
+    scope: tuple[Binder, ...]
+    conditional: bool
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        return tuple(binder.type for binder in self.scope)
+
+    def inside(self, index: int) -> int:
+        """Return the number of variables below the binder of variable ``index``: the scope of its body."""
+        while 0 < index < len(self.scope) and self.scope[index - 1].body == self.scope[index].body:
+            index -= 1
+        return index
+
+    @property
+    def intervals(self) -> tuple[Interval, ...]:
+        return tuple(binder.interval for binder in self.scope)
+
+
+def occurrences(
+    term: Term,
+    symbols: Symbols,
+    path: tuple[int, ...] = (),
+    scope: tuple[Binder, ...] = (),
+    conditional: bool = False,
+) -> Iterator[Occurrence]:
+    """Yield the subterms in value positions, larger ones first."""
+    here = Occurrence(term, path, scope, conditional)
+    yield here
+    for index, (child, binders) in enumerate(children(term)):
+        if not is_value(term, index):
+            continue
+        inner = scope
+        if binders:
+            known = zip(*binder_facts(term, symbols, here.types, here.intervals), strict=True)
+            names = [
+                Binder(term, position, type, interval, (*path, index))
+                for position, (type, interval) in enumerate(known)
+            ]
+            inner = (*reversed(names), *scope)
+        guarded = conditional or isinstance(term, If)
+        yield from occurrences(child, symbols, (*path, index), inner, guarded)
+
+
+def is_value(term: Term, child: int) -> bool:
+    """Return whether a child is a value, not a key, an address, a bound, a source or a condition."""
+    match term:
+        case Sum() | Reduce() | If():
+            return child == 1
+        case Singleton():
+            return child == 1
+        case Merge() | Find():
+            return child == 2
+        case Lookup() | Slice():
+            return False
+        case _:
+            return True
+
+
+def at(term: Term, path: tuple[int, ...]) -> Term:
+    """Return the subterm at ``path``."""
+    for index in path:
+        term = children(term)[index][0]
+    return term
+
+
+def replaced(term: Term, path: tuple[int, ...], new: Term) -> Term:
+    """Return ``term`` with ``new`` at ``path``."""
+    if not path:
+        return new
+    position = iter(range(len(children(term))))
+    return map_children(
+        term, lambda child, _: replaced(child, path[1:], new) if next(position) == path[0] else child
+    )
+
+
+def abstracted(term: Term, part: Term, index: int) -> Term:
+    """Return ``term`` with every occurrence of ``part`` (seen from here) replaced by a variable."""
+    if term == part:
+        return Variable(index)
+    return map_children(term, lambda child, n: abstracted(child, shift(part, n), index + n))
+
+
+def reindexed(term: Term, mapping: Callable[[int], int], depth: int = 0) -> Term:
+    """Return ``term`` with each free variable i replaced by variable ``mapping(i)``."""
+    if isinstance(term, Variable):
+        return Variable(mapping(term.index - depth) + depth) if term.index >= depth else term
+    return map_children(term, lambda child, binders: reindexed(child, mapping, depth + binders))
+
+
+def has_loop(term: Term) -> bool:
+    """Return whether evaluating ``term`` takes a loop."""
+    return isinstance(term, Sum | Reduce | Merge | Find) or any(has_loop(child) for child, _ in children(term))
+
+
+def is_safe(term: Term, symbols: Symbols, types: tuple[Type, ...], intervals: tuple[Interval, ...]) -> bool:
+    """Return whether every array that ``term`` reads is proved to be read in bounds."""
+    if isinstance(term, Lookup) and isinstance(term.mapping, Symbol | Slice):
+        if not reads_in_bounds(term.mapping, term.key, symbols, intervals):
+            return False
+    for child, binders in children(term):
+        inner_types, inner = types, intervals
+        if binders:
+            new_types, new = binder_facts(term, symbols, types, intervals)
+            inner_types, inner = (*reversed(new_types), *types), (*reversed(new), *intervals)
+        if isinstance(term, If) and child is term.body:
+            inner = narrowed(term.condition, symbols, intervals)
+        if not is_safe(child, symbols, inner_types, inner):
+            return False
+    return True

@@ -1,0 +1,95 @@
+"""Products in the form that sharing looks at.
+
+    c * sum(R) {k -> e}   becomes   sum(R) {k -> c * e}          a scalar factor goes to the leaf
+    a(q) * b(i) * c(p)    becomes   (b(i) * c(p)) * a(q)         outer factors first
+
+for loops over i, p, q from the outside in. So whatever does not depend on a loop is a prefix of the
+product, and moves out of the loop as one term (``sharing.py``).
+"""
+
+from __future__ import annotations
+
+from storel.calculus.binding import free_variables, shift
+from storel.calculus.nodes import (
+    Add,
+    Find,
+    If,
+    Let,
+    Lookup,
+    Merge,
+    Multiply,
+    Reduce,
+    Singleton,
+    Sum,
+    Symbol,
+    Term,
+    Variable,
+    map_children,
+)
+from storel.calculus.verify import Context, infer
+from storel.optimizer.facts import binder_types
+from storel.symbols import Symbols
+
+
+def arranged(term: Term, symbols: Symbols, context: Context = ()) -> Term:
+    """Return ``term`` with scalar factors at the leaves and every product ordered from the outside in."""
+
+    def visit(child: Term, binders: int) -> Term:
+        inner = (*reversed(binder_types(term, symbols, context)), *context) if binders else context
+        return arranged(child, symbols, inner)
+
+    if isinstance(term, Multiply):
+        left, right = infer(term.left, symbols, context).rank, infer(term.right, symbols, context).rank
+        if left == 0 < right and not _is_stored(term.right):
+            return arranged(pushed(term.left, term.right, term.semiring), symbols, context)
+        if right == 0 < left and not _is_stored(term.left):
+            return arranged(pushed(term.right, term.left, term.semiring), symbols, context)
+        if left == right == 0:
+            parts = [visit(factor, 0) for factor in factors(term, term.semiring)]
+            return product(parts, term.semiring)
+    return map_children(term, visit)
+
+
+def _is_stored(term: Term) -> bool:
+    return isinstance(term, Variable | Lookup | Symbol | Multiply | Reduce)
+
+
+def pushed(factor: Term, body: Term, semiring: str) -> Term:
+    """Return ``factor * body``, the scalar ``factor`` moved to the leaves of the dictionary ``body``."""
+    match body:
+        case Sum(source, inner, own) if own == semiring:
+            return Sum(source, pushed(shift(factor, 2), inner, semiring), own)
+        case Merge(left, right, inner, own) if own == semiring:
+            return Merge(left, right, pushed(shift(factor, 3), inner, semiring), own)
+        case Find(source, key, inner, own) if own == semiring:
+            return Find(source, key, pushed(shift(factor, 1), inner, semiring), own)
+        case Singleton(key, value, own) if own == semiring:
+            return Singleton(key, pushed(factor, value, semiring), own)
+        case If(condition, inner, own) if own == semiring:
+            return If(condition, pushed(factor, inner, semiring), own)
+        case Let(value, inner):
+            return Let(value, pushed(shift(factor, 1), inner, semiring))
+        case Add(left, right, own) if own == semiring:
+            return Add(pushed(factor, left, semiring), pushed(factor, right, semiring), own)
+        case _:
+            return Multiply(factor, body, semiring)
+
+
+def factors(term: Term, semiring: str) -> list[Term]:
+    """Return the factors of a product over one semiring."""
+    if isinstance(term, Multiply) and term.semiring == semiring:
+        return [*factors(term.left, semiring), *factors(term.right, semiring)]
+    return [term]
+
+
+def product(parts: list[Term], semiring: str) -> Term:
+    """Return the product of ``parts``, those that depend on outer binders only before the others."""
+
+    def innermost(part: Term) -> float:
+        return -min(free_variables(part), default=float("inf"))
+
+    ordered = sorted(parts, key=innermost)
+    result = ordered[0]
+    for part in ordered[1:]:
+        result = Multiply(result, part, semiring)
+    return result

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from storel.errors import BackendError
+from storel.runtime import cache, toolchain
+
+
+@pytest.fixture(autouse=True)
+def nothing_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STOREL_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.delenv("CC", raising=False)
+    (tmp_path / "bin").mkdir()
+
+
+def install(path: Path, script: str) -> None:
+    real = shutil.which("cc", path="/usr/bin:/usr/local/bin:/bin")
+    path.write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\nREAL={real}\n{script}\n")
+    path.chmod(0o755)
+
+
+def test_without_a_compiler_numba_is_taken() -> None:
+    assert toolchain.find() is None
+    assert toolchain.choose("auto") == "numba"
+    assert toolchain.choose("numba") == "numba"
+    with pytest.raises(BackendError, match="no working C compiler") as caught:
+        toolchain.choose("c")
+    assert caught.value.hint is not None and "numba" in caught.value.hint
+
+
+def test_flags_that_fail_are_left_out(tmp_path: Path) -> None:
+    install(tmp_path / "bin" / "gcc", 'case "$*" in *-fopenmp\\ *|*-march*) exit 1;; esac\nexec $REAL "$@"')
+    compiler = toolchain.find()
+    assert compiler is not None
+    left_out = {"-march=native", "-fopenmp"}
+    assert compiler.flags == (*toolchain.REQUIRED, *(f for f in toolchain.OPTIONAL if f not in left_out))
+    assert toolchain.choose("auto") == "c"
+
+
+def test_the_environment_names_the_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path / "bin" / "cc", "exit 1")
+    install(tmp_path / "bin" / "mine", '[ "$1" = --wrapped ] && shift\nexec $REAL "$@"')
+    monkeypatch.setenv("CC", "mine --wrapped")
+    compiler = toolchain.find()
+    assert compiler is not None
+    assert compiler.command == (str(tmp_path / "bin" / "mine"), "--wrapped")
+    monkeypatch.setenv("CC", "")
+    assert toolchain.find() is None, "a compiler that fails is none"
+
+
+def test_a_damaged_note_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path / "bin" / "cc", 'exec $REAL "$@"')
+    first = toolchain.find()
+    (note,) = cache.directory().glob("compiler-*.json")
+    note.write_text("{")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:")  # asks again
+    assert toolchain.find() == first
+    assert note.read_text() != "{"

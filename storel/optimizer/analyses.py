@@ -27,6 +27,8 @@ from storel.optimizer.encoding import LAYOUTS, TERMS
 RENAMED = 1 << 10
 """A binder that a substitution would capture is renamed, once: its number grows by this much."""
 
+RULESETS = ("scope", "analysis")
+
 GUARDS: dict[str, tuple[int, str]] = {
     "linear": (2, "(linear {0} {1} s)"),
     "strict": (2, "(strict {0} {1} s)"),
@@ -80,6 +82,7 @@ _DECLARATIONS = """
 (relation zero-preserving (String))
 (relation annihilated-by (String i64))
 (relation nonzero (Term))
+(ruleset scope)
 (ruleset analysis)
 """
 
@@ -284,7 +287,7 @@ def _arguments(constructor: str) -> tuple[list[str], list[str], list[str], list[
 
 
 def _free_variables() -> Iterator[str]:
-    yield rule("(= e (Var v))", "(set (free e) (<< (bigint 1) v))", "free-variable", "analysis")
+    yield rule("(= e (Var v))", "(set (free e) (<< (bigint 1) v))", "free-variable", "scope")
     for constructor in LAYOUTS:
         if constructor == "Var":
             continue
@@ -299,13 +302,13 @@ def _free_variables() -> Iterator[str]:
             mask = f"(& f{body} (not-Z {bound}))"
         for term in terms:
             mask = f"(| {mask} f{term})"
-        yield rule(facts, f"(set (free e) {mask})", f"free-{constructor}", "analysis")
+        yield rule(facts, f"(set (free e) {mask})", f"free-{constructor}", "scope")
 
 
 def _substitution() -> Iterator[str]:
     """Push ``Subst x t b`` (b with x replaced by t) down, binders that t would capture renamed first."""
-    yield rule("(= e (Subst x t (Var x)))", "(union e t)", "substitute-here", "analysis")
-    yield rule("(= e (Subst x t b)) (independent b x)", "(union e b)", "substitute-nowhere", "analysis")
+    yield rule("(= e (Subst x t (Var x)))", "(union e t)", "substitute-here", "scope")
+    yield rule("(= e (Subst x t b)) (independent b x)", "(union e b)", "substitute-nowhere", "scope")
     for constructor in LAYOUTS:
         names, terms, bodies, binders = _arguments(constructor)
         if not terms:
@@ -315,11 +318,11 @@ def _substitution() -> Iterator[str]:
         inside = {name: f"(Subst x t {name})" for name in terms + bodies}
         apart = "".join(f" (!= x {binder}) (independent t {binder})" for binder in binders)
         built = " ".join(inside.get(name, name) for name in names)
-        yield rule(here + apart, f"(union e ({constructor} {built}))", f"substitute-{constructor}", "analysis")
+        yield rule(here + apart, f"(union e ({constructor} {built}))", f"substitute-{constructor}", "scope")
         for binder in binders:
             outer = " ".join(inside.get(name, name) if name in terms else name for name in names)
             shadowed = f"{here} (= x {binder})"
-            yield rule(shadowed, f"(union e ({constructor} {outer}))", f"shadow-{constructor}-{binder}", "analysis")
+            yield rule(shadowed, f"(union e ({constructor} {outer}))", f"shadow-{constructor}-{binder}", "scope")
             captured = f"{here} (< {binder} {RENAMED}) (!= (bigint 0) (& (free t) (<< (bigint 1) {binder})))"
             captured += "".join(f" (!= x {other})" for other in binders)
             fresh = f"(+ {binder} {RENAMED})"
@@ -331,5 +334,5 @@ def _substitution() -> Iterator[str]:
                 captured,
                 f"(union e (Subst x t ({constructor} {' '.join(renamed)})))",
                 f"rename-{constructor}-{binder}",
-                "analysis",
+                "scope",
             )

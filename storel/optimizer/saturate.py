@@ -63,12 +63,17 @@ class Base:
         for phase in PHASES:
             self.run(f"(ruleset {phase})")
         self.run("\n".join(translate(rule) for rule in rules.rules))
-        self._steps = {name: self.graph.parse_program(f"(run {name} 1)") for name in ("analysis", *PHASES)}
+        self._steps = {name: self.graph.parse_program(f"(run {name} 1)") for name in (*analyses.RULESETS, *PHASES)}
         self._sizes = self.graph.parse_program("(print-size)")
 
     def run(self, text: str) -> None:
-        """Run egglog text."""
-        self.graph.run_program(*self.graph.parse_program(text))
+        """Run egglog text, a command on each line.
+
+        One line at a time, since each node of the parsed program holds a copy of the text it came from.
+        """
+        for line in text.splitlines():
+            if line:
+                self.graph.run_program(*self.graph.parse_program(line))
 
     def step(self, ruleset: str) -> tuple[bool, dict[str, int]]:
         """Run a ruleset once; return whether anything changed, and the matches per rule."""
@@ -77,13 +82,17 @@ class Base:
         return output.report.updated, output.report.num_matches_per_rule
 
     def analyze(self) -> bool:
-        """Run the analyses until nothing changes, or for ``ANALYSIS`` steps."""
+        """Substitute, then analyze, each until nothing changes or for ``ANALYSIS`` steps.
+
+        Substitution needs nothing but the free variables, and the other analyses make no terms.
+        """
         changed = False
-        for _ in range(ANALYSIS):
-            updated, _ = self.step("analysis")
-            if not updated:
-                break
-            changed = True
+        for ruleset in analyses.RULESETS:
+            for _ in range(ANALYSIS):
+                updated, _ = self.step(ruleset)
+                if not updated:
+                    break
+                changed = True
         return changed
 
     def nodes(self) -> int:

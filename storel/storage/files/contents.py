@@ -1,0 +1,52 @@
+"""What a file holds, before a storage format is chosen for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DenseContents:
+    """One value per place; the shape is closed."""
+
+    values: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseContents:
+    """Entries in any order, perhaps with duplicates: rank × count coordinates from 0, and values.
+
+    A shape that is not closed is the smallest that holds the entries.
+    """
+
+    coordinates: Array
+    values: Array
+    shape: tuple[int, ...]
+    is_closed: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatrixContents:
+    """A ``scipy.sparse`` matrix or array."""
+
+    matrix: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredContents:
+    """The arrays of a storage format, written as after ``STORED AS``; they are not verified yet."""
+
+    format: str
+    arrays: Mapping[str, Array]
+    shape: tuple[int, ...]
+    semiring: str
+    is_closed: bool
+
+
+Contents: TypeAlias = DenseContents | SparseContents | MatrixContents | StoredContents

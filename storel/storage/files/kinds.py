@@ -1,0 +1,81 @@
+"""Which kind of file a name's ending stands for: reading and saving tensors and arrays."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias, cast
+
+from numpy.typing import NDArray
+
+from storel.errors import DataError, nearest
+from storel.storage.files.archive import (
+    read_archive,
+    read_array,
+    read_dense,
+    read_stored,
+    write_array,
+    write_stored,
+)
+from storel.storage.files.contents import Contents
+from storel.storage.files.coordinate_list import read_coordinate_list, write_coordinate_list
+from storel.storage.files.matrix_market import read_matrix_market, write_matrix_market
+from storel.storage.files.output import replacing
+from storel.storage.tensor import Tensor
+
+Array: TypeAlias = NDArray[Any]
+
+READERS: dict[str, Callable[[Path], Contents]] = {
+    ".mtx": read_matrix_market,
+    ".mtx.gz": read_matrix_market,
+    ".tns": read_coordinate_list,
+    ".tns.gz": read_coordinate_list,
+    ".npy": read_dense,
+    ".npz": read_stored,
+}
+
+WRITERS: dict[str, Callable[[Tensor, BinaryIO], None]] = {
+    ".mtx": write_matrix_market,
+    ".tns": write_coordinate_list,
+    ".npy": write_array,
+    ".npz": write_stored,
+}
+
+
+def read_tensor(path: Path) -> Contents:
+    """Read the tensor in a file; raises DataError for what is missing, unknown or broken."""
+    return READERS[_ending(path, READERS)](path)
+
+
+def save_tensor(tensor: Tensor, path: Path) -> None:
+    """Write a tensor to a file, as its ending says; on an error nothing is written."""
+    endings = [*WRITERS, ".mtx.gz", ".tns.gz"]
+    ending = _ending(path, endings)
+    write = WRITERS[ending.removesuffix(".gz")]
+    with replacing(path) as stream:
+        if not ending.endswith(".gz"):
+            write(tensor, stream)
+            return
+        # Neither name nor time go in, so that equal tensors give equal files.
+        with gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0) as packed:
+            write(tensor, cast(BinaryIO, packed))
+
+
+def read_arrays(path: Path) -> dict[str, Array]:
+    """Read raw arrays: those of a ``.npz`` by their names, that of a ``.npy`` by the file's."""
+    if _ending(path, (".npy", ".npz")) == ".npz":
+        return read_archive(path)
+    return {path.stem: read_array(path)}
+
+
+def _ending(path: Path, known: Iterable[str]) -> str:
+    endings = sorted(known)
+    for ending in sorted(endings, key=len, reverse=True):
+        if path.name.endswith(ending):
+            return ending
+    raise DataError(
+        f"{path}: the ending of the name does not say what kind of file it is",
+        expected=", ".join(endings),
+        hint=nearest("".join(path.suffixes), endings),
+    )

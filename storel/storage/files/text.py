@@ -1,0 +1,44 @@
+"""Text files, compressed or not, as one stream of ASCII."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+from storel.errors import DataError, nearest
+from storel.source import Source
+
+
+@contextmanager
+def reading(path: Path) -> Generator[BinaryIO, None, None]:
+    """Open ``path`` for reading; what the system says against it becomes a DataError."""
+    try:
+        with path.open("rb") as stream:
+            yield stream
+    except FileNotFoundError as error:
+        siblings = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise DataError(f"there is no file {path}", hint=nearest(path.name, siblings)) from error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(f"{path} is damaged: its compressed data ends early or is broken") from error
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def reading_text(path: Path) -> Generator[TextIO, None, None]:
+    """Open a text file, unpacked if its name ends in ``.gz``; bytes that are not ASCII stay visible."""
+    with reading(path) as stream:
+        unpacked = cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if path.suffix == ".gz" else stream
+        with io.TextIOWrapper(unpacked, "ascii", errors="backslashreplace") as text:
+            yield text
+
+
+def whole_source(path: Path) -> Source:
+    """Return the text of a file, for messages that point into it."""
+    with reading_text(path) as stream:
+        return Source(str(path), stream.read())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 from storel.codegen.c_helpers import C_TYPES, HELPED, name, suffix
 from storel.codegen.identifiers import Identifiers
@@ -114,11 +115,13 @@ def constant(value: bool | int | float, of: ScalarType) -> str:
 
 
 def bare(text: str) -> str:
-    """Return ``text`` without the parentheses around all of it.
+    """Return ``text`` without what it only needs inside a larger expression: parentheses, a suffix.
 
-    >>> bare("(a + (b * c))"), bare("(a + b)[(c)]")
-    ('a + (b * c)', '(a + b)[(c)]')
+    >>> bare("(a + (b * c))"), bare("(a + b)[(c)]"), bare("0LL")
+    ('a + (b * c)', '(a + b)[(c)]', '0')
     """
+    if re.fullmatch(r"-?\d{1,9}LL", text):
+        return text[:-2]
     if not text.startswith("("):
         return text
     depth = 0

@@ -139,7 +139,7 @@ def _lines(statement: Statement) -> Iterator[str]:
             yield f"{buffer.name}[{text(index)}] = {text(value)}"
         case Update(buffer, index, operator, value):
             place = f"{buffer.name}[{text(index)}]"
-            symbol = _INFIX[operator][0] if operator in _INFIX else f" {operator}"
+            symbol = _INFIX[operator][0] if operator in _INFIX else operator
             yield f"{place} {symbol}= {text(value)}"
         case For(local, low, high, body, role, reduction):
             reduced = "" if reduction is None else f" reducing {reduction[0].name} by {reduction[1]}"

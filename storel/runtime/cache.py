@@ -67,7 +67,7 @@ def obtain(name: str, build: Callable[[Path], None], load: Callable[[Path], Load
         return _obtain(directory(), name, build, load)
     except (OSError, Damaged, BackendError):
         try:
-            return _obtain(_own_directory(), name, build, load)
+            return _obtain(Path(_own_directory().name), name, build, load)
         except Damaged as error:
             raise BackendError(f"what was just compiled does not load: {error}") from error
 
@@ -100,13 +100,9 @@ def _remove(artifact: Path) -> None:
 
 
 @functools.cache
-def _own_directory() -> Path:
-    temporary = tempfile.TemporaryDirectory(prefix="storel-", ignore_cleanup_errors=True)
-    _kept.append(temporary)
-    return Path(temporary.name)
-
-
-_kept: list[tempfile.TemporaryDirectory[str]] = []
+def _own_directory() -> tempfile.TemporaryDirectory[str]:
+    """Return a directory that goes when the process ends."""
+    return tempfile.TemporaryDirectory(prefix="storel-", ignore_cleanup_errors=True)
 
 
 def recall(name: str) -> str | None:
@@ -122,8 +118,9 @@ def remember(name: str, text: str) -> None:
     try:
         folder = directory()
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, delete=False) as file:
-            file.write(text)
-        Path(file.name).replace(folder / name)
+        with tempfile.TemporaryDirectory(prefix=".building-", dir=folder) as fresh:
+            note = Path(fresh, name)
+            note.write_text(text, "utf-8")
+            note.replace(folder / name)
     except OSError:
         return

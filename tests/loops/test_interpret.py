@@ -27,7 +27,6 @@ from storel.loops.nodes import (
     Update,
     While,
 )
-from storel.loops.printer import kernel_text
 from storel.scalars import ScalarType
 
 INT64, FLOAT64 = ScalarType.INT64, ScalarType.FLOAT64
@@ -121,32 +120,3 @@ def test_integers_wrap_around() -> None:
     body = Store(KEYS, integer(0), Binary("add", most, N)), Fail(0, Load(KEYS, integer(0)))
     with pytest.raises(EvaluationError, match=f"^failed at {-(2**63) + 3}$"):
         run(kernel(*body), {"n": 4}, {"x": np.arange(4.0)})
-
-
-def test_text() -> None:
-    loop = For(
-        INDEX,
-        integer(0),
-        N,
-        (SQUARES, If(Binary("less", INDEX, N), (Fail(0, INDEX),), (STEP,))),
-        Role.WORKSPACE,
-    )
-    made = kernel(Declare(S, Load(X, Binary("multiply", Binary("add", N, N), N))), loop, Sort(KEYS, N, N))
-    assert kernel_text(made) == "\n".join(
-        [
-            "bound(n: int64; x: float64[], sizes: int64[])",
-            "  sizes[0] = n",
-            "  sizes[1] = n",
-            "output y: sizes[0], filled with 0.0",
-            "workspace keys: sizes[1], filled with 0",
-            "compute(n: int64; x: float64[], y: float64[], keys: int64[], lengths: int64[])",
-            "  s: float64 = x[(n + n) * n]",
-            "  for (workspace) i in 0 : n",
-            "    y[0] += x[i] * x[i]",
-            "    if i < n",
-            "      fail 0(i)",
-            "    else",
-            "      i = i + 1",
-            "  sort keys[n : n]",
-        ]
-    )

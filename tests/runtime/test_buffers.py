@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from storel.errors import MemoryLimitError
-from storel.loops.nodes import Allocation, Buffer, Kernel, Procedure
-from storel.loops.protocol import capacities
+from storel.loops.nodes import Allocation, Buffer
 from storel.runtime import buffers
 from storel.scalars import ScalarType
 
@@ -42,20 +41,3 @@ def test_what_no_machine_has() -> None:
 
 def test_available_memory() -> None:
     assert 1 << 20 < buffers.available() < 1 << 50
-
-
-def test_capacities_share_what_the_limit_leaves() -> None:
-    workspace = Buffer("workspace", ScalarType.INT32)
-    allocations = (
-        Allocation(VALUES, 1, is_output=True, used=0, overflow=0),
-        Allocation(workspace, 0),
-        Allocation(Buffer("idx", ScalarType.INT64), 2, is_output=True, used=1, overflow=0),
-    )
-    nothing = Procedure("nothing", (), (), ())
-    kernel = Kernel(nothing, nothing, allocations, ("full at {}",))
-    assert capacities(kernel, [10, 100, 100], None) == (100, 10, 100)
-    assert capacities(kernel, [10, 100, 100], 1640) == (100, 10, 100)
-    assert capacities(kernel, [10, 100, 100], 840) == (50, 10, 50)
-    with pytest.raises(MemoryLimitError, match="more memory") as caught:
-        capacities(kernel, [10, 100, 100], 39)
-    assert "a temporary workspace" in str(caught.value)

@@ -259,7 +259,7 @@ class TypeAnnotation:
 
 @dataclass(frozen=True, slots=True)
 class FormatReference:
-    """What may follow ``STORED AS``: ``csr``, ``band(lower=1, upper=1)``, ``levels(dense, compressed; order=(1,0))``.
+    """What may follow ``STORED AS``: ``csr``, ``band(lower=1)``, ``levels(dense, compressed; order=(1,0))``.
 
     A tuple argument such as ``(1,0)`` is a ``TupleArgument``; a level's name is a ``Name``.
     """

@@ -8,6 +8,13 @@ from typing import TypeAlias
 
 from storel.scalars import ScalarType
 
+SCALAR_TYPES: dict[str, ScalarType] = {
+    "real": ScalarType.FLOAT64,
+    "int": ScalarType.INT64,
+    **{scalar.value: scalar for scalar in ScalarType},
+}
+"""The scalar types by the names that a text gives them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Extent:
@@ -28,10 +35,12 @@ class TensorSignature:
 
 @dataclass(frozen=True, slots=True)
 class ArraySignature:
-    """A raw array."""
+    """A raw array; ``low`` and ``high`` bound its integer elements inclusively where that is known."""
 
     type: ScalarType
     length: int
+    low: int | None = None
+    high: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,114 @@
+"""Text to syntax trees.
+
+The grammar is lark's (LALR(1)); its tables are kept in the user's cache directory, where a missing,
+damaged or unwritable file costs some time, never an answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from lark import Lark, Token
+from lark.exceptions import UnexpectedInput
+
+from storel.errors import ProgramSyntaxError
+from storel.source import Source, Span
+from storel.syntax.messages import syntax_error
+from storel.syntax.nodes import Expression, FormatReference, Script
+from storel.syntax.statements import ProgramBuilder
+from storel.syntax.expressions import Word
+from storel.syntax.words import terminal_of
+
+STARTS = ["script", "expression", "format"]
+
+
+def parse(source: Source) -> Script:
+    """Return the statements of ``source``; raises ``ProgramSyntaxError``.
+
+    >>> parse(Source("example", "CREATE TENSOR y AS sum(<i, x> in v) x")).statements[0].name
+    'y'
+    """
+    return _parse(source, "script")
+
+
+def parse_expression(source: Source) -> Expression:
+    """Return the one expression that ``source`` is; raises ``ProgramSyntaxError``.
+
+    >>> parse_expression(Source("example", "a + 1"))
+    Binary(operator='+', left=Name(name='a'), right=Number(value=1))
+    """
+    return _parse(source, "expression")
+
+
+def parse_format(text: str) -> FormatReference:
+    """Return what may follow ``STORED AS``; raises ``ProgramSyntaxError``.
+
+    >>> parse_format("band(lower=1)").keywords
+    (('lower', Number(value=1)),)
+    """
+    return _parse(Source("<format>", text), "format")
+
+
+def _parse(source: Source, start: str) -> Any:
+    try:
+        return _build(_tables().parse(source.text, start=start), ProgramBuilder(source))
+    except UnexpectedInput as error:
+        raise syntax_error(error, source) from None
+    except RecursionError:
+        raise ProgramSyntaxError(
+            "the program is nested too deeply", hint="name parts of it with CREATE TENSOR"
+        ) from None
+
+
+def _build(tree: Any, builder: ProgramBuilder) -> Any:
+    """Return what ``builder`` makes of a parse tree, the children first."""
+    if tree is None:
+        return None
+    if isinstance(tree, Token):
+        return Word(tree.type, str(tree), Span(builder.source, tree.start_pos or 0, tree.end_pos or 0))
+    start, end = (0, 0) if tree.meta.empty else (tree.meta.start_pos, tree.meta.end_pos)
+    children = [_build(child, builder) for child in tree.children]
+    return builder.build(str(tree.data), Span(builder.source, start, end), children)
+
+
+@cache
+def _tables() -> Lark:
+    grammar = (Path(__file__).parent / "grammar.lark").read_text(encoding="utf-8")
+    return Lark(
+        grammar,
+        parser="lalr",
+        lexer="basic",
+        start=STARTS,
+        propagate_positions=True,
+        maybe_placeholders=True,
+        lexer_callbacks={"NAME": _find_keyword},
+        cache=_cache_file(grammar) or False,
+    )
+
+
+def _find_keyword(token: Token) -> Token:
+    token.type = terminal_of(str(token)) or token.type
+    return token
+
+
+def _cache_file(grammar: str) -> str | None:
+    """Return where lark keeps the tables, None if there is no such place."""
+    chosen = os.environ.get("STOREL_CACHE_DIR")
+    if chosen:
+        directory = Path(chosen)
+    else:
+        import platformdirs
+
+        directory = Path(platformdirs.user_cache_dir("storel", appauthor=False))
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError:
+        return None
+    return str(directory / f"grammar-{hashlib.sha256(grammar.encode()).hexdigest()[:16]}.lark")

@@ -1,0 +1,156 @@
+"""From lark's parse trees to statements."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from storel.source import Span
+from storel.syntax.nodes import (
+    ArrayDeclaration,
+    Ascending,
+    CreateFormat,
+    CreateTensor,
+    DistinctElements,
+    Explain,
+    Expression,
+    FormatReference,
+    FromTo,
+    Include,
+    Increasing,
+    IncreasingTuple,
+    InRange,
+    LoadArray,
+    LoadArrays,
+    LoadTensor,
+    Pad,
+    Parameter,
+    ParameterDeclaration,
+    PartDeclaration,
+    Property,
+    Save,
+    Script,
+    Statement,
+    TypeAnnotation,
+)
+from storel.syntax.signatures import SCALAR_TYPES
+from storel.syntax.expressions import ExpressionBuilder, Word, checked_type
+
+Declaration: TypeAlias = ArrayDeclaration | PartDeclaration
+
+
+class ProgramBuilder(ExpressionBuilder):
+    """Builds statements and scripts."""
+
+    def script(self, _: Span, *statements: Statement) -> Script:
+        return Script(statements, self.source)
+
+    def create_tensor(
+        self,
+        span: Span,
+        name: Word,
+        annotation: TypeAnnotation | None,
+        semiring: str | None,
+        stored: FormatReference | None,
+        expression: Expression,
+    ) -> CreateTensor:
+        return CreateTensor(name.text, annotation, semiring, stored, expression, span)
+
+    def create_format(
+        self,
+        span: Span,
+        name: Word,
+        tensor: Word,
+        type_: TypeAnnotation,
+        parameters: tuple[ParameterDeclaration, ...] | None,
+        declarations: tuple[Declaration, ...],
+        mapping: Expression,
+    ) -> CreateFormat:
+        arrays = tuple(each for each in declarations if isinstance(each, ArrayDeclaration))
+        parts = tuple(each for each in declarations if isinstance(each, PartDeclaration))
+        type_ = checked_type(type_)
+        return CreateFormat(name.text, tensor.text, type_, parameters or (), arrays, parts, mapping, span)
+
+    def load_tensor(
+        self,
+        span: Span,
+        name: Word,
+        annotation: TypeAnnotation | None,
+        semiring: str | None,
+        path: str,
+        stored: FormatReference | None,
+    ) -> LoadTensor:
+        return LoadTensor(name.text, annotation, semiring, path, stored, span)
+
+    def load_array(self, span: Span, array: Declaration, path: str) -> LoadArray:
+        if isinstance(array, PartDeclaration):  # a scalar type that is none
+            array = ArrayDeclaration(array.name, TypeAnnotation(array.format.name, span=array.format.span))
+        checked_type(array.type)
+        return LoadArray(array, path, span)
+
+    def load_arrays(self, span: Span, path: str) -> LoadArrays:
+        return LoadArrays(path, span)
+
+    def save(self, span: Span, name: Word, path: str) -> Save:
+        return Save(name.text, path, span)
+
+    def explain(self, span: Span, analyze: Word | None, name: Word) -> Explain:
+        return Explain(name.text, analyze is not None, span)
+
+    def include(self, span: Span, path: str) -> Include:
+        return Include(path, span)
+
+    def parameter_statement(self, span: Span, declaration: ParameterDeclaration) -> Parameter:
+        return Parameter(declaration, span)
+
+    def annotation(self, _: Span, type_: TypeAnnotation) -> TypeAnnotation:
+        return checked_type(type_)
+
+    def over(self, _: Span, name: Word) -> str:
+        return name.text
+
+    def stored(self, _: Span, reference: FormatReference) -> FormatReference:
+        return reference
+
+    def parameter(
+        self, span: Span, name: Word, type_: TypeAnnotation, default: Expression | None
+    ) -> ParameterDeclaration:
+        return ParameterDeclaration(name.text, checked_type(type_), default, span)
+
+    def array(
+        self, span: Span, name: Word, type_: TypeAnnotation, properties: tuple[Property, ...]
+    ) -> Declaration:
+        """Build an array, or a part: only the name after the colon tells ``b: coo`` from ``n: int``."""
+        if type_.extents or properties or type_.scalar in SCALAR_TYPES:
+            return ArrayDeclaration(name.text, checked_type(type_), properties, span)
+        return PartDeclaration(name.text, FormatReference(type_.scalar, span=type_.span), None, span)
+
+    def part(
+        self, span: Span, name: Word, reference: FormatReference, condition: Expression
+    ) -> PartDeclaration:
+        return PartDeclaration(name.text, reference, condition, span)
+
+    def bare_part(self, span: Span, name: Word, reference: FormatReference) -> PartDeclaration:
+        return PartDeclaration(name.text, reference, None, span)
+
+    parameters = declarations = properties = ExpressionBuilder.sequence
+
+    def in_range(self, _: Span, low: Expression, high: Expression) -> InRange:
+        return InRange(low, high)
+
+    def ascending(self, _: Span) -> Ascending:
+        return Ascending()
+
+    def increasing(self, _: Span, within: Word | None) -> Increasing:
+        return Increasing(None if within is None else within.text)
+
+    def increasing_tuple(self, _: Span, *names: Word) -> IncreasingTuple:
+        return IncreasingTuple(tuple(name.text for name in names))
+
+    def distinct_elements(self, _: Span) -> DistinctElements:
+        return DistinctElements()
+
+    def from_to(self, _: Span, first: Expression, last: Expression) -> FromTo:
+        return FromTo(first, last)
+
+    def pad(self, _: Span, value: Expression) -> Pad:
+        return Pad(value)

@@ -1,0 +1,63 @@
+"""The reserved words of SDQLite, and how messages speak of the terminals of its grammar."""
+
+from __future__ import annotations
+
+_STATEMENT_WORDS = (
+    "create tensor format load array arrays save to explain include parameter over stored as from using "
+    "takes in ascending increasing within unique pad where"
+)
+_EXPRESSION_WORDS = "sum merge if then else let extent"
+_VALUED_WORDS = "analyze count inf nan true false and or not"
+_MONOIDS = "min max prod any all"
+
+KEYWORDS: dict[str, str] = (
+    {word: f"_{word.upper()}" for word in f"{_STATEMENT_WORDS} {_EXPRESSION_WORDS}".split()}
+    | {word: word.upper() for word in _VALUED_WORDS.split()}
+    | dict.fromkeys(_MONOIDS.split(), "MONOID")
+    | {"_": "BLANK"}
+)
+"""The terminal of each reserved word. Terminals with an underscore leave no trace in the tree."""
+
+STATEMENT_STARTS = frozenset({"_CREATE", "_LOAD", "_SAVE", "_EXPLAIN", "_INCLUDE", "_PARAMETER"})
+
+_SIGNS = {
+    "LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "LBRACE": "{", "RBRACE": "}", "COMMA": ",",
+    "COLON": ":", "SEMICOLON": ";", "EQUAL": "=", "EQ": "==", "NE": "!=", "LE": "<=", "GE": ">=", "LT": "<",
+    "GT": ">", "LEFT": "<<", "RIGHT": ">>", "BAR": "|", "CARET": "^", "AMPERSAND": "&", "PLUS": "+",
+    "MINUS": "-", "STAR": "*", "SLASHES": "//", "SLASH": "/", "PERCENT": "%", "MINUSMORETHAN": "->",
+    "__ANON_0": "->",
+}  # fmt: skip
+
+OPERATORS = frozenset(
+    {
+        "EQ", "NE", "LE", "GE", "LT", "GT", "LEFT", "RIGHT", "BAR", "CARET", "AMPERSAND", "PLUS", "MINUS",
+        "STAR", "SLASHES", "SLASH", "PERCENT", "AND", "OR",
+    }
+)  # fmt: skip
+
+_KINDS = {"NAME": "a name", "INTEGER": "an integer", "REAL": "a number", "STRING": "a quoted text"}
+
+
+def terminal_of(word: str) -> str | None:
+    """Return the terminal of a reserved word in lower or upper case, None of any other word.
+
+    >>> terminal_of("SUM"), terminal_of("Sum")
+    ('_SUM', None)
+    """
+    return KEYWORDS.get(word.lower() if word.isupper() else word)
+
+
+def spelled(terminal: str) -> str:
+    """Return how a message names a terminal.
+
+    >>> spelled("_CREATE"), spelled("RPAR"), spelled("NAME")
+    ("'CREATE'", "')'", 'a name')
+    """
+    if terminal in _KINDS:
+        return _KINDS[terminal]
+    if terminal == "BLANK":
+        return "'_'"
+    word = terminal.lstrip("_")
+    if terminal in _SIGNS:
+        return f"'{_SIGNS[terminal]}'"
+    return f"'{word if word.lower() in _STATEMENT_WORDS.split() else word.lower()}'"

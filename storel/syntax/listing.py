@@ -26,7 +26,7 @@ from storel.syntax.nodes import (
     Script,
     Statement,
 )
-from storel.syntax.printer import quoted, render, render_format, render_type
+from storel.syntax.printer import quoted, render, render_format, render_operand, render_type
 
 
 def listing(script: Script) -> str:
@@ -92,7 +92,7 @@ def _part(part: PartDeclaration) -> str:
 def _property(declared: Property) -> str:
     match declared:
         case InRange(low, high):
-            return f"IN {render(low)}:{render(high)}"
+            return f"IN {render_operand(low)}:{render_operand(high)}"
         case Ascending():
             return "ASCENDING"
         case Increasing(None):
@@ -104,6 +104,6 @@ def _property(declared: Property) -> str:
         case DistinctElements():
             return "UNIQUE"
         case FromTo(first, last):
-            return f"FROM {render(first)} TO {render(last)}"
+            return f"FROM {render_operand(first)} TO {render_operand(last)}"
         case Pad(value):
-            return f"PAD {render(value)}"
+            return f"PAD {render_operand(value)}"

@@ -18,10 +18,10 @@ from lark.exceptions import UnexpectedInput
 
 from storel.errors import ProgramSyntaxError
 from storel.source import Source, Span
+from storel.syntax.expressions import Word
 from storel.syntax.messages import syntax_error
 from storel.syntax.nodes import Expression, FormatReference, Script
 from storel.syntax.statements import ProgramBuilder
-from storel.syntax.expressions import Word
 from storel.syntax.words import terminal_of
 
 STARTS = ["script", "expression", "format"]

@@ -94,10 +94,9 @@ def render(expression: Expression) -> str:
             return quoted(value)
         case Sum(generators, body, where):
             return f"sum({_generators(generators)}{_where(where)}) {_body(body)}"
-        case Comprehension(monoid, generators, None):
-            return f"{monoid}({_generators(generators)})"
         case Comprehension(monoid, generators, body):
-            return f"{monoid}({_generators(generators)}) {_body(body)}"
+            head = f"{monoid}({_generators(generators)})"
+            return head if body is None else f"{head} {_body(body)}"
         case Singleton(keys, value):
             return f"{{ {_keys([render(key) for key in keys])} -> {render(value)} }}"
         case EmptyDictionary():
@@ -110,10 +109,11 @@ def render(expression: Expression) -> str:
             return "_"
         case Let(binder, value, body):
             return f"let {_binder(binder)} = {render(value)} in {render(body)}"
-        case If(condition, positive, None):
-            return f"if {render(condition)} then {render(positive)}"
         case If(condition, positive, negative):
-            return f"if {render(condition)} then {_at(positive, Strength.OR)} else {render(negative)}"
+            head = f"if {render(condition)} then"
+            if negative is None:
+                return f"{head} {render(positive)}"
+            return f"{head} {_at(positive, Strength.OR)} else {render(negative)}"
         case Binary(operator, left, right):
             return _binary(operator, left, right)
         case Unary("-", operand):
@@ -138,8 +138,10 @@ def strength(expression: Expression) -> Strength:
     match expression:
         case Let() | If():
             return Strength.OPEN
-        case Sum(_, body) | Merge(body=body) | Comprehension(body=body) if body is not None:
-            return Strength.OPEN if strength(body) is Strength.OPEN else Strength.LOOP
+        case Sum(body=body) | Merge(body=body):
+            return _loop_strength(body)
+        case Comprehension(_, _, body):
+            return Strength.APPLICATION if body is None else _loop_strength(body)
         case Binary(operator):
             return OPERATORS[operator]
         case Unary(operator):
@@ -149,10 +151,14 @@ def strength(expression: Expression) -> Strength:
         case Mapped(_, mapping):
             return strength(mapping)
         case (
-            Name() | Number() | Truth() | Text() | Comprehension() | Singleton() | EmptyDictionary() | Call()
+            Name() | Number() | Truth() | Text() | Singleton() | EmptyDictionary() | Call()
             | BlankRange() | Unique() | Extent()
         ):  # fmt: skip
             return Strength.APPLICATION
+
+
+def _loop_strength(body: Expression) -> Strength:
+    return Strength.OPEN if strength(body) is Strength.OPEN else Strength.LOOP
 
 
 def render_type(annotation: TypeAnnotation) -> str:
@@ -173,6 +179,11 @@ def render_format(reference: FormatReference) -> str:
     keywords = ", ".join(f"{name}={_argument(value)}" for name, value in reference.keywords)
     given = "; ".join(part for part in (positional, keywords) if part)
     return f"{reference.name}({given})" if given else reference.name
+
+
+def render_operand(expression: Expression) -> str:
+    """Return the text of what may stand on a side of ``:``."""
+    return _at(expression, Strength.BIT_OR)
 
 
 def quoted(text: str) -> str:

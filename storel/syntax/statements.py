@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from storel.source import Span
+from storel.syntax.expressions import ExpressionBuilder, Word, checked_type
 from storel.syntax.nodes import (
     ArrayDeclaration,
     Ascending,
@@ -33,7 +34,6 @@ from storel.syntax.nodes import (
     TypeAnnotation,
 )
 from storel.syntax.signatures import SCALAR_TYPES
-from storel.syntax.expressions import ExpressionBuilder, Word, checked_type
 
 Declaration: TypeAlias = ArrayDeclaration | PartDeclaration
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from storel.errors import DataError
 from storel.semiring import SEMIRINGS
-from storel.storage.files.contents import Contents, DenseContents, MatrixContents, StoredContents
+from storel.storage.files.contents import Contents, Coordinates, DenseValues, StoredArrays
 from storel.storage.files.text import reading
 from storel.storage.tensor import Tensor
 
@@ -51,9 +51,9 @@ def read_archive(path: Path) -> dict[str, Array]:
     return found
 
 
-def read_dense(path: Path) -> DenseContents:
+def read_dense(path: Path) -> DenseValues:
     """Read a ``.npy`` file as a dense tensor."""
-    return DenseContents(read_array(path))
+    return DenseValues(read_array(path))
 
 
 def read_stored(path: Path) -> Contents:
@@ -62,9 +62,9 @@ def read_stored(path: Path) -> Contents:
     if DESCRIPTION in arrays:
         return _described(path, arrays)
     if "format" in arrays and "shape" in arrays:
-        return MatrixContents(_scipy_matrix(path))
+        return _scipy_matrix(path)
     if len(arrays) == 1:
-        return DenseContents(next(iter(arrays.values())))
+        return DenseValues(next(iter(arrays.values())))
     raise DataError(
         f"{path} holds arrays, not a tensor",
         expected="a file that storel or SciPy saved, or a single array",
@@ -94,14 +94,14 @@ def write_stored(tensor: Tensor, stream: BinaryIO) -> None:
                 np.lib.format.write_array(cast(BinaryIO, member), np.asarray(array), allow_pickle=False)
 
 
-def _described(path: Path, arrays: dict[str, Array]) -> StoredContents:
+def _described(path: Path, arrays: dict[str, Array]) -> StoredArrays:
     description = arrays.pop(DESCRIPTION)
     try:
         table = cast(Mapping[str, Any], json.loads(str(description)))
         if table["version"] != VERSION or table["semiring"] not in SEMIRINGS:
             raise ValueError("another version")
         shape = tuple(int(extent) for extent in table["shape"])
-        return StoredContents(
+        return StoredArrays(
             str(table["format"]), arrays, shape, str(table["semiring"]), bool(table["is_closed"])
         )
     except (ValueError, KeyError, TypeError) as error:
@@ -111,16 +111,19 @@ def _described(path: Path, arrays: dict[str, Array]) -> StoredContents:
         ) from error
 
 
-def _scipy_matrix(path: Path) -> Any:
+def _scipy_matrix(path: Path) -> Coordinates:
     import scipy.sparse
 
     try:
         matrix = scipy.sparse.load_npz(path)
-        if hasattr(matrix, "check_format"):
+        if matrix.format in ("csr", "csc", "bsr"):
             matrix.check_format(full_check=True)
+        listed = scipy.sparse.coo_array(matrix)
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise DataError(f"{path} holds a broken matrix: {_reason(error)}") from error
-    return matrix
+    indices = np.array(listed.coords, dtype=np.int64).reshape(listed.ndim, -1)
+    shape = tuple(int(extent) for extent in listed.shape)
+    return Coordinates(indices, listed.data, shape, is_closed=True)
 
 
 def _reason(error: Exception) -> str:

@@ -12,34 +12,27 @@ Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DenseContents:
+class DenseValues:
     """One value per place; the shape is closed."""
 
     values: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SparseContents:
-    """Entries in any order, perhaps with duplicates: rank × count coordinates from 0, and values.
+class Coordinates:
+    """Entries in any order, perhaps with duplicates: rank × count int64 indices from 0, and values.
 
     A shape that is not closed is the smallest that holds the entries.
     """
 
-    coordinates: Array
+    indices: Array
     values: Array
     shape: tuple[int, ...]
     is_closed: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MatrixContents:
-    """A ``scipy.sparse`` matrix or array."""
-
-    matrix: Any
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredContents:
+class StoredArrays:
     """The arrays of a storage format, written as after ``STORED AS``; they are not verified yet."""
 
     format: str
@@ -49,4 +42,4 @@ class StoredContents:
     is_closed: bool
 
 
-Contents: TypeAlias = DenseContents | SparseContents | MatrixContents | StoredContents
+Contents: TypeAlias = DenseValues | Coordinates | StoredArrays

@@ -115,10 +115,10 @@ def _scipy_matrix(path: Path) -> Coordinates:
     import scipy.sparse
 
     try:
-        matrix = scipy.sparse.load_npz(path)
+        matrix: Any = scipy.sparse.load_npz(path)
         if matrix.format in ("csr", "csc", "bsr"):
             matrix.check_format(full_check=True)
-        listed = scipy.sparse.coo_array(matrix)
+        listed: Any = scipy.sparse.coo_array(matrix)
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise DataError(f"{path} holds a broken matrix: {_reason(error)}") from error
     indices = np.array(listed.coords, dtype=np.int64).reshape(listed.ndim, -1)

@@ -5,8 +5,8 @@
 
 A pattern is a term of the calculus in which ``?x`` stands for any term. ``zero`` and ``one`` are the
 semiring's, ``sum[t]`` is over another semiring than the rest of the rule. ``<=>`` makes two rules. Tags
-say in which phase a rule takes part (``@normalize``, ``@main``; both without a tag), that it is about keys
-and addresses (``@index``), or that it needs subtraction (``@ring``). Tags at the head of a file are those of
+say in which phase a rule takes part (``@normalize``, ``@main``; both without a tag), that its right side
+replaces the left one at once, in both phases (``@simplify``, and before that ``@decide``), that it is about keys and addresses (``@index``), or that it needs subtraction (``@ring``). Tags at the head of a file are those of
 its rules that have none.
 """
 
@@ -26,7 +26,8 @@ from storel.optimizer.analyses import GUARDS
 from storel.resources import directory
 
 PHASES = ("normalize", "main")
-TAGS = (*PHASES, "index", "ring")
+EAGER = ("decide", "simplify")
+TAGS = (*PHASES, *EAGER, "index", "ring")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,12 @@ class Rule:
 
     @property
     def phases(self) -> tuple[str, ...]:
-        return tuple(phase for phase in PHASES if phase in self.tags) or PHASES
+        return tuple(phase for phase in (*EAGER, *PHASES) if phase in self.tags) or PHASES
+
+    @property
+    def is_eager(self) -> bool:
+        """Whether the right side replaces the left one."""
+        return any(phase in EAGER for phase in self.phases)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from functools import lru_cache
 from storel.optimizer import analyses, encoding
 from storel.optimizer.bindings import EGraph, RunScheduleOutput
 from storel.optimizer.extract import Classes, read
-from storel.optimizer.rulefile import PHASES, RuleSet
+from storel.optimizer.rulefile import EAGER, PHASES, RuleSet
 from storel.optimizer.translate import translate
 
 ANALYSIS = 60
@@ -60,10 +60,10 @@ class Base:
         self.graph = EGraph()
         self.run(encoding.schema())
         self.run(analyses.program())
-        for phase in PHASES:
+        for phase in (*EAGER, *PHASES):
             self.run(f"(ruleset {phase})")
         self.run("\n".join(translate(rule) for rule in rules.rules))
-        self._steps = {name: self.graph.parse_program(f"(run {name} 1)") for name in (*analyses.RULESETS, *PHASES)}
+        self._steps = {name: self.graph.parse_program(f"(run {name} 1)") for name in (*analyses.RULESETS, *EAGER, *PHASES)}
         self._sizes = self.graph.parse_program("(print-size)")
 
     def run(self, text: str) -> None:
@@ -82,18 +82,26 @@ class Base:
         return output.report.updated, output.report.num_matches_per_rule
 
     def analyze(self) -> bool:
-        """Substitute, then analyze, each until nothing changes or for ``ANALYSIS`` steps.
+        """Substitute, analyze and simplify until nothing changes, or for ``ANALYSIS`` steps of each.
 
         Substitution needs nothing but the free variables, and the other analyses make no terms.
         """
         changed = False
-        for ruleset in analyses.RULESETS:
-            for _ in range(ANALYSIS):
-                updated, _ = self.step(ruleset)
-                if not updated:
-                    break
-                changed = True
+        for _ in range(ANALYSIS):
+            for ruleset in (*analyses.RULESETS, "decide"):
+                changed = self._settle(ruleset) or changed
+            updated, _ = self.step("simplify")
+            if not updated:
+                break
+            changed = True
         return changed
+
+    def _settle(self, ruleset: str) -> bool:
+        for count in range(ANALYSIS):
+            updated, _ = self.step(ruleset)
+            if not updated:
+                return count > 0
+        return True
 
     def nodes(self) -> int:
         """Return the number of e-nodes."""

@@ -50,7 +50,10 @@ class _Translation:
         self.facts += [self._guard(guard) for guard in self.source.guards]
         self.facts += self._about_semiring(matched)
         built = self._build(right, index)
-        return " ".join(dict.fromkeys(self.facts)), f"(union {_ROOT} {built})"
+        actions = f"(union {_ROOT} {built})"
+        if self.source.is_eager:
+            actions += f" (subsume {matched})"
+        return " ".join(dict.fromkeys(self.facts)), actions
 
     def _about_semiring(self, matched: str) -> Iterator[str]:
         if f" {SEMIRING} " in matched:

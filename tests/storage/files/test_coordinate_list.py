@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from storel.errors import DataError
+from storel.storage.files import Coordinates, read
+
+
+def test_lines_are_entries_and_the_shape_is_open(tmp_path: Path) -> None:
+    path = tmp_path / "t.tns"
+    path.write_text("# a comment\n\n1 1 4 2.5\n3 2 1 -1 # last\n1 1 4 1\n")
+    contents = read(path)
+    assert isinstance(contents, Coordinates)
+    assert contents.shape == (3, 2, 4)
+    assert not contents.is_closed
+    np.testing.assert_array_equal(contents.indices, [[0, 2, 0], [0, 1, 0], [3, 0, 3]])
+    np.testing.assert_array_equal(contents.values, [2.5, -1, 1])
+
+
+ERRORS = [
+    ("", "t.tns holds no entry, so it has no rank\n  expected: lines of indices and a value"),
+    ("# 1 1\n", "t.tns holds no entry, so it has no rank\n  expected: lines of indices and a value"),
+    ("3\n4\n", "t.tns holds values without indices\n  expected: lines of indices and a value"),
+    (
+        "1 1 1\n1 1 1 1\n",
+        "a line with 4 numbers\nt.tns:2:1\n   2 | 1 1 1 1\n     | ^^^^^^^\n"
+        "  expected: 3 numbers per line: index 1, index 2, value",
+    ),
+    (
+        "1 1 1\n# fine\n1 0 1\n",
+        "index 2 0 is out of range\nt.tns:3:3\n   3 | 1 0 1\n     |   ^\n  expected: at least 1",
+    ),
+    (
+        "1 1 1\nnan 1 1\n",
+        "'nan' is not an index\nt.tns:2:1\n   2 | nan 1 1\n     | ^^^\n"
+        "  expected: an integer, counted from 1",
+    ),
+    (
+        "1 99999999999999999999 1\n",
+        "index 2 99999999999999999999 is out of range\nt.tns:1:3\n   1 | 1 99999999999999999999 1\n"
+        "     |   ^^^^^^^^^^^^^^^^^^^^\n  expected: at least 1",
+    ),
+    ("1 1 one\n", "'one' is not a number\nt.tns:1:5\n   1 | 1 1 one\n     |     ^^^"),
+    ("1 1 1_0\n", "'1_0' is not a number\nt.tns:1:5\n   1 | 1 1 1_0\n     |     ^^^"),
+    ("1 1 é\n", "'\\xc3\\xa9' is not a number\nt.tns:1:5\n   1 | 1 1 \\xc3\\xa9\n     |     ^^^^^^^^"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), ERRORS)
+def test_a_bad_file_is_shown_where_it_is_bad(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.tns").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError) as raised:
+        read(Path("t.tns"))
+    assert str(raised.value) == message

@@ -55,8 +55,19 @@ class Loop:
     iterations: float
 
 
-Price: TypeAlias = Callable[[str, str, Sequence[Appraised], Estimate, frozenset[int]], float]
-"""The price of a node: constructor, string, children, estimate, binders of the innermost loop."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a node stands: under which innermost loop (its binders), and whether it fills a small table."""
+
+    innermost: frozenset[int] = frozenset()
+    fills_tile: bool = False
+
+
+Price: TypeAlias = Callable[[str, str, Sequence[Appraised], Estimate, Place], float]
+"""The price of a node: constructor, string, children, estimate, place."""
+
+TILE = 256.0
+"""Entries of a table that stays in registers or in the first cache."""
 
 
 def entries(term: Term, symbols: Symbols) -> float:
@@ -73,7 +84,7 @@ def fold(
     term: Term, symbols: Symbols, price: Price, loops: list[Loop], scope: tuple[Estimate, ...] = ()
 ) -> Appraised:
     """Return the estimate and the price of ``term``; its loops are added to ``loops`` in preorder."""
-    return _Fold(symbols, price, loops, len(scope)).visit(term, scope, 1.0, frozenset())
+    return _Fold(symbols, price, loops, len(scope)).visit(term, scope, 1.0, Place())
 
 
 @dataclass
@@ -84,7 +95,7 @@ class _Fold:
     names: int
 
     def visit(
-        self, term: Term, scope: tuple[Estimate, ...], times: float, innermost: frozenset[int]
+        self, term: Term, scope: tuple[Estimate, ...], times: float, place: Place
     ) -> Appraised:
         if isinstance(term, Variable):
             return Appraised(scope[term.index], 0.0)
@@ -98,7 +109,7 @@ class _Fold:
         done: list[Appraised] = []
         names: tuple[int, ...] = ()
         for child, binders in parts:
-            inner, reached, within = scope, times, innermost
+            inner, reached, within = scope, times, place
             if binders:
                 known = [part.estimate for part in done]
                 names = tuple(range(self.names, self.names + binders))
@@ -107,15 +118,18 @@ class _Fold:
                 variables = [estimates.variable(*pair) for pair in zip(names, values, strict=True)]
                 inner = (*reversed(variables), *scope)
                 if not isinstance(term, Let):
-                    within = frozenset(names)
+                    within = Place(frozenset(names), place.fills_tile)
                     loop.iterations = reached = times * estimates.iterations(constructor, known)
+            elif isinstance(term, Let):
+                stored = fold(child, self.symbols, lambda *_: 0.0, [], scope).estimate
+                within = Place(place.innermost, bool(stored.counts) and stored.total <= TILE)
             elif isinstance(term, If) and done:
                 reached = times * done[0].estimate.probability
             done.append(self.visit(child, inner, reached, within))
         identity = _identity(constructor, text, done)
         known = [part.estimate for part in done]
         result = estimates.combine(constructor, text, known, names, identity, self.symbols)
-        return Appraised(result, self.price(constructor, text, done, result, innermost))
+        return Appraised(result, self.price(constructor, text, done, result, place))
 
     def _leaf(self, term: Term) -> Estimate:
         match term:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storel.calculus.nodes import Term
-from storel.optimizer.cardinality import Appraised, Loop, fold
+from storel.optimizer.cardinality import TILE, Appraised, Loop, Place, fold
 from storel.optimizer.estimates import Estimate, iterations
 from storel.symbols import Symbols
 
@@ -36,6 +36,8 @@ class Constants:
     gather_small: float = 0.6
     gather_large: float = 5.4
     write: float = 1.2
+    tile: float = 0.3
+    register: float = 0.1
     store: float = 1.0
     hash_build: float = 20.0
     hash_probe: float = 10.0
@@ -81,10 +83,10 @@ def estimate(term: Term, symbols: Symbols, constants: Constants = CONSTANTS) -> 
     """Return the full cost of a closed term as it stands."""
 
     def price(
-        constructor: str, text: str, children: Sequence[Appraised], result: Estimate, innermost: frozenset[int]
+        constructor: str, text: str, children: Sequence[Appraised], result: Estimate, place: Place
     ) -> float:
         costs, known = [child.cost for child in children], [child.estimate for child in children]
-        return combine(constructor, text, costs, known, result, FULL, 2, constants, innermost)
+        return combine(constructor, text, costs, known, result, FULL, 2, constants, place)
 
     loops: list[Loop] = []
     appraised = fold(term, symbols, price, loops)
@@ -107,12 +109,11 @@ def combine(
     variation: Variation,
     outer: int,
     constants: Constants,
-    innermost: frozenset[int] | None = None,
+    place: Place | None = None,
 ) -> float:
     """Return the cost of a node from those of its children.
 
-    ``outer`` counts its free variables; ``innermost`` are the binders of the innermost enclosing loop, where
-    they are known.
+    ``outer`` counts its free variables; ``place`` is where it stands, if that is known.
     """
     below = sum(costs)
     match constructor:
@@ -128,17 +129,16 @@ def combine(
             mapping, key = estimates
             if not mapping.is_array and not mapping.stored:
                 return below + mapping.total * constants.hash_build + constants.hash_probe
-            if _is_sequential(key, innermost):
-                return below + constants.sequential
-            return below + gather(mapping.total, constants)
+            return below + _read(mapping, key, place, constants)
         case "Single":
-            return below + constants.write
+            return below + (constants.tile if place is not None and place.fills_tile else constants.write)
         case "If":
             body = costs[1] * estimates[0].probability if variation.selective else costs[1]
             return costs[0] + body + constants.branch
         case "Let":
             value = estimates[0]
-            return below + (constants.store * value.total if value.counts else 0.0) + _EPSILON
+            each = constants.tile if value.total <= TILE else constants.store
+            return below + (each * value.total if value.counts else 0.0) + _EPSILON
         case "Sum" | "Reduce" | "Merge" | "Find":
             part = variation.shared_loops if outer <= 1 else 1.0
             return max(*costs, _loop(constructor, costs, estimates, constants) * part) + _EPSILON
@@ -166,11 +166,12 @@ def _loop(
             return around + source.total * constants.hash_build
 
 
-def _is_sequential(key: Estimate, innermost: frozenset[int] | None) -> bool:
-    """Return whether the place that is read stays or moves by one from one iteration to the next."""
-    if innermost is None:
-        return bool(key.walks)
-    return bool(key.walks & innermost) or not key.varies & innermost
+def _read(mapping: Estimate, key: Estimate, place: Place | None, constants: Constants) -> float:
+    """Return the cost of a read: of a register, of the next element, or of one anywhere."""
+    if place is not None and not key.varies & place.innermost:
+        return constants.register
+    walks = key.walks if place is None else key.walks & place.innermost
+    return constants.sequential if walks else gather(mapping.total, constants)
 
 
 _CHEAP = frozenset(

@@ -116,19 +116,26 @@ class Extractor:
         return free & ~self.classes.free[identity] == 0
 
     def _settle(self) -> None:
-        changed = True
-        while changed:
-            changed = False
-            for identity, node, terms, _, binders, text in self._candidates:
-                children = [self.best.get(term) for term in terms]
-                known = [child for child in children if child is not None]
-                if len(known) < len(children):
+        """Evaluate nodes until no class gets cheaper; a node is looked at again only if a child did."""
+        changed = {identity: 0 for identity in self.classes.nodes}
+        evaluated = [-1] * len(self._candidates)
+        clock = 0
+        settled = False
+        while not settled:
+            settled = True
+            for number, (identity, node, terms, _, binders, text) in enumerate(self._candidates):
+                if any(term not in self.best for term in terms):
                     continue
-                found = self._evaluate(identity, node, known, binders, text)
+                if evaluated[number] >= max((changed[term] for term in terms), default=0):
+                    continue
+                clock += 1
+                evaluated[number] = clock
+                found = self._evaluate(identity, node, [self.best[term] for term in terms], binders, text)
                 current = self.best.get(identity)
                 if current is None or found.cost < current.cost - 1e-9:
                     self.best[identity] = found
-                    changed = True
+                    changed[identity] = clock
+                    settled = False
 
     def _evaluate(
         self, identity: int, node: ENode, children: list[_Best], binders: list[int], text: str

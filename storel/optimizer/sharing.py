@@ -2,6 +2,7 @@
 
     hoist       sum(R) … t …          =>  let x = t in sum(R) … x …        t does not depend on R's binders
     unify       … t … t …             =>  let x = t in … x … x …           t contains a loop
+    interchange sum(<k,_> in R) {k -> sum(S) e}  =>  sum(S) sum(<k,_> in R) {k -> e}
     tabulate    … t(g) …              =>  let x = sum(<y,_> in 0:n) {y -> t(y)} in … x(g) …
 
 ``t`` is a scalar term that contains a loop (or, to be hoisted, a product). It moves as far out as its free
@@ -42,7 +43,8 @@ def share(term: Term, symbols: Symbols, constants: Constants) -> Term:
     term = hoisted(arranged(term, symbols), symbols)
     price = cost.estimate(term, symbols, constants).nanoseconds
     for _ in range(ROUNDS):
-        found = [hoisted(table, symbols) for table in dict.fromkeys(_tabulated(term, symbols))]
+        moves = dict.fromkeys((*_interchanged(term, symbols), *_tabulated(term, symbols)))
+        found = [hoisted(moved, symbols) for moved in moves]
         priced = [(cost.estimate(table, symbols, constants).nanoseconds, table) for table in found]
         best = min(priced, key=lambda pair: pair[0], default=(price, term))
         if best[0] >= price:
@@ -116,6 +118,17 @@ def _with_tables(
     named = replaced(shift(at(term, home), 1), found.path[len(home) :], read)
     for table in _tables(keys, entry):
         yield replaced(term, home, Let(table, named))
+
+
+def _interchanged(term: Term, symbols: Symbols) -> Iterator[Term]:
+    """Yield ``term`` with one loop that fills a row, key by key, filling it once per inner iteration."""
+    for found in occurrences(term, symbols):
+        match found.term:
+            case Sum(Range() as keys, Singleton(Variable(1), entry)):
+                rows = list(_tables(keys, entry))
+                yield from (replaced(term, found.path, row) for row in rows[1:])
+            case _:
+                continue
 
 
 def _tables(keys: Range, entry: Term) -> Iterator[Term]:

@@ -79,6 +79,8 @@ def from_coordinates(
     formats: Formats,
     storage: Format | None = None,
     semiring: str = "plus_times",
+    *,
+    is_closed: bool = True,
 ) -> Tensor:
     """Store a list of entries; without a shape the extents are open and the largest keys decide."""
     coordinates = np.asarray(coordinates)
@@ -98,7 +100,7 @@ def from_coordinates(
     _check_coordinates(coordinates, bounds)
     wanted = storage or formats.default(rank, is_dense=rank == 0)
     values = as_values(np.asarray(values), "the values")
-    return pack(wanted, coordinates, values, bounds, semiring, is_closed=shape is not None)
+    return pack(wanted, coordinates, values, bounds, semiring, is_closed=is_closed and shape is not None)
 
 
 def from_arrays(

@@ -29,9 +29,9 @@ from storel.syntax.parser import parse
 SUFFIX = ".sdql"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Format:
-    """A storage format for tensors of one rank."""
+    """A storage format for tensors of one rank; there is one object for each."""
 
     name: str
     declaration: CreateFormat

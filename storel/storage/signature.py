@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 
 from storel.errors import FormatError
 from storel.storage.chain import Chain, ChainLoop, chains
@@ -57,6 +58,7 @@ class LevelSignature:
         return tuple(level.dimension for level in self.levels)
 
 
+@cache
 def level_signature(storage: Format) -> LevelSignature | None:
     """Return the level structure of ``storage``, or None if its mapping is not level-wise."""
     try:

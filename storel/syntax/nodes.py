@@ -214,10 +214,11 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """A stored tensor, by its mapping: free names in ``mapping`` are arrays and sizes of that tensor."""
+    """A stored tensor or a view, by its mapping over ``semiring``: only arrays and sizes are free in it."""
 
     tensor: str
     mapping: Expression
+    semiring: str = "plus_times"
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 

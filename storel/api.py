@@ -1,0 +1,213 @@
+"""The Python face: programs and tensors in, tensors out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from storel.compiler import BACKENDS, FLOATING_POINT, Backend, Compilation, Options, with_rules
+from storel.environment import Environment
+from storel.errors import UnknownNameError, nearest
+from storel.explain import explain_text
+from storel.loading import as_tensor, format_text, known_semiring, load_tensor
+from storel.notation import einsum_source
+from storel.script import Outcome, Runner, read_source
+from storel.source import Source
+from storel.storage.files.kinds import save_tensor
+from storel.storage.formats import Formats
+from storel.storage.tensor import Tensor
+from storel.syntax.nodes import FormatReference
+
+
+def run(source: str | Path, /, **tensors: Any) -> Tensor | dict[str, Tensor]:
+    """Run a program and return its result.
+
+    ``source`` is the text of a script or the path of one. ``tensors`` bind the names that it leaves free:
+    numbers, NumPy arrays, scipy.sparse matrices and Tensors; the options of ``compile`` may be among them.
+    The result is the last tensor of the script, or a dict by name if it SAVEs several.
+
+    Raises StorelError for whatever is wrong with the program or its data.
+
+    >>> import numpy as np
+    >>> float(run("CREATE TENSOR s AS sum(<i, x> in v) x * x", v=np.array([3.0, 4.0])))
+    25.0
+    """
+    options, bindings = _split(tensors)
+    outcome = _runner(source, options, bindings).run(_source(source))
+    return _result(outcome)
+
+
+def compile(source: str | Path, /, **tensors: Any) -> Kernel:  # noqa: A001
+    """Compile a program for tensors like the given ones; call the kernel with such tensors.
+
+    Options, here and in ``run`` and ``einsum``: ``backend`` ("auto", "c", "numba", "interpret"), ``formats`` (a
+    directory of format files), ``rules`` (a file of further rules), ``memory_limit`` (bytes), ``format`` (of
+    the result), ``floating_point`` ("strict" or "reassociate").
+    """
+    options, bindings = _split(tensors)
+    return Kernel(source, options, bindings)
+
+
+class Kernel:
+    """A compiled program: callable with tensors like those it was compiled for.
+
+    Called with tensors of other shapes, formats or types it is planned anew.
+    """
+
+    def __init__(self, source: str | Path, options: CallOptions, tensors: Mapping[str, Any]) -> None:
+        self._source = source
+        self._options = options
+        runner = _runner(source, options, tensors)
+        runner.runs = False
+        self._outcome = runner.run(_source(source))
+
+    def __call__(self, **tensors: Any) -> Tensor | dict[str, Tensor]:
+        """Run the program on ``tensors``."""
+        outcome = _runner(self._source, self._options, tensors).run(_source(self._source))
+        return _result(outcome)
+
+    def explain(self, stage: str | None = None) -> str:
+        """Return what became of the program at each stage, or at one of them."""
+        return explain_text(self._outcome, stage)
+
+    @property
+    def compilation(self) -> Compilation:
+        """The compilation of the last result."""
+        return list(self._outcome.compilations.values())[-1]
+
+    @property
+    def source(self) -> str:
+        """The kernel's C or Numba text."""
+        return self.compilation.source
+
+    @property
+    def plan(self) -> str:
+        """The physical plan as text."""
+        return explain_text(self._outcome, "plan")
+
+
+def explain(source: str | Path, /, stage: str | None = None, **tensors: Any) -> str:
+    """Return what the compiler makes of a program, stage by stage, without running it."""
+    return compile(source, **tensors).explain(stage)
+
+
+def einsum(subscripts: str, /, *operands: Any, **options: Any) -> Tensor:
+    """Evaluate a sum of products in Einstein's notation, over operands in any storage.
+
+    Raises ProgramSyntaxError if the subscripts do not fit the operands.
+
+    >>> import numpy as np
+    >>> einsum("ij,j->i", np.eye(2), np.array([1.0, 2.0])).to_numpy()
+    array([1., 2.])
+    """
+    stored = [tensor(operand) for operand in operands]
+    source = einsum_source(subscripts, [operand.rank for operand in stored])
+    names = {f"operand{number}": operand for number, operand in enumerate(stored)}
+    result = run(source, **names, **options)
+    assert isinstance(result, Tensor)
+    return result
+
+
+def tensor(
+    x: Any,
+    format: str | FormatReference | None = None,  # noqa: A002
+    shape: tuple[int, ...] | None = None,
+    semiring: str = "plus_times",
+) -> Tensor:
+    """Store data as a tensor.
+
+    ``x`` is a NumPy array, a scipy.sparse matrix, ``(coordinates, values)``, ``{coordinates: value}``, a dict of a
+    format's arrays (with ``format`` and ``shape``), or a Tensor. ``format`` is what may follow ``STORED AS``. Foreign
+    arrays are verified once and wrapped without a copy where the layout allows.
+
+    Raises StorelError naming the first thing that does not fit.
+    """
+    return as_tensor(
+        x, Formats(), reference=format_text(format), shape=shape, semiring=known_semiring(semiring)
+    )
+
+
+def read(path: str | Path, format: str | None = None) -> Tensor:  # noqa: A002
+    """Read a tensor from a file (.mtx, .tns, .npy, .npz, the first two also with .gz)."""
+    return load_tensor(Path(path), Formats(), reference=format_text(format))
+
+
+def save(stored: Tensor, path: str | Path) -> None:
+    """Write a tensor to a file, as the ending of its name says; on an error nothing is written."""
+    save_tensor(stored, Path(path))
+
+
+@dataclass(frozen=True, slots=True)
+class CallOptions:
+    """The options among the keyword arguments of a call."""
+
+    backend: Backend = "auto"
+    formats: str | Path | None = None
+    rules: str | Path | None = None
+    memory_limit: int | None = None
+    floating_point: str = "reassociate"
+    format: str | None = None
+
+
+def _split(keywords: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
+    """Tell the options among keyword arguments from the tensors."""
+    names = {each.name for each in fields(CallOptions)}
+    options = {name: value for name, value in keywords.items() if name in names}
+    return CallOptions(**options), {name: value for name, value in keywords.items() if name not in names}
+
+
+def _runner(source: str | Path, options: CallOptions, bindings: Mapping[str, Any]) -> Runner:
+    directories = () if options.formats is None else (Path(options.formats),)
+    environment = Environment(Formats(directories))
+    for name, value in bindings.items():
+        bind(environment, name, value)
+    runner = Runner(environment, compiler_options(options))
+    runner.result_format = format_text(options.format)
+    if _is_path(source):
+        runner.directory = Path(source).parent
+    return runner
+
+
+def compiler_options(options: CallOptions) -> Options:
+    """Return what the compiler is told; raises UnknownNameError for a value that is none."""
+    if options.backend not in BACKENDS:
+        raise UnknownNameError(
+            f"unknown backend '{options.backend}'",
+            expected=", ".join(BACKENDS),
+            hint=nearest(options.backend, BACKENDS),
+        )
+    if options.floating_point not in FLOATING_POINT:
+        raise UnknownNameError(
+            f"unknown floating_point '{options.floating_point}'", expected=", ".join(FLOATING_POINT)
+        )
+    rules = None if options.rules is None else with_rules(Path(options.rules))
+    is_strict = options.floating_point == "strict"
+    return Options(options.backend, options.memory_limit, rules, reassociates=not is_strict)
+
+
+def bind(environment: Environment, name: str, value: Any) -> None:
+    """Bind a name to a number, an array, a matrix or a tensor."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool | int | float):
+        environment.add_parameter(name, value)
+    else:
+        environment.add_tensor(name, as_tensor(value, environment.formats))
+
+
+def _is_path(source: str | Path) -> bool:
+    """Return whether ``source`` names a script file; a text has spaces, a path need not end in .sdql."""
+    return isinstance(source, Path) or (len(source.split()) == 1 and source.endswith(".sdql"))
+
+
+def _source(source: str | Path) -> Source:
+    return read_source(Path(source)) if _is_path(source) else Source("<program>", str(source))
+
+
+def _result(outcome: Outcome) -> Tensor | dict[str, Tensor]:
+    results = outcome.results
+    return next(iter(results.values())) if len(results) == 1 else results

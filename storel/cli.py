@@ -1,0 +1,199 @@
+"""The command line: arguments in, exit codes out; what happens between is elsewhere.
+
+Exit codes: 0; 1 what the user can mend; 2 a malformed command line; 3 an internal failure.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from storel import report
+from storel.api import CallOptions, bind, compiler_options
+from storel.environment import Environment
+from storel.errors import DataError, StorelError
+from storel.explain import explain_json, explain_text
+from storel.loading import format_text, load_tensor
+from storel.script import Outcome, Runner, read_source
+from storel.source import Source
+from storel.storage.files.kinds import save_tensor
+from storel.storage.formats import Formats
+from storel.storage.tensor import Tensor
+
+app = typer.Typer(
+    help="Tensor programs over declarative storage: write what to compute, and how each tensor lies in memory.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+ScriptArgument = Annotated[str, typer.Argument(help="A .sdql file, or - for standard input.")]
+BindingOption = Annotated[
+    list[str] | None,
+    typer.Option("-b", "--bind", help="NAME=FILE, NAME=FILE:format or NAME=NUMBER; may be repeated."),
+]
+BackendOption = Annotated[str, typer.Option(help="auto, c, numba, or interpret.")]
+FormatsOption = Annotated[Path | None, typer.Option(help="A directory of further storage formats.")]
+RulesOption = Annotated[Path | None, typer.Option(help="A file of further rewrite rules.")]
+MemoryOption = Annotated[int | None, typer.Option(help="The most bytes that buffers may take.")]
+FloatingOption = Annotated[str, typer.Option(help="strict, or reassociate.")]
+
+
+@app.command()
+def run(
+    script: ScriptArgument,
+    binding: BindingOption = None,
+    out: Annotated[Path | None, typer.Option("-o", help="Where the result goes; else it is printed.")] = None,
+    output: Annotated[list[str] | None, typer.Option(help="NAME=FILE: also write this tensor.")] = None,
+    backend: BackendOption = "auto",
+    time: Annotated[bool, typer.Option("--time", help="Say how long each step took.")] = False,
+    work: Annotated[bool, typer.Option("--work", help="Count the plan's work instead of timing it.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    formats: FormatsOption = None,
+    rules: RulesOption = None,
+    memory_limit: MemoryOption = None,
+    floating_point: FloatingOption = "reassociate",
+) -> None:
+    """Run a script and print or save its result.
+
+    Example: storel run mttkrp.sdql -b B=ratings.tns:csf -b C=c.npy -b D=d.npy -o A.npz
+    """
+    options = CallOptions(backend, formats, rules, memory_limit, floating_point)
+    runner = _runner(script, binding or [], options)
+    runner.counts_work = work
+    runner.requested = tuple(name for name, _ in _outputs(output or []))
+    outcome = runner.run(_read(script))
+    _save(outcome, out, _outputs(output or []), runner.directory)
+    if as_json:
+        print(json.dumps(report.as_object(outcome, with_time=time)))
+        return
+    if outcome.explained:
+        print(explain_text(outcome))
+    if out is None and not output and not outcome.saved:
+        for name, tensor in outcome.results.items():
+            print(report.tensor_text(name, tensor))
+    if time:
+        print(report.seconds_text(outcome), file=sys.stderr)
+    if outcome.work is not None:
+        print(report.work_text(outcome.work))
+
+
+@app.command()
+def explain(
+    script: ScriptArgument,
+    binding: BindingOption = None,
+    stage: Annotated[str | None, typer.Option(help="Print one stage only.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    backend: BackendOption = "auto",
+    formats: FormatsOption = None,
+    rules: RulesOption = None,
+    floating_point: FloatingOption = "reassociate",
+) -> None:
+    """Show what the compiler makes of a script, stage by stage, without running it."""
+    options = CallOptions(backend, formats, rules, None, floating_point)
+    runner = _runner(script, binding or [], options)
+    runner.runs = False
+    outcome = runner.run(_read(script))
+    print(json.dumps(explain_json(outcome)) if as_json else explain_text(outcome, stage))
+
+
+@app.command()
+def formats(
+    name: Annotated[str | None, typer.Argument(help="Print the text of this format.")] = None,
+    directory: Annotated[Path | None, typer.Option("--formats", help="A directory of further formats.")] = None,
+) -> None:
+    """List the storage formats, or show one."""
+    known = Formats(() if directory is None else (directory,))
+    print(report.formats_text(known) if name is None else report.format_file_text(known, name))
+
+
+@app.command()
+def rules(
+    file: Annotated[Path | None, typer.Option("--rules", help="A file of further rules.")] = None,
+    egglog: Annotated[bool, typer.Option(help="Print what the rules compile to.")] = False,
+) -> None:
+    """List the rewrite rules."""
+    options = compiler_options(CallOptions(rules=file))
+    print(report.rules_text(options.rules, egglog=egglog))
+
+
+def _runner(script: str, bindings: list[str], options: CallOptions) -> Runner:
+    directories = () if options.formats is None else (Path(options.formats),)
+    environment = Environment(Formats(directories))
+    for text in bindings:
+        _bind(environment, text)
+    directory = Path.cwd() if script == "-" else Path(script).parent
+    return Runner(environment, compiler_options(options), directory, progress=report.progress())
+
+
+def _bind(environment: Environment, text: str) -> None:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise typer.BadParameter(f"'{text}' is not NAME=FILE[:format] or NAME=NUMBER")
+    number = _number(value)
+    if number is not None:
+        bind(environment, name, number)
+        return
+    path, colon, storage = value.partition(":")
+    reference = format_text(storage) if colon else None
+    environment.add_tensor(name, load_tensor(Path(path), environment.formats, reference=reference))
+
+
+def _number(text: str) -> bool | int | float | None:
+    if text in ("true", "false"):
+        return text == "true"
+    for convert in (int, float):
+        try:
+            return convert(text)
+        except ValueError:
+            continue
+    return None
+
+
+def _outputs(texts: list[str]) -> list[tuple[str, Path]]:
+    pairs = [text.partition("=") for text in texts]
+    for text, (name, equals, path) in zip(texts, pairs, strict=True):
+        if not (name and equals and path):
+            raise typer.BadParameter(f"'{text}' is not NAME=FILE")
+    return [(name, Path(path)) for name, _, path in pairs]
+
+
+def _read(script: str) -> Source:
+    return Source("<stdin>", sys.stdin.read()) if script == "-" else read_source(Path(script))
+
+
+def _save(outcome: Outcome, out: Path | None, outputs: list[tuple[str, Path]], directory: Path) -> None:
+    """Write the results where the script and the command line say."""
+    for statement in outcome.saved:
+        save_tensor(outcome.results[statement.name], directory / statement.path)
+    for name, path in outputs:
+        save_tensor(outcome.results[name], path)
+    if out is not None:
+        if len(outcome.results) != 1:
+            names = ", ".join(outcome.results)
+            raise DataError("-o takes one result", found=names, hint="use --output NAME=FILE")
+        save_tensor(next(iter(outcome.results.values())), out)
+
+
+def main() -> None:
+    """Run the command line; every failure becomes one message and an exit code."""
+    errors = Console(stderr=True, highlight=False)
+    try:
+        app(standalone_mode=True)
+    except StorelError as error:
+        errors.print(f"error: {error}", markup=False, soft_wrap=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(1)
+    except Exception:  # the last resort: an internal failure must not look like a user's mistake
+        traceback.print_exc()
+        errors.print("storel failed internally; please report this with the script and its data.", markup=False)
+        sys.exit(3)

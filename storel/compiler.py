@@ -1,0 +1,163 @@
+"""The whole compiler on one page: what a definition goes through on its way to running code.
+
+    program     the definition as written                                     syntax
+    composed    storage mappings and views inlined                            storage.compose
+    term        one De Bruijn term                                            calculus.lower
+    normalized  loops over dictionaries are loops over arrays                 optimizer, first phase
+    optimized   the cheapest equal term                                       optimizer
+    plan        every loop, store and destination chosen                      optimizer.physical
+    loops       a kernel of the loop IR                                       loops.lower
+    source      C or Numba                                                    codegen
+
+``STAGES`` names them in this order, for ``explain``; ``compile_definition`` is the way itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from numpy.typing import NDArray
+
+from storel.calculus import printer as term_printer
+from storel.calculus.lower import lower as lower_expression
+from storel.calculus.nodes import Apply, Term, children
+from storel.calculus.verify import verify as verify_term
+from storel.codegen import c_source, numba_source
+from storel.loops import printer as loop_printer
+from storel.loops.lower import lower as lower_plan
+from storel.loops.nodes import Kernel
+from storel.loops.simplify import simplify
+from storel.loops.verify import verify as verify_loops
+from storel.optimizer.cardinality import entries
+from storel.optimizer.optimize import Optimized, optimize
+from storel.optimizer.physical.plan import Request, extent_terms, plan_term
+from storel.optimizer.rulefile import RuleSet
+from storel.plan import printer as plan_printer
+from storel.plan.nodes import Plan
+from storel.plan.verify import verify as verify_plan
+from storel.results import ResultFormat, choose_result_format
+from storel.runtime.kernel import CompiledKernel, load
+from storel.runtime.toolchain import choose
+from storel.semiring import Scalar
+from storel.storage.compose import Composed, compose
+from storel.storage.formats import Format, Formats
+from storel.storage.tensor import Tensor
+from storel.symbols import ArraySymbol, Symbols
+from storel.syntax import printer as syntax_printer
+from storel.syntax.analyze import Definition
+
+Array: TypeAlias = NDArray[Any]
+Backend: TypeAlias = Literal["auto", "c", "numba", "interpret"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to compile and run; the defaults are what a user gets who says nothing."""
+
+    backend: Backend = "auto"
+    memory_limit: int | None = None
+    rules: RuleSet | None = None
+    verify: bool = False
+
+
+@dataclass
+class Environment:
+    """The data of a program: stored tensors, raw arrays with what is known of them, scalars, formats."""
+
+    formats: Formats = field(default_factory=Formats)
+    tensors: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
+    arrays: dict[str, Array] = field(default_factory=dict[str, Array])
+    array_symbols: dict[str, ArraySymbol] = field(default_factory=dict[str, ArraySymbol])
+    parameters: dict[str, Scalar] = field(default_factory=dict[str, Scalar])
+
+    def physical_arrays(self) -> dict[str, Array]:
+        """Return every array under the name that terms give it."""
+        stored = {
+            f"{name}_{array}": values
+            for name, tensor in self.tensors.items()
+            for array, values in tensor.arrays.items()
+        }
+        return stored | self.arrays
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """Everything the compiler made of one definition."""
+
+    definition: Definition
+    composed: Composed
+    term: Term
+    optimized: Optimized
+    result: ResultFormat
+    plan: Plan
+    kernel: Kernel
+    backend: Literal["c", "numba"]
+
+    @property
+    def symbols(self) -> Symbols:
+        return self.composed.symbols
+
+    @cached_property
+    def source(self) -> str:
+        """The text of the kernel in its backend's language."""
+        render = c_source.render if self.backend == "c" else numba_source.render
+        return render(self.kernel)
+
+    @cached_property
+    def compiled(self) -> CompiledKernel:
+        """The kernel in machine code."""
+        return load(self.source, self.kernel, self.backend)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stop on the way, and how it looks."""
+
+    name: str
+    show: Callable[[Compilation], str]
+
+
+STAGES = (
+    Stage("program", lambda c: syntax_printer.render(c.definition.expression)),
+    Stage("composed", lambda c: syntax_printer.render(c.composed.expression)),
+    Stage("term", lambda c: term_printer.show(c.term)),
+    Stage("normalized", lambda c: term_printer.show(c.optimized.normalized)),
+    Stage("optimized", lambda c: term_printer.show(c.optimized.term)),
+    Stage("plan", lambda c: plan_printer.render(c.plan)),
+    Stage("loops", lambda c: loop_printer.kernel_text(c.kernel)),
+    Stage("source", lambda c: c.source),
+)
+
+
+def compile_definition(
+    definition: Definition,
+    views: Mapping[str, Definition],
+    environment: Environment,
+    storage: Format | None = None,
+    options: Options = Options(),
+) -> Compilation:
+    """Compile one definition for the data at hand; ``views`` are the definitions to inline.
+
+    The result is stored as ``storage`` says, or in what suits its estimated number of entries.
+    """
+    composed = compose(definition, views, environment)
+    symbols = composed.symbols
+    term = lower_expression(composed.expression, symbols, definition.semiring)
+    optimized = optimize(term, symbols, options.rules)
+    extents = tuple(extent.size for extent in definition.extents)
+    estimate = entries(optimized.term, symbols)
+    result = choose_result_format(storage, extents, estimate, environment.formats)
+    request = Request(extents, result.candidate, estimate)
+    plan = plan_term(optimized.term, request, symbols, definition.semiring)
+    is_finite = _is_finite(optimized.term, symbols, environment.parameters)
+    kernel = simplify(lower_plan(plan, extent_terms(extents, symbols), symbols, is_finite=is_finite))
+    if options.verify:
+        verify_term(term, symbols)
+        verify_term(optimized.term, symbols)
+        verify_plan(plan, symbols)
+        verify_loops(kernel)
+    backend = choose("auto" if options.backend == "interpret" else options.backend)
+    return Compilation(definition, composed, term, optimized, result, plan, kernel, backend)

@@ -1,0 +1,153 @@
+"""The data of a program: stored tensors, raw arrays with what is known of them, and scalars."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storel.errors import UnknownNameError
+from storel.scalars import ScalarType
+from storel.semiring import Scalar
+from storel.source import Span
+from storel.storage.build import as_values
+from storel.storage.facts import array_symbol, symbols_of
+from storel.storage.formats import Formats
+from storel.storage.properties import verify_array
+from storel.storage.tensor import Tensor
+from storel.symbols import ArraySymbol
+from storel.syntax.nodes import ArrayDeclaration, Name
+from storel.syntax.signatures import (
+    ArraySignature,
+    Extent,
+    ParameterSignature,
+    Signature,
+    SizeSignature,
+    TensorSignature,
+)
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass
+class Environment:
+    """What names stand for while a program is compiled and run.
+
+    ``sizes`` are names that declarations of raw arrays bind.
+    """
+
+    formats: Formats = field(default_factory=Formats)
+    tensors: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
+    arrays: dict[str, Array] = field(default_factory=dict[str, Array])
+    array_symbols: dict[str, ArraySymbol] = field(default_factory=dict[str, ArraySymbol])
+    parameters: dict[str, Scalar] = field(default_factory=dict[str, Scalar])
+    sizes: dict[str, int] = field(default_factory=dict[str, int])
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.tensors or name in self.arrays or name in self.parameters
+
+    def add_tensor(self, name: str, tensor: Tensor, span: Span | None = None) -> None:
+        """Bind a tensor; its arrays are visible under ``name_array``."""
+        self._require_new(name, span)
+        self.tensors[name] = tensor
+
+    def add_parameter(self, name: str, value: Scalar, span: Span | None = None) -> None:
+        """Bind a scalar that is only known when the program runs."""
+        self._require_new(name, span)
+        self.parameters[name] = value
+
+    def add_array(
+        self, name: str, array: Array, declaration: ArrayDeclaration | None = None, span: Span | None = None
+    ) -> None:
+        """Bind a raw array after its declared properties are verified; one without dimensions is a scalar.
+
+        What is not declared is measured: the bounds and the order of this very array.
+        """
+        array = as_values(array, f"array {name}")
+        if array.ndim == 0:
+            self.add_parameter(name, array.item(), span)
+            return
+        self._require_new(name, span)
+        flat = np.ascontiguousarray(array).reshape(-1)
+        self.arrays[name] = flat
+        if declaration is None:
+            self.array_symbols[name] = measured_symbol(name, flat)
+            return
+        for length in declaration.type.extents:
+            if isinstance(length, Name):
+                self.sizes.setdefault(length.name, len(flat))
+        verify_array(declaration, self.arrays, self.sizes)
+        self.array_symbols[name] = array_symbol(declaration, flat, self.sizes, name, name, ())
+
+    def signatures(self) -> dict[str, Signature]:
+        """Return what the analysis of a program has to know about each name."""
+        found: dict[str, Signature] = {}
+        for name, tensor in self.tensors.items():
+            extents = tuple(Extent(size, tensor.is_closed) for size in tensor.shape)
+            found[name] = TensorSignature(tensor.type, extents, tensor.semiring)
+            for array, fact in symbols_of(tensor, name).items():
+                if isinstance(fact, ArraySymbol):
+                    found[array] = _array_signature(fact)
+        found.update({name: _array_signature(fact) for name, fact in self.array_symbols.items()})
+        found.update({name: ParameterSignature(type_of(value)) for name, value in self.parameters.items()})
+        found.update({name: SizeSignature(value) for name, value in self.sizes.items() if name not in found})
+        return found
+
+    def physical_arrays(self) -> dict[str, Array]:
+        """Return every array under the name that terms give it."""
+        stored = {
+            f"{name}_{array}": values
+            for name, tensor in self.tensors.items()
+            for array, values in tensor.arrays.items()
+        }
+        return stored | self.arrays
+
+    def has_only_finite_parameters(self) -> bool:
+        """Return whether no scalar is inf or NaN."""
+        return all(math.isfinite(value) for value in self.parameters.values())
+
+    def _require_new(self, name: str, span: Span | None) -> None:
+        if name in self:
+            raise UnknownNameError(f"'{name}' is defined twice", span=span)
+
+
+def type_of(value: Scalar) -> ScalarType:
+    """Return the type of a Python scalar."""
+    if isinstance(value, bool):
+        return ScalarType.BOOL
+    return ScalarType.INT64 if isinstance(value, int) else ScalarType.FLOAT64
+
+
+def measured_symbol(name: str, array: Array) -> ArraySymbol:
+    """Return the facts about a raw array of which nothing is declared, found by looking at it."""
+    scalar_type = ScalarType.of(array.dtype)
+    assert scalar_type is not None
+    if not scalar_type.is_integer:
+        is_real = scalar_type.is_real
+        finite = not is_real or bool(np.isfinite(array).all())
+        nonzeros = int(np.count_nonzero(array))
+        return ArraySymbol(name, scalar_type, len(array), nonzeros=nonzeros, finite=finite)
+    if len(array) == 0:
+        return ArraySymbol(name, scalar_type, 0, finite=True)
+    steps = np.diff(array)
+    return ArraySymbol(
+        name,
+        scalar_type,
+        len(array),
+        low=int(array.min()),
+        high=int(array.max()),
+        ascending=bool((steps >= 0).all()),
+        increasing=bool((steps > 0).all()),
+        unique=bool((steps > 0).all()),
+        first=int(array[0]),
+        last=int(array[-1]),
+        distinct=1 + int(np.count_nonzero(steps)) if (steps >= 0).all() else None,
+        finite=True,
+    )
+
+
+def _array_signature(fact: ArraySymbol) -> ArraySignature:
+    return ArraySignature(fact.type, fact.length, fact.low, fact.high)

@@ -1,0 +1,84 @@
+"""A compiled definition, run: by machine code, by the loop IR's interpreter, or by the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from storel.compiler import Compilation
+from storel.environment import Environment
+from storel.loops import interpret as loop_interpreter
+from storel.loops.interpret import Work
+from storel.results import collect
+from storel.semiring import Scalar
+from storel.storage.build import from_coordinates
+from storel.storage.formats import Format
+from storel.storage.tensor import Tensor
+from storel.symbols import SizeSymbol
+from storel.syntax.analyze import Definition
+
+
+def execute(compilation: Compilation, environment: Environment, memory_limit: int | None = None) -> Tensor:
+    """Run the kernel on the environment's data.
+
+    Raises EvaluationError where the program fails, MemoryLimitError where the result does not fit.
+    """
+    scalars, arrays = _arguments(compilation, environment)
+    return _collected(compilation, compilation.compiled(scalars, arrays, memory_limit))
+
+
+def measure(
+    compilation: Compilation, environment: Environment, memory_limit: int | None = None
+) -> tuple[Tensor, Work]:
+    """Run the plan in the loop IR's interpreter; return the result and the work counted."""
+    scalars, arrays = _arguments(compilation, environment)
+    outputs, work = loop_interpreter.run(compilation.kernel, scalars, arrays, memory_limit)
+    return _collected(compilation, outputs), work
+
+
+def total_work(parts: list[Work]) -> Work:
+    """Add up what several kernels did."""
+    return Work(*(sum(getattr(part, each.name) for part in parts) for each in fields(Work)))
+
+
+def _arguments(compilation: Compilation, environment: Environment) -> tuple[dict[str, Scalar], dict[str, Any]]:
+    """Return the scalar and array arguments of the kernel."""
+    sizes = {name: fact.value for name, fact in compilation.symbols.items() if isinstance(fact, SizeSymbol)}
+    stored = environment.physical_arrays()
+    arrays = {buffer.name: stored[buffer.name] for buffer in compilation.kernel.inputs}
+    return {**sizes, **environment.parameters}, arrays
+
+
+def _collected(compilation: Compilation, outputs: Mapping[str, Any]) -> Tensor:
+    definition = compilation.definition
+    return collect(
+        outputs,
+        compilation.plan.destination,
+        compilation.result,
+        tuple(extent.size for extent in definition.extents),
+        definition.type,
+        definition.semiring,
+        is_closed=all(extent.is_closed for extent in definition.extents),
+    )
+
+
+def tensor_of_entries(
+    definition: Definition, value: Any, environment: Environment, storage: Format | None
+) -> Tensor:
+    """Store what the reference interpreter computed."""
+    shape = tuple(extent.size for extent in definition.extents)
+    entries = list(_entries(value, len(shape), ()))
+    keys = np.array([key for key, _ in entries], dtype=np.int64).reshape(len(entries), len(shape))
+    values = np.array([number for _, number in entries], dtype=definition.type.dtype)
+    return from_coordinates(
+        keys.T, values, shape, environment.formats, storage, semiring=definition.semiring
+    )
+
+
+def _entries(value: Any, rank: int, keys: tuple[int, ...]) -> list[tuple[tuple[int, ...], Any]]:
+    if rank == 0:
+        return [(keys, value)]
+    return [entry for key, inner in value.items() for entry in _entries(inner, rank - 1, (*keys, key))]

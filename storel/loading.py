@@ -1,0 +1,197 @@
+"""Files and foreign objects into tensors, as statements and callers ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from storel.errors import DataError, ExtentError, FormatError, TypeMismatchError, UnknownNameError, nearest
+from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
+from storel.storage.build import convert, from_arrays, from_coordinates, from_numpy, from_scipy
+from storel.storage.files.contents import (
+    Contents,
+    DenseContents,
+    MatrixContents,
+    SparseContents,
+    StoredContents,
+)
+from storel.storage.files.kinds import read_tensor
+from storel.storage.formats import Formats
+from storel.storage.tensor import Tensor
+from storel.syntax.nodes import FormatReference, Number, TypeAnnotation
+from storel.syntax.parser import parse_format
+
+DECLARED_TYPES = {"real": (ScalarType.FLOAT32, ScalarType.FLOAT64), "int": (ScalarType.INT32, ScalarType.INT64)}
+"""The types of data that a declared name admits as they are; other data is converted to the last."""
+
+
+def load_tensor(
+    path: Path,
+    formats: Formats,
+    *,
+    annotation: TypeAnnotation | None = None,
+    semiring: str | None = None,
+    reference: FormatReference | None = None,
+) -> Tensor:
+    """Read a file; without ``reference`` dense data stays dense and sparse data gets the default format.
+
+    Raises DataError for a bad file, ExtentError or TypeMismatchError where it contradicts the annotation.
+    """
+    contents = read_tensor(path)
+    ring = known_semiring(semiring)
+    shape, is_closed = _extents(contents, annotation, path)
+    storage = None if reference is None else formats.resolve(reference, len(shape))
+    match contents:
+        case StoredContents(format=text, arrays=arrays, semiring=own):
+            stored = from_arrays(formats.resolve(parse_format(text), len(shape)), arrays, shape, semiring=own)
+            return stored if storage is None else convert(stored, storage)
+        case DenseContents(values):
+            return from_numpy(_typed(values, annotation), formats, storage, ring)
+        case MatrixContents(matrix):
+            matrix.data = _typed(matrix.data, annotation)
+            return from_scipy(matrix, formats, storage, ring)
+        case SparseContents(coordinates, values):
+            values = _typed(values, annotation)
+            return from_coordinates(
+                coordinates, values, shape, formats, storage, ring, is_closed=is_closed
+            )
+
+
+def as_tensor(
+    value: Any,
+    formats: Formats,
+    *,
+    reference: FormatReference | None = None,
+    shape: tuple[int, ...] | None = None,
+    semiring: str = "plus_times",
+) -> Tensor:
+    """Store what a caller has: an array, a SciPy matrix, entries, a format's arrays, or a tensor.
+
+    Raises TypeMismatchError for anything else.
+    """
+    match value:
+        case Tensor():
+            return value if reference is None else convert(value, formats.resolve(reference, value.rank))
+        case {}:
+            return _from_dictionary(value, formats, reference, shape, semiring)
+        case (coordinates, values):
+            rank = len(np.asarray(coordinates))
+            storage = None if reference is None else formats.resolve(reference, rank)
+            return from_coordinates(
+                np.asarray(coordinates), np.asarray(values), shape, formats, storage, semiring
+            )
+        case _:
+            pass
+    if sp.issparse(value):
+        storage = None if reference is None else formats.resolve(reference, value.ndim)
+        return from_scipy(value, formats, storage, semiring)
+    if isinstance(value, np.ndarray | np.generic | int | float | list):
+        array = np.asarray(value)
+        storage = None if reference is None else formats.resolve(reference, array.ndim)
+        return from_numpy(array, formats, storage, semiring)
+    raise TypeMismatchError(
+        f"a {type(value).__name__} cannot be stored as a tensor",
+        expected="a NumPy array, a scipy.sparse matrix, (coordinates, values), {coordinates: value}, "
+        "or a dict of a format's arrays",
+    )
+
+
+def known_semiring(name: str | None) -> str:
+    """Return the name of a semiring, the default where there is none; raises UnknownNameError."""
+    if name is not None and name not in SEMIRINGS:
+        raise UnknownNameError(
+            f"unknown semiring '{name}'", expected=", ".join(SEMIRINGS), hint=nearest(name, SEMIRINGS)
+        )
+    return name or "plus_times"
+
+
+def _from_dictionary(
+    value: Mapping[Any, Any],
+    formats: Formats,
+    reference: FormatReference | None,
+    shape: tuple[int, ...] | None,
+    semiring: str,
+) -> Tensor:
+    """Store ``{coordinates: value}``, or ``{array name: array}`` of a format."""
+    if value and all(isinstance(key, str) for key in value):
+        if reference is None or shape is None:
+            raise FormatError("the arrays of a format need format= and shape=")
+        arrays = {name: np.asarray(array) for name, array in value.items()}
+        return from_arrays(formats.resolve(reference, len(shape)), arrays, shape, semiring=semiring)
+    keys = [key if isinstance(key, tuple) else (key,) for key in value]
+    rank = len(keys[0]) if keys else len(shape or ())
+    if any(len(key) != rank for key in keys):
+        raise DataError("the keys of a dictionary must all have the same number of coordinates")
+    coordinates = np.array(keys).reshape(len(keys), rank).T
+    storage = None if reference is None else formats.resolve(reference, rank)
+    values = np.array(list(value.values()), dtype=None if value else np.float64)
+    return from_coordinates(coordinates, values, shape, formats, storage, semiring)
+
+
+def _extents(
+    contents: Contents, annotation: TypeAnnotation | None, path: Path
+) -> tuple[tuple[int, ...], bool]:
+    """Return the shape of a file's tensor and whether it is closed, with what the annotation adds."""
+    match contents:
+        case StoredContents(shape=shape, is_closed=is_closed) | SparseContents(shape=shape, is_closed=is_closed):
+            pass
+        case DenseContents(values):
+            shape, is_closed = tuple(values.shape), True
+        case MatrixContents(matrix):
+            shape, is_closed = tuple(int(extent) for extent in matrix.shape), True
+    if annotation is None or not annotation.extents:
+        return shape, is_closed
+    if len(annotation.extents) != len(shape):
+        raise TypeMismatchError(
+            f"{path} holds a tensor of rank {len(shape)}",
+            expected=f"rank {len(annotation.extents)}, as declared",
+            found=f"shape {shape}",
+            span=annotation.span,
+        )
+    return _declared(annotation, shape, is_closed, path)
+
+
+def _declared(
+    annotation: TypeAnnotation, shape: tuple[int, ...], is_closed: bool, path: Path
+) -> tuple[tuple[int, ...], bool]:
+    agreed: list[int] = []
+    for dimension, (extent, size) in enumerate(zip(annotation.extents, shape, strict=True)):
+        declared = extent.value if isinstance(extent, Number) and isinstance(extent.value, int) else size
+        if declared < size or (is_closed and declared != size):
+            raise ExtentError(
+                f"{path} does not have the declared extents",
+                expected=f"{declared} in dimension {dimension}",
+                found=f"shape {shape}",
+                span=annotation.span,
+            )
+        agreed.append(declared)
+    is_fixed = any(isinstance(extent, Number) for extent in annotation.extents)
+    return tuple(agreed), is_closed or is_fixed
+
+
+def _typed(values: Any, annotation: TypeAnnotation | None) -> Any:
+    """Return values of the declared type; one that would lose something is an error."""
+    if annotation is None or annotation.scalar not in DECLARED_TYPES:
+        return values
+    admitted = DECLARED_TYPES[annotation.scalar]
+    if ScalarType.of(values.dtype) in admitted:
+        return values
+    converted = values.astype(admitted[-1].dtype)
+    if not np.array_equal(converted, values):
+        raise TypeMismatchError(
+            "the values are not of the declared type",
+            expected=annotation.scalar,
+            found=str(values.dtype),
+            span=annotation.span,
+        )
+    return converted
+
+
+def format_text(reference: str | FormatReference | None) -> FormatReference | None:
+    """Return what ``format=`` means: text as after ``STORED AS``, or what was parsed already."""
+    return parse_format(reference) if isinstance(reference, str) else reference

@@ -1,0 +1,104 @@
+"""From a kernel's buffers to a tensor in the wanted format.
+
+Formats whose levels are dense or compressed in the order of the keys are assembled by the kernel
+itself. For any other format the kernel assembles the default one, or lists the entries, and they are
+packed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storel.optimizer.physical.destination import Candidate, is_dense
+from storel.plan.nodes import Coordinates, Destination
+from storel.scalars import ScalarType
+from storel.storage.build import convert
+from storel.storage.formats import Format, Formats
+from storel.storage.pack import all_sizes, pack
+from storel.storage.signature import LevelKind, LevelSignature, level_signature
+from storel.storage.tensor import Tensor
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFormat:
+    """What a result is stored in, and what the kernel assembles on the way there.
+
+    ``assembled`` is None where nothing that the kernel can assemble is known for the rank: the entries
+    are listed then.
+    """
+
+    wanted: Format
+    assembled: Format | None
+
+    @property
+    def candidate(self) -> Candidate | None:
+        """The layout that the kernel is asked to assemble."""
+        if self.assembled is None:
+            return None
+        signature = level_signature(self.assembled)
+        assert signature is not None
+        return Candidate(tuple(level.kind for level in signature.levels))
+
+
+def choose_result_format(
+    storage: Format | None, extents: tuple[int, ...], entries: float, formats: Formats
+) -> ResultFormat:
+    """Return the format of a result with about so many entries, where ``storage`` is what was asked for."""
+    rank = len(extents)
+    if storage is None:
+        storage = formats.default(rank, is_dense=rank == 0 or is_dense(entries, extents))
+    if _can_assemble(storage):
+        return ResultFormat(storage, storage)
+    default = formats.default(rank, is_dense=False)
+    return ResultFormat(storage, default if _can_assemble(default) else None)
+
+
+def _can_assemble(storage: Format) -> bool:
+    """Return whether the levels of ``storage`` are those that keys of a result can be entered in."""
+    signature = level_signature(storage)
+    if signature is None or signature.order != tuple(range(storage.rank)):
+        return False
+    return all(level.kind is not LevelKind.SINGLETON for level in signature.levels)
+
+
+def collect(
+    outputs: Mapping[str, Array],
+    destination: Destination,
+    result: ResultFormat,
+    shape: tuple[int, ...],
+    scalar_type: ScalarType,
+    semiring: str,
+    *,
+    is_closed: bool,
+) -> Tensor:
+    """Make the tensor that a kernel's output buffers hold."""
+    values = outputs["result.val"].astype(scalar_type.dtype, copy=False)
+    if isinstance(destination, Coordinates):
+        parts = [outputs[f"result.coordinate_{number}"] for number in range(len(shape))]
+        return pack(result.wanted, np.stack(parts), values, shape, semiring, is_closed=is_closed)
+    assembled = result.assembled
+    assert assembled is not None
+    signature = level_signature(assembled)
+    assert signature is not None
+    arrays = _arrays(outputs, signature) | {signature.values: values}
+    sizes = all_sizes(assembled, shape, arrays)
+    tensor = Tensor(shape, scalar_type, assembled, arrays, sizes, semiring, is_closed)
+    return tensor if result.wanted is assembled else convert(tensor, result.wanted)
+
+
+def _arrays(outputs: Mapping[str, Array], signature: LevelSignature) -> dict[str, Array]:
+    """Return the index arrays of the levels under the names that the format gives them."""
+    arrays: dict[str, Array] = {}
+    for number, level in enumerate(signature.levels):
+        if level.idx is not None:
+            arrays[level.idx] = outputs[f"result.idx_{number}"]
+        if level.pos is not None:
+            arrays[level.pos] = outputs[f"result.pos_{number}"]
+    return arrays

@@ -1,0 +1,246 @@
+"""Runs a script, statement by statement: loads, analyses, compiles, runs, saves.
+
+A definition that others use is a view, inlined into them, unless it asks for a format of its own, or
+is used more than once and costs more to enumerate than to read back: then it is run first and stored.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from storel.compiler import Compilation, Options, compile_definition
+from storel.environment import Environment
+from storel.errors import ProgramSyntaxError, UnknownNameError
+from storel.execution import execute, measure, tensor_of_entries, total_work
+from storel.loading import load_tensor
+from storel.loops.interpret import Work
+from storel.optimizer.cardinality import entries
+from storel.semiring import Scalar
+from storel.source import Source
+from storel.storage.files.kinds import read_arrays
+from storel.storage.formats import Format
+from storel.storage.tensor import Tensor
+from storel.syntax.analyze import Analysis, Definition, analyze
+from storel.syntax.free_names import free_names
+from storel.syntax.interpret import constant, evaluate_definition
+from storel.syntax.nodes import (
+    CreateFormat,
+    CreateTensor,
+    Explain,
+    Include,
+    LoadArray,
+    LoadArrays,
+    LoadTensor,
+    Parameter,
+    Save,
+    Script,
+    Statement,
+)
+from storel.syntax.parser import parse
+
+Progress = Callable[[str], None]
+"""Is told which step begins."""
+
+CHEAP_VIEW = 8.0
+"""Nanoseconds per entry up to which a view is enumerated again rather than stored."""
+
+
+@dataclass
+class Outcome:
+    """What a script gave: the results by name, and how each was made.
+
+    ``work`` is None unless it was asked for; ``seconds`` says what loading, compiling and running took.
+    """
+
+    results: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
+    compilations: dict[str, Compilation] = field(default_factory=dict[str, Compilation])
+    explained: tuple[Explain, ...] = ()
+    saved: tuple[Save, ...] = ()
+    warnings: tuple[str, ...] = ()
+    work: Work | None = None
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+
+
+@dataclass
+class Runner:
+    """One run of one script in an environment that may hold bindings already."""
+
+    environment: Environment
+    options: Options = field(default_factory=Options)
+    directory: Path = field(default_factory=Path.cwd)
+    counts_work: bool = False
+    runs: bool = True
+    formats: Mapping[str, Format] = field(default_factory=dict[str, Format])
+    progress: Progress = lambda _: None
+    outcome: Outcome = field(default_factory=Outcome)
+    _works: list[Work] = field(default_factory=list[Work])
+    _parameters: set[str] = field(default_factory=set[str])
+
+    def run(self, source: Source) -> Outcome:
+        """Execute all statements; the results are the saved tensors, else the last one."""
+        statements = tuple(self._included(parse(source), ()))
+        script = Script(statements, source)
+        with self._timed("load"):
+            for statement in statements:
+                self._load(statement)
+        analysis = analyze(script, self.environment.signatures(), self.environment.formats.names)
+        self.outcome.warnings = analysis.warnings
+        self.outcome.explained = tuple(each for each in statements if isinstance(each, Explain))
+        self.outcome.saved = tuple(each for each in statements if isinstance(each, Save))
+        self._make_results(analysis)
+        if self.counts_work:
+            self.outcome.work = total_work(self._works)
+        return self.outcome
+
+    def _included(self, script: Script, open_files: tuple[Path, ...]) -> Generator[Statement]:
+        """Yield the statements, those of included files in place of the INCLUDE."""
+        for statement in script.statements:
+            if not isinstance(statement, Include):
+                yield statement
+                continue
+            path = (self.directory / statement.path).resolve()
+            if path in open_files:
+                raise ProgramSyntaxError(f"{statement.path} includes itself", span=statement.span)
+            yield from self._included(parse(read_source(path, statement.path)), (*open_files, path))
+
+    def _load(self, statement: Statement) -> None:
+        environment = self.environment
+        match statement:
+            case CreateFormat():
+                environment.formats.create(statement)
+            case LoadTensor(name, annotation, semiring, path, reference, span):
+                self.progress(f"loading {path}")
+                tensor = load_tensor(
+                    self.directory / path,
+                    environment.formats,
+                    annotation=annotation,
+                    semiring=semiring,
+                    reference=reference,
+                )
+                environment.add_tensor(name, tensor, span)
+            case LoadArray(declaration, path, span):
+                found = read_arrays(self.directory / path)
+                array = found[declaration.name] if declaration.name in found else next(iter(found.values()))
+                environment.add_array(declaration.name, array, declaration, span)
+            case LoadArrays(path, span):
+                for name, array in read_arrays(self.directory / path).items():
+                    environment.add_array(name, array, None, span)
+            case Parameter(declaration, span):
+                self._bind_parameter(declaration.name, declaration.default, span)
+            case CreateTensor() | Save() | Explain() | Include():
+                pass
+
+    def _bind_parameter(self, name: str, default: Expression | None, span: Span) -> None:
+        if name in self.environment.parameters and name not in self._parameters:
+            self._parameters.add(name)
+            return
+        if default is None:
+            raise UnknownNameError(
+                f"parameter '{name}' has no value", span=span, hint=f"give one with -b {name}=NUMBER"
+            )
+        self._parameters.add(name)
+        self.environment.add_parameter(name, constant(default), span)
+
+    def _make_results(self, analysis: Analysis) -> None:
+        """Run what the results need: stored intermediates first, then the results."""
+        definitions = {definition.name: definition for definition in analysis.definitions}
+        wanted = [*analysis.results, *(each.name for each in self.outcome.explained)]
+        needed = _needed(wanted, definitions)
+        views: dict[str, Definition] = {}
+        for definition in analysis.definitions:
+            if definition.name not in needed:
+                continue
+            is_result = definition.name in wanted
+            if not is_result and not self._is_stored(definition, views, definitions, needed):
+                views[definition.name] = definition
+                continue
+            tensor = self._compute(definition, views)
+            if tensor is None:
+                views[definition.name] = definition
+                continue
+            self.environment.tensors[definition.name] = tensor
+            if definition.name in analysis.results:
+                self.outcome.results[definition.name] = tensor
+
+    def _is_stored(
+        self,
+        definition: Definition,
+        views: Mapping[str, Definition],
+        definitions: Mapping[str, Definition],
+        needed: set[str],
+    ) -> bool:
+        """Return whether an intermediate definition is run first instead of being inlined."""
+        if definition.format is not None:
+            return True
+        uses = sum(_uses(each, definition.name) for name, each in definitions.items() if name in needed)
+        if uses < 2 or self.options.backend == "interpret":
+            return False
+        compilation = compile_definition(definition, views, self.environment, None, self.options)
+        estimate = entries(compilation.optimized.term, compilation.symbols)
+        return compilation.optimized.cost.nanoseconds > CHEAP_VIEW * max(1.0, estimate)
+
+    def _compute(self, definition: Definition, views: Mapping[str, Definition]) -> Tensor | None:
+        """Compile and run one definition; None if nothing is to be run."""
+        storage = self._storage(definition)
+        if self.options.backend == "interpret" and self.runs and not self.counts_work:
+            with self._timed("run"):
+                value = evaluate_definition(definition, views, self.environment.reference_values())
+                return tensor_of_entries(definition, value, self.environment, storage)
+        with self._timed("compile"):
+            self.progress(f"planning {definition.name}")
+            compilation = compile_definition(definition, views, self.environment, storage, self.options)
+            self.outcome.compilations[definition.name] = compilation
+            if not self.runs:
+                return None
+            if not self.counts_work:
+                self.progress(f"compiling {definition.name}")
+                _ = compilation.compiled
+        with self._timed("run"):
+            self.progress(f"running {definition.name}")
+            if not self.counts_work:
+                return execute(compilation, self.environment, self.options.memory_limit)
+            tensor, work = measure(compilation, self.environment, self.options.memory_limit)
+            self._works.append(work)
+            return tensor
+
+    def _storage(self, definition: Definition) -> Format | None:
+        if definition.name in self.formats:
+            return self.formats[definition.name]
+        if definition.format is None:
+            return None
+        return self.environment.formats.resolve(definition.format, definition.rank)
+
+    @contextmanager
+    def _timed(self, step: str) -> Generator[None]:
+        start = time.perf_counter()
+        yield
+        seconds = self.outcome.seconds
+        seconds[step] = seconds.get(step, 0.0) + time.perf_counter() - start
+
+
+def read_source(path: Path, name: str | None = None) -> Source:
+    """Return the text of a script; raises ProgramSyntaxError if it cannot be read."""
+    try:
+        return Source(name or str(path), path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProgramSyntaxError(f"the script {path} cannot be read: {error}") from error
+
+
+def _needed(wanted: list[str], definitions: Mapping[str, Definition]) -> set[str]:
+    """Return the names of the definitions that ``wanted`` depend on, themselves included."""
+    found: set[str] = set()
+    pending = list(wanted)
+    while pending:
+        name = pending.pop()
+        if name in definitions and name not in found:
+            found.add(name)
+            pending.extend(sorted(free_names(definitions[name].expression)))
+    return found
+
+
+def _uses(definition: Definition, name: str) -> int:
+    return 1 if name in free_names(definition.expression) else 0

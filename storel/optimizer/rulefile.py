@@ -12,7 +12,7 @@ its rules that have none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -175,6 +175,12 @@ class _Builder(Transformer[Token, list[Rule]]):
     def lookup(self, parts: list[Pattern]) -> Node:
         return Node("Look", (SEMIRING, *parts))
 
+    def lookup_name(self, parts: list[Token | Pattern]) -> Node:
+        return Node("Look", (SEMIRING, self.name(parts[:1]), *_terms(parts)))
+
+    def slice_name(self, parts: list[Token | Pattern]) -> Node:
+        return Node("Slice", (self.name(parts[:1]), *_terms(parts)))
+
     def singleton(self, parts: list[Pattern]) -> Node:
         return Node("Single", (SEMIRING, *parts))
 
@@ -227,7 +233,7 @@ class _Builder(Transformer[Token, list[Rule]]):
     def integer(self, parts: list[Token]) -> Node:
         return Node("Int", (int(parts[0]),))
 
-    def name(self, parts: list[Token]) -> Pattern:
+    def name(self, parts: Sequence[Token | Pattern]) -> Pattern:
         name = str(parts[0])
         if name in ("true", "false"):
             return Node("Truth", (int(name == "true"),))

@@ -1,0 +1,149 @@
+"""Every rule fires where it should, and does not where its guards forbid it."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from storel.optimizer import rulefile
+from storel.optimizer.bindings import EggSmolError
+from storel.optimizer.encoding import LAYOUTS
+from storel.optimizer.rulefile import Bound, Node, Pattern, RuleSet
+from storel.optimizer.saturate import Base
+from storel.optimizer.translate import translate
+
+FACTS = [
+    '(semiring "plus_times")',
+    *(f'(set (rank (Sym "{name}")) 0) (set (free (Sym "{name}")) (bigint 0))' for name in "abcijn"),
+    *(f'(set (low (Sym "{name}")) 0) (set (high (Sym "{name}")) 9)' for name in "ij"),
+    '(set (low (Sym "n")) 10) (set (high (Sym "n")) 10)',
+    *(f'(set (rank (Sym "{name}")) 1) (set (free (Sym "{name}")) (bigint 0))' for name in "RSUABD"),
+    *(f'(array (Sym "{name}"))' for name in "RSU"),
+    *(f'(increasing (Sym "{name}"))' for name in "RS"),
+    *(f'(set (element-low (Sym "{name}")) 0)' for name in "RS"),
+    '(pairs (Sym "R") (Sym "S"))',
+    '(triples (Sym "R") (Sym "S") (Sym "U"))',
+    *(f'(dictionary (Sym "{name}")) (over (Sym "{name}") "plus_times")' for name in "ABD"),
+    '(is-one (Const 1) "plus_times")',
+]
+
+
+@cache
+def base() -> Base:
+    empty = Base(RuleSet(()))
+    for line in FACTS:
+        empty.run(line)
+    return empty
+
+
+def cases() -> list[tuple[str, str, bool, str]]:
+    text = (Path(__file__).parent / "cases.txt").read_text(encoding="utf-8")
+    found: list[tuple[str, str, bool, str]] = []
+    for line in text.splitlines():
+        if line and not line.startswith("--"):
+            name, _, rest = line.partition(":")
+            fires = "=/=>" not in rest
+            start, _, goal = rest.partition("=>" if fires else "=/=>")
+            found.append((name, start.strip(), fires, goal.strip()))
+    return found
+
+
+def parsed(text: str) -> Pattern:
+    (rule,) = rulefile.parse(f"rule case: {text} => zero")
+    return rule.left
+
+
+def ground(pattern: Pattern, scope: dict[str, int], index: bool = False) -> str:
+    """Return a pattern without holes as a term of the e-graph; free names are symbols."""
+    match pattern:
+        case Bound("zero1"):
+            return '(Zero "plus_times" 1)'
+        case Bound(name):
+            return f"(Var {scope[name]})" if name in scope else f'(Sym "{name}")'
+        case Node("zero", _):
+            return '(Zero "plus_times" 0)'
+        case Node("one", _):
+            return "(Const 1)"
+        case Node(constructor, arguments):
+            layout = LAYOUTS[constructor]
+            kinds = list(zip(arguments, layout, strict=True))
+            inner = dict(scope)
+            for argument, kind in kinds:
+                if kind == "b" and isinstance(argument, Bound):
+                    inner[argument.name] = sum(map(ord, argument.name))
+            texts: list[str] = []
+            for argument, kind in kinds:
+                if isinstance(argument, int):
+                    texts.append(str(argument))
+                elif isinstance(argument, str):
+                    value = constructor in ("Add", "Mul") and index
+                    texts.append(f'"{"index" if value else "plus_times" if argument == "s" else argument}"')
+                elif kind == "b" and isinstance(argument, Bound):
+                    texts.append(str(inner[argument.name]))
+                else:
+                    compared = constructor == "Apply2" and kind == "v"
+                    below = kind == "k" or compared or (kind == "v" and index)
+                    texts.append(ground(argument, inner if kind == "B" else scope, below))
+            return f"({constructor} {' '.join(texts)})"
+        case _:
+            raise AssertionError(f"a hole in a case: {pattern}")
+
+
+@pytest.mark.parametrize(("name", "start", "fires", "goal"), cases())
+def test_rule(name: str, start: str, fires: bool, goal: str) -> None:
+    (rule,) = [rule for rule in rulefile.shipped().rules if rule.name == name]
+    graph = base()
+    graph.run("(push)")
+    try:
+        for line in translate(rule).splitlines():
+            graph.run(line)
+        left, right = ground(parsed(start), {}), ground(parsed(goal), {})
+        graph.run(f"(let $start {left})\n(let $goal {right})")
+        facts = [f"(set (rank (Var {binder})) 0)" for binder in scalar_binders(parsed(start))]
+        graph.run("\n".join(facts))
+        graph.analyze()
+        graph.step(rule.phases[0])
+        graph.analyze()
+        try:
+            graph.run("(check (= $start $goal))")
+            equal = True
+        except EggSmolError:
+            equal = False
+        assert equal == fires
+    finally:
+        graph.run("(pop)")
+
+
+def scalar_binders(pattern: Pattern) -> list[int]:
+    """Return the binders that stand for scalars: all but those that are summed over themselves."""
+    names: set[str] = set()
+    sources: set[str] = set()
+
+    def visit(pattern: Pattern) -> None:
+        if isinstance(pattern, Node):
+            for position, argument in enumerate(pattern.arguments):
+                if isinstance(argument, Bound) and LAYOUTS.get(pattern.constructor, "")[position : position + 1] == "b":
+                    names.add(argument.name)
+                if pattern.constructor == "Sum" and position == 1 and isinstance(argument, Bound):
+                    sources.add(argument.name)
+                if isinstance(argument, Node):
+                    visit(argument)
+
+    visit(pattern)
+    return sorted(sum(map(ord, name)) for name in names - sources)
+
+
+def test_every_rule_has_a_case() -> None:
+    covered = {name for name, _, fires, _ in cases() if fires}
+    assert covered == {rule.name for rule in rulefile.shipped().rules}
+
+
+def test_every_guarded_rule_has_a_counterexample() -> None:
+    needed = {
+        rule.name
+        for rule in rulefile.shipped().rules
+        if {guard.name for guard in rule.guards} - {"dictionary", "over", "depends", "scalar", "loose"}
+    }
+    assert needed <= {name for name, _, fires, _ in cases() if not fires}

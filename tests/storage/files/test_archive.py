@@ -24,7 +24,7 @@ def test_a_plain_array_is_dense(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("layout", ["csr", "csc", "coo", "bsr", "dia"])
 def test_a_matrix_of_scipy_is_a_list_of_entries(tmp_path: Path, layout: str) -> None:
-    matrix = sp.random(5, 7, 0.3, format=layout, random_state=1)
+    matrix = sp.random(5, 7, 0.3, format=layout, rng=1)
     sp.save_npz(tmp_path / "m.npz", matrix)
     contents = read(tmp_path / "m.npz")
     assert isinstance(contents, Coordinates)

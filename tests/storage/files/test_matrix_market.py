@@ -84,11 +84,13 @@ ERRORS = [
     ),
     (
         GENERAL + "2 2 1\n1 nan 1\n",
-        "'nan' is not an index\nm.mtx:3:3\n   3 | 1 nan 1\n     |   ^^^\n  expected: an integer, counted from 1",
+        "'nan' is not an index\nm.mtx:3:3\n   3 | 1 nan 1\n     |   ^^^\n"
+        "  expected: an integer, counted from 1",
     ),
     (
         GENERAL + "2 2 1\n1 1.5 1\n",
-        "'1.5' is not an index\nm.mtx:3:3\n   3 | 1 1.5 1\n     |   ^^^\n  expected: an integer, counted from 1",
+        "'1.5' is not an index\nm.mtx:3:3\n   3 | 1 1.5 1\n     |   ^^^\n"
+        "  expected: an integer, counted from 1",
     ),
     (
         GENERAL + "2 2 1\n1 1\n",
@@ -109,7 +111,8 @@ ERRORS = [
     ),
     (
         GENERAL + "2 2\n1 1 1\n",
-        "malformed sizes\nm.mtx:2:1\n   2 | 2 2\n     | ^^^\n  expected: numbers of rows, columns and entries",
+        "malformed sizes\nm.mtx:2:1\n   2 | 2 2\n     | ^^^\n"
+        "  expected: numbers of rows, columns and entries",
     ),
     (GENERAL, "m.mtx ends early\n  expected: a line of sizes"),
     (

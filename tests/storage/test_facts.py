@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import numpy as np
+
+from storel.scalars import ScalarType
+from storel.storage.build import from_coordinates
+from storel.storage.facts import symbols_of
+from storel.storage.formats import Formats
+from storel.symbols import ArraySymbol, SizeSymbol
+
+FORMATS = Formats()
+COORDINATES = np.array([[0, 0, 2, 2], [0, 3, 1, 3]])
+
+
+def test_declared_properties_and_statistics_become_facts() -> None:
+    tensor = from_coordinates(
+        COORDINATES, np.array([1.0, 2.0, np.inf, 4.0]), (3, 4), FORMATS, FORMATS.find("csr", 2)
+    )
+    int32 = ScalarType.INT32
+    assert symbols_of(tensor, "C") == {
+        "C_pos": ArraySymbol(
+            "C_pos", int32, 4, 0, 4, ascending=True, first=0, last=4, distinct=3, finite=True
+        ),
+        "C_idx": ArraySymbol("C_idx", int32, 4, 0, 3, within="C_pos", finite=True),
+        "C_val": ArraySymbol("C_val", ScalarType.FLOAT64, 4, nonzeros=4, finite=False),
+        "C_m": SizeSymbol("C_m", 3),
+        "C_n": SizeSymbol("C_n", 4),
+        "C_nnz": SizeSymbol("C_nnz", 4),
+    }
+
+
+def test_tuples_that_increase_are_a_group() -> None:
+    tensor = from_coordinates(COORDINATES, np.array([1, 2, 3, 4]), (3, 4), FORMATS, FORMATS.find("coo", 2))
+    facts = symbols_of(tensor, "A")
+    group = ("A_row", "A_col")
+    int32 = ScalarType.INT32
+    assert facts["A_row"] == ArraySymbol(
+        "A_row", int32, 4, 0, 2, ascending=True, group=group, distinct=2, finite=True
+    )
+    assert facts["A_col"] == ArraySymbol("A_col", int32, 4, 0, 3, group=group, finite=True)
+
+
+def test_dense_values_count_their_nonzeros() -> None:
+    tensor = from_coordinates(COORDINATES, np.ones(4), (3, 4), FORMATS, FORMATS.find("dense", 2))
+    fact = symbols_of(tensor, "A")["A_val"]
+    assert isinstance(fact, ArraySymbol)
+    assert (fact.length, fact.nonzeros, fact.finite) == (12, 4, True)
+
+
+def test_an_empty_tensor_has_facts() -> None:
+    empty = np.zeros((2, 0), dtype=np.int64)
+    tensor = from_coordinates(empty, np.zeros(0), (0, 4), FORMATS, FORMATS.find("dcsr", 2))
+    fact = symbols_of(tensor, "A")["A_row"]
+    assert isinstance(fact, ArraySymbol)
+    assert (fact.length, fact.low, fact.high, fact.increasing) == (0, 0, -1, True)

@@ -59,7 +59,9 @@ def from_scipy(
     matrix: Any, formats: Formats, storage: Format | None = None, semiring: str = "plus_times"
 ) -> Tensor:
     """Store a ``scipy.sparse`` matrix or array; canonical CSR and CSC data is wrapped without a copy."""
-    as_values(matrix.data if matrix.format != "lil" else matrix.tocoo().data, "the matrix")
+    as_values(np.empty(0, matrix.dtype), "the matrix")
+    if matrix.format in ("csr", "csc", "bsr"):
+        _require_sound(matrix)
     candidates = [storage] if storage else formats.alternatives(matrix.ndim, is_dense=False)
     for candidate in candidates:
         wrapped = _wrapped(matrix, candidate, semiring)
@@ -151,6 +153,8 @@ def _wrapped(matrix: Any, storage: Format, semiring: str) -> Tensor | None:
     if inner.pos is None or inner.idx is None:
         return None
     if not matrix.has_canonical_format:
+        if semiring != "plus_times":
+            return None
         matrix = matrix.copy()
         matrix.sum_duplicates()
     count = int(matrix.indptr[-1])
@@ -162,14 +166,29 @@ def _wrapped(matrix: Any, storage: Format, semiring: str) -> Tensor | None:
     return from_arrays(storage, arrays, matrix.shape, semiring=semiring)
 
 
+def _require_sound(matrix: Any) -> None:
+    """Raise DataError for compressed indices that SciPy's own code would follow out of its arrays."""
+    boundaries, minor = matrix.indptr, matrix.shape[0 if matrix.format == "csc" else 1]
+    if matrix.format == "bsr":
+        minor //= matrix.blocksize[1]
+    available = min(len(matrix.indices), len(matrix.data))
+    if boundaries[0] != 0 or boundaries[-1] > available or (boundaries[1:] < boundaries[:-1]).any():
+        raise DataError("the matrix is broken", expected=f"indptr ascending from 0 to at most {available}")
+    keys = matrix.indices[: boundaries[-1]]
+    outside = (keys < 0) | (keys >= minor)
+    if outside.any():
+        first = int(np.argmax(outside))
+        raise DataError(f"the matrix is broken: indices({first}) = {keys[first]} is outside 0:{minor}")
+
+
 def _as_indices(coordinates: Array) -> Array:
-    if np.issubdtype(coordinates.dtype, np.integer):
+    if coordinates.size == 0 or np.issubdtype(coordinates.dtype, np.signedinteger):
         return coordinates.astype(np.int64, copy=False)
-    if coordinates.size == 0:
-        return coordinates.astype(np.int64)
-    broken = np.argwhere(~(np.isfinite(coordinates) & (coordinates == np.floor(coordinates))))
-    if len(broken):
-        axis, number = (int(each) for each in broken[0])
+    if coordinates.dtype.kind not in "uf":
+        raise DataError("coordinates must be integers", found=f"{coordinates.dtype} values")
+    is_index = (coordinates == np.floor(coordinates)) & (np.abs(coordinates) < 2.0**63)
+    if not is_index.all():
+        axis, number = (int(each) for each in np.argwhere(~is_index)[0])
         raise DataError(
             f"coordinate {axis} of entry {number} is {coordinates[axis, number]}", expected="an integer"
         )

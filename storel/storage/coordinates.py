@@ -33,7 +33,7 @@ def combine(
     coordinates, values, is_unique = sorted_entries(coordinates, values, shape)
     if not is_unique:
         starts = np.flatnonzero(_starts(coordinates))
-        values = _COMBINERS[semiring.plus_name].reduceat(values, starts)
+        values = _COMBINERS[semiring.plus_name].reduceat(values, starts).astype(values.dtype, copy=False)
         coordinates = np.take(coordinates, starts, axis=1)
     kept = values != semiring.zero
     if not kept.all():

@@ -15,7 +15,7 @@ Array: TypeAlias = NDArray[Any]
 
 
 def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Mapping[str, Array]) -> Any:
-    """Return the values of ``expression``; ``names`` are vectors or sizes, ``arrays`` are read by position."""
+    """Return the values of ``expression``; ``names`` are vectors or sizes, ``arrays`` are read."""
     match expression:
         case Number(value):
             return value

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from storel.errors import DataError
 from storel.semiring import SEMIRINGS
-from storel.storage.files.contents import Contents, Coordinates, DenseValues, StoredArrays
+from storel.storage.files.contents import Contents, DenseContents, MatrixContents, StoredContents
 from storel.storage.files.text import reading
 from storel.storage.tensor import Tensor
 
@@ -51,9 +51,9 @@ def read_archive(path: Path) -> dict[str, Array]:
     return found
 
 
-def read_dense(path: Path) -> DenseValues:
+def read_dense(path: Path) -> DenseContents:
     """Read a ``.npy`` file as a dense tensor."""
-    return DenseValues(read_array(path))
+    return DenseContents(read_array(path))
 
 
 def read_stored(path: Path) -> Contents:
@@ -62,9 +62,9 @@ def read_stored(path: Path) -> Contents:
     if DESCRIPTION in arrays:
         return _described(path, arrays)
     if "format" in arrays and "shape" in arrays:
-        return _scipy_matrix(path)
+        return MatrixContents(_scipy_matrix(path))
     if len(arrays) == 1:
-        return DenseValues(next(iter(arrays.values())))
+        return DenseContents(next(iter(arrays.values())))
     raise DataError(
         f"{path} holds arrays, not a tensor",
         expected="a file that storel or SciPy saved, or a single array",
@@ -94,14 +94,14 @@ def write_stored(tensor: Tensor, stream: BinaryIO) -> None:
                 np.lib.format.write_array(cast(BinaryIO, member), np.asarray(array), allow_pickle=False)
 
 
-def _described(path: Path, arrays: dict[str, Array]) -> StoredArrays:
+def _described(path: Path, arrays: dict[str, Array]) -> StoredContents:
     description = arrays.pop(DESCRIPTION)
     try:
         table = cast(Mapping[str, Any], json.loads(str(description)))
         if table["version"] != VERSION or table["semiring"] not in SEMIRINGS:
             raise ValueError("another version")
         shape = tuple(int(extent) for extent in table["shape"])
-        return StoredArrays(
+        return StoredContents(
             str(table["format"]), arrays, shape, str(table["semiring"]), bool(table["is_closed"])
         )
     except (ValueError, KeyError, TypeError) as error:
@@ -111,19 +111,16 @@ def _described(path: Path, arrays: dict[str, Array]) -> StoredArrays:
         ) from error
 
 
-def _scipy_matrix(path: Path) -> Coordinates:
+def _scipy_matrix(path: Path) -> Any:
     import scipy.sparse
 
     try:
-        matrix: Any = scipy.sparse.load_npz(path)
-        if matrix.format in ("csr", "csc", "bsr"):
+        matrix = scipy.sparse.load_npz(path)
+        if hasattr(matrix, "check_format"):
             matrix.check_format(full_check=True)
-        listed: Any = scipy.sparse.coo_array(matrix)
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise DataError(f"{path} holds a broken matrix: {_reason(error)}") from error
-    indices = np.array(listed.coords, dtype=np.int64).reshape(listed.ndim, -1)
-    shape = tuple(int(extent) for extent in listed.shape)
-    return Coordinates(indices, listed.data, shape, is_closed=True)
+    return matrix
 
 
 def _reason(error: Exception) -> str:

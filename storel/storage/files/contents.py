@@ -12,27 +12,34 @@ Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DenseValues:
+class DenseContents:
     """One value per place; the shape is closed."""
 
     values: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Coordinates:
-    """Entries in any order, perhaps with duplicates: rank × count int64 indices from 0, and values.
+class SparseContents:
+    """Entries in any order, perhaps with duplicates: rank × count coordinates from 0, and values.
 
     A shape that is not closed is the smallest that holds the entries.
     """
 
-    indices: Array
+    coordinates: Array
     values: Array
     shape: tuple[int, ...]
     is_closed: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StoredArrays:
+class MatrixContents:
+    """A ``scipy.sparse`` matrix or array."""
+
+    matrix: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredContents:
     """The arrays of a storage format, written as after ``STORED AS``; they are not verified yet."""
 
     format: str
@@ -42,4 +49,4 @@ class StoredArrays:
     is_closed: bool
 
 
-Contents: TypeAlias = DenseValues | Coordinates | StoredArrays
+Contents: TypeAlias = DenseContents | SparseContents | MatrixContents | StoredContents

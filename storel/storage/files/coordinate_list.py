@@ -13,7 +13,7 @@ import numpy as np
 
 from storel.errors import DataError, TypeMismatchError
 from storel.scalars import ScalarType
-from storel.storage.files.contents import Coordinates
+from storel.storage.files.contents import SparseContents
 from storel.storage.files.table import Column, Table, read_table
 from storel.storage.files.text import reading_text
 from storel.storage.tensor import Tensor
@@ -22,7 +22,7 @@ COMMENT = "#"
 LINES_AT_ONCE = 1 << 16
 
 
-def read_coordinate_list(path: Path) -> Coordinates:
+def read_coordinate_list(path: Path) -> SparseContents:
     """Read a ``.tns`` file; raises DataError that shows the first bad line."""
     with reading_text(path) as stream:
         width = 0
@@ -38,7 +38,7 @@ def read_coordinate_list(path: Path) -> Coordinates:
         coordinates, values = read_table(stream, Table(columns, ScalarType.FLOAT64, COMMENT), path, 0)
     assert values is not None
     shape = tuple(int(extent) for extent in coordinates.max(axis=1) + 1)
-    return Coordinates(coordinates, values, shape, is_closed=False)
+    return SparseContents(coordinates, values, shape, is_closed=False)
 
 
 def write_coordinate_list(tensor: Tensor, stream: BinaryIO) -> None:

@@ -43,12 +43,12 @@ WRITERS: dict[str, Callable[[Tensor, BinaryIO], None]] = {
 }
 
 
-def read(path: Path) -> Contents:
+def read_tensor(path: Path) -> Contents:
     """Read the tensor in a file; raises DataError for what is missing, unknown or broken."""
     return READERS[_ending(path, READERS)](path)
 
 
-def save(tensor: Tensor, path: Path) -> None:
+def save_tensor(tensor: Tensor, path: Path) -> None:
     """Write a tensor to a file, as its ending says; on an error nothing is written."""
     endings = [*WRITERS, ".mtx.gz", ".tns.gz"]
     ending = _ending(path, endings)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from storel.errors import DataError, TypeMismatchError, nearest
 from storel.scalars import ScalarType
 from storel.source import Source, Span
-from storel.storage.files.contents import Coordinates, DenseValues
+from storel.storage.files.contents import DenseContents, SparseContents
 from storel.storage.files.table import WORD, Column, Table, bad_data, data_lines, read_table
 from storel.storage.files.text import reading_text, whole_source
 from storel.storage.memory import require_memory
@@ -55,7 +55,7 @@ class Header:
     lines: int
 
 
-def read_matrix_market(path: Path) -> DenseValues | Coordinates:
+def read_matrix_market(path: Path) -> DenseContents | SparseContents:
     """Read a ``.mtx`` file; raises DataError that shows the first bad line."""
     with reading_text(path) as stream:
         header = _read_header(stream, path)
@@ -64,7 +64,7 @@ def read_matrix_market(path: Path) -> DenseValues | Coordinates:
         return _read_entries(stream, header, path)
 
 
-def _read_entries(stream: TextIO, header: Header, path: Path) -> Coordinates:
+def _read_entries(stream: TextIO, header: Header, path: Path) -> SparseContents:
     indices = (Column("row", header.rows), Column("column", header.columns))
     table = Table(indices, FIELDS[header.field], COMMENT)
     coordinates, values = read_table(stream, table, path, header.lines)
@@ -74,7 +74,7 @@ def _read_entries(stream: TextIO, header: Header, path: Path) -> Coordinates:
         values = np.ones(count, dtype=np.float64)
     if header.symmetry != "general":
         coordinates, values = _mirrored(coordinates, values, header, path)
-    return Coordinates(coordinates, values, (header.rows, header.columns), is_closed=True)
+    return SparseContents(coordinates, values, (header.rows, header.columns), is_closed=True)
 
 
 def _mirrored(coordinates: Array, values: Array, header: Header, path: Path) -> tuple[Array, Array]:
@@ -89,14 +89,14 @@ def _mirrored(coordinates: Array, values: Array, header: Header, path: Path) -> 
     return coordinates, np.concatenate([values, mirrored])
 
 
-def _read_array(stream: TextIO, header: Header, path: Path) -> DenseValues:
+def _read_array(stream: TextIO, header: Header, path: Path) -> DenseContents:
     require_memory(header.rows * header.columns * 8, f"the matrix in {path}")
     _, values = read_table(stream, Table((), FIELDS[header.field], COMMENT), path, header.lines)
     assert values is not None
     rows, columns = header.rows, header.columns
     if header.symmetry == "general":
         _check_count(path, header, rows * columns, len(values))
-        return DenseValues(np.ascontiguousarray(values.reshape(columns, rows).T))
+        return DenseContents(np.ascontiguousarray(values.reshape(columns, rows).T))
     below = 0 if header.symmetry == "symmetric" else 1
     _check_count(path, header, rows * (rows + 1 - 2 * below) // 2, len(values))
     # The lower triangle column after column is the upper one row after row.
@@ -104,7 +104,7 @@ def _read_array(stream: TextIO, header: Header, path: Path) -> DenseValues:
     matrix = np.zeros((rows, columns), dtype=values.dtype)
     matrix[column, row] = values if header.symmetry == "symmetric" else -values
     matrix[row, column] = values
-    return DenseValues(matrix)
+    return DenseContents(matrix)
 
 
 def _check_count(path: Path, header: Header, expected: int, found: int) -> None:

@@ -8,7 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from storel.errors import DataError
-from storel.storage.files import Coordinates, DenseValues, read, read_arrays
+from storel.storage.files.contents import DenseContents, MatrixContents
+from storel.storage.files.kinds import read_arrays, read_tensor
 
 
 def test_a_plain_array_is_dense(tmp_path: Path) -> None:
@@ -16,21 +17,19 @@ def test_a_plain_array_is_dense(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", array)
     np.savez(tmp_path / "a.npz", whatever=array)
     for name in ("a.npy", "a.npz"):
-        contents = read(tmp_path / name)
-        assert isinstance(contents, DenseValues)
+        contents = read_tensor(tmp_path / name)
+        assert isinstance(contents, DenseContents)
         np.testing.assert_array_equal(contents.values, array)
         assert contents.values.dtype == np.float32
 
 
 @pytest.mark.parametrize("layout", ["csr", "csc", "coo", "bsr", "dia"])
-def test_a_matrix_of_scipy_is_a_list_of_entries(tmp_path: Path, layout: str) -> None:
+def test_a_matrix_of_scipy_stays_one(tmp_path: Path, layout: str) -> None:
     matrix = sp.random(5, 7, 0.3, format=layout, rng=1)
     sp.save_npz(tmp_path / "m.npz", matrix)
-    contents = read(tmp_path / "m.npz")
-    assert isinstance(contents, Coordinates)
-    assert contents.is_closed
-    again = sp.coo_array((contents.values, tuple(contents.indices)), shape=contents.shape)
-    np.testing.assert_array_equal(again.toarray(), matrix.toarray())
+    contents = read_tensor(tmp_path / "m.npz")
+    assert isinstance(contents, MatrixContents)
+    np.testing.assert_array_equal(contents.matrix.toarray(), matrix.toarray())
 
 
 def test_raw_arrays_are_read_by_name(tmp_path: Path) -> None:
@@ -80,7 +79,7 @@ ARCHIVE_ERRORS: list[tuple[Any, str]] = [
 def test_a_bad_archive_is_an_error(tmp_path: Path, make: Any, message: str) -> None:
     make(tmp_path / "a.npz")
     with pytest.raises(DataError, match=message):
-        read(tmp_path / "a.npz")
+        read_tensor(tmp_path / "a.npz")
 
 
 @pytest.mark.parametrize("kept", [0, 5, 60, 130])
@@ -89,4 +88,4 @@ def test_a_truncated_array_is_an_error(tmp_path: Path, kept: int) -> None:
     np.save(path, np.arange(10))
     path.write_bytes(path.read_bytes()[:kept])
     with pytest.raises(DataError, match=r"is not a usable \.npy file"):
-        read(path)
+        read_tensor(path)

@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 from storel.errors import DataError
-from storel.storage.files import Coordinates, read
+from storel.storage.files.contents import SparseContents
+from storel.storage.files.kinds import read_tensor
 
 
 def test_lines_are_entries_and_the_shape_is_open(tmp_path: Path) -> None:
     path = tmp_path / "t.tns"
     path.write_text("# a comment\n\n1 1 4 2.5\n3 2 1 -1 # last\n1 1 4 1\n")
-    contents = read(path)
-    assert isinstance(contents, Coordinates)
+    contents = read_tensor(path)
+    assert isinstance(contents, SparseContents)
     assert contents.shape == (3, 2, 4)
     assert not contents.is_closed
-    np.testing.assert_array_equal(contents.indices, [[0, 2, 0], [0, 1, 0], [3, 0, 3]])
+    np.testing.assert_array_equal(contents.coordinates, [[0, 2, 0], [0, 1, 0], [3, 0, 3]])
     np.testing.assert_array_equal(contents.values, [2.5, -1, 1])
 
 
@@ -56,5 +57,5 @@ def test_a_bad_file_is_shown_where_it_is_bad(
     monkeypatch.chdir(tmp_path)
     Path("t.tns").write_text(text, encoding="utf-8")
     with pytest.raises(DataError) as raised:
-        read(Path("t.tns"))
+        read_tensor(Path("t.tns"))
     assert str(raised.value) == message

@@ -8,7 +8,8 @@ import pytest
 
 from storel.errors import DataError, TypeMismatchError
 from storel.storage.build import from_coordinates, from_numpy
-from storel.storage.files import Coordinates, DenseValues, StoredArrays, read, save
+from storel.storage.files.contents import DenseContents, SparseContents, StoredContents
+from storel.storage.files.kinds import read_tensor, save_tensor
 from storel.storage.formats import Formats
 from storel.storage.tensor import Tensor
 
@@ -24,8 +25,8 @@ def sample(rank: int, dtype: type = np.float64) -> Tensor:
 
 
 def entries(contents: object) -> dict[tuple[int, ...], str]:
-    assert isinstance(contents, Coordinates)
-    keys = map(tuple, contents.indices.T.tolist())
+    assert isinstance(contents, SparseContents)
+    keys = map(tuple, contents.coordinates.T.tolist())
     return dict(zip(keys, map(repr, contents.values.tolist()), strict=True))
 
 
@@ -38,11 +39,11 @@ def entries_of(tensor: Tensor) -> dict[tuple[int, ...], str]:
 @pytest.mark.parametrize(("name", "rank"), [("t.mtx", 2), ("t.mtx.gz", 2)])
 def test_matrices_come_back(tmp_path: Path, name: str, rank: int, dtype: type) -> None:
     tensor = sample(rank, dtype)
-    save(tensor, tmp_path / name)
-    contents = read(tmp_path / name)
-    assert isinstance(contents, Coordinates)
+    save_tensor(tensor, tmp_path / name)
+    contents = read_tensor(tmp_path / name)
+    assert isinstance(contents, SparseContents)
     assert contents.shape == tensor.shape
-    np.testing.assert_array_equal(contents.indices, tensor.to_coo()[0])
+    np.testing.assert_array_equal(contents.coordinates, tensor.to_coo()[0])
     np.testing.assert_array_equal(contents.values.astype(dtype), tensor.to_coo()[1])
 
 
@@ -50,24 +51,24 @@ def test_matrices_come_back(tmp_path: Path, name: str, rank: int, dtype: type) -
 @pytest.mark.parametrize(("name", "rank"), [("t.tns", 1), ("t.tns", 3), ("t.tns.gz", 4)])
 def test_coordinate_lists_come_back(tmp_path: Path, name: str, rank: int, dtype: type) -> None:
     tensor = sample(rank, dtype)
-    save(tensor, tmp_path / name)
-    assert entries(read(tmp_path / name)) == entries_of(tensor)
+    save_tensor(tensor, tmp_path / name)
+    assert entries(read_tensor(tmp_path / name)) == entries_of(tensor)
 
 
 @pytest.mark.parametrize("rank", [0, 1, 3])
 def test_dense_arrays_come_back(tmp_path: Path, rank: int) -> None:
     array = np.arange(3.0**rank).reshape((3,) * rank)
-    save(from_numpy(array, FORMATS), tmp_path / "a.npy")
-    contents = read(tmp_path / "a.npy")
-    assert isinstance(contents, DenseValues)
+    save_tensor(from_numpy(array, FORMATS), tmp_path / "a.npy")
+    contents = read_tensor(tmp_path / "a.npy")
+    assert isinstance(contents, DenseContents)
     np.testing.assert_array_equal(contents.values, array)
 
 
 def test_stored_tensors_come_back_as_they_are_stored(tmp_path: Path) -> None:
     tensor = sample(3)
-    save(tensor, tmp_path / "t.npz")
-    contents = read(tmp_path / "t.npz")
-    assert isinstance(contents, StoredArrays)
+    save_tensor(tensor, tmp_path / "t.npz")
+    contents = read_tensor(tmp_path / "t.npz")
+    assert isinstance(contents, StoredContents)
     assert (contents.format, contents.shape) == (tensor.format, tensor.shape)
     assert (contents.semiring, contents.is_closed) == ("plus_times", True)
     assert sorted(contents.arrays) == sorted(tensor.arrays)
@@ -79,15 +80,15 @@ def test_stored_tensors_come_back_as_they_are_stored(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["t.npz", "t.tns.gz", "t.mtx.gz"])
 def test_equal_tensors_give_equal_files(tmp_path: Path, name: str) -> None:
     (tmp_path / "again").mkdir()
-    save(sample(2), tmp_path / name)
-    save(sample(2), tmp_path / "again" / name)
+    save_tensor(sample(2), tmp_path / name)
+    save_tensor(sample(2), tmp_path / "again" / name)
     assert (tmp_path / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 
 def test_a_missing_file_is_an_error_with_the_nearest_name(tmp_path: Path) -> None:
     (tmp_path / "ratings.tns").touch()
     with pytest.raises(DataError) as raised:
-        read(tmp_path / "rating.tns")
+        read_tensor(tmp_path / "rating.tns")
     assert str(raised.value).splitlines() == [
         f"there is no file {tmp_path / 'rating.tns'}",
         "  hint: did you mean 'ratings.tns'?",
@@ -96,7 +97,7 @@ def test_a_missing_file_is_an_error_with_the_nearest_name(tmp_path: Path) -> Non
 
 def test_an_unknown_ending_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError) as raised:
-        read(tmp_path / "a.mxt")
+        read_tensor(tmp_path / "a.mxt")
     assert "expected: .mtx, .mtx.gz, .npy, .npz, .tns, .tns.gz" in str(raised.value)
     assert "hint: did you mean '.mtx'?" in str(raised.value)
 
@@ -105,7 +106,7 @@ def test_a_failed_save_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "t.mtx"
     path.write_text("precious")
     with pytest.raises(TypeMismatchError):
-        save(sample(3), path)
+        save_tensor(sample(3), path)
     assert path.read_text() == "precious"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -114,16 +115,16 @@ def test_a_failed_save_leaves_what_was_there(tmp_path: Path) -> None:
 def test_an_unwritable_output_is_an_error(tmp_path: Path, place: str) -> None:
     (tmp_path / "directory.npz").mkdir()
     with pytest.raises(DataError, match="cannot write"):
-        save(sample(2), tmp_path / place)
+        save_tensor(sample(2), tmp_path / place)
     assert [each.name for each in tmp_path.rglob("*")] == ["directory.npz"]
 
 
 def test_a_link_stays_a_link_and_a_device_a_device(tmp_path: Path) -> None:
     (tmp_path / "real.tns").touch()
     (tmp_path / "link.tns").symlink_to(tmp_path / "real.tns")
-    save(sample(2), tmp_path / "link.tns")
+    save_tensor(sample(2), tmp_path / "link.tns")
     assert (tmp_path / "link.tns").is_symlink()
     assert (tmp_path / "real.tns").stat().st_size > 0
     (tmp_path / "null.tns").symlink_to("/dev/null")
-    save(sample(2), tmp_path / "null.tns")
+    save_tensor(sample(2), tmp_path / "null.tns")
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)

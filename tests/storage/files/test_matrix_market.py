@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from storel.errors import DataError
-from storel.storage.files import Coordinates, DenseValues, read
+from storel.storage.files.contents import DenseContents, SparseContents
+from storel.storage.files.kinds import read_tensor
 
 BANNER = "%%MatrixMarket matrix "
 
@@ -42,13 +43,13 @@ def write(directory: Path, text: str, name: str = "m.mtx") -> Path:
 
 
 def densely(path: Path) -> np.ndarray:
-    contents = read(path)
-    if isinstance(contents, DenseValues):
+    contents = read_tensor(path)
+    if isinstance(contents, DenseContents):
         return contents.values
-    assert isinstance(contents, Coordinates)
+    assert isinstance(contents, SparseContents)
     assert contents.is_closed
     dense = np.zeros(contents.shape, dtype=contents.values.dtype)
-    np.add.at(dense, tuple(contents.indices), contents.values)
+    np.add.at(dense, tuple(contents.coordinates), contents.values)
     return dense
 
 
@@ -165,14 +166,14 @@ def test_a_bad_file_is_shown_where_it_is_bad(
     monkeypatch.chdir(tmp_path)
     write(tmp_path, text)
     with pytest.raises(DataError) as raised:
-        read(Path("m.mtx"))
+        read_tensor(Path("m.mtx"))
     assert str(raised.value) == message
 
 
 def test_a_long_bad_line_is_not_printed(tmp_path: Path) -> None:
     path = write(tmp_path, f"{GENERAL}1 1 1\n1 1 {'x' * 5000}\n")
     with pytest.raises(DataError, match="line 3") as raised:
-        read(path)
+        read_tensor(path)
     assert raised.value.span is None
 
 
@@ -180,11 +181,11 @@ def test_a_truncated_archive_is_an_error(tmp_path: Path) -> None:
     path = write(tmp_path, GENERAL + "9 9 9\n" + "1 1 0.123\n" * 9, "m.mtx.gz")
     path.write_bytes(path.read_bytes()[:-12])
     with pytest.raises(DataError, match="its compressed data ends early or is broken"):
-        read(path)
+        read_tensor(path)
 
 
 def test_what_is_not_compressed_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "m.mtx.gz"
     path.write_text(GENERAL)
     with pytest.raises(DataError, match="is damaged"):
-        read(path)
+        read_tensor(path)

@@ -140,8 +140,15 @@ class _Composer:
                 view = self.views[name]
                 self._mapped[name] = Mapped(name, self.definition(view), view.semiring)
             else:
+                self._note_array_of_a_tensor(name)
                 return node
         return replace(self._mapped[name], span=node.span)
+
+    def _note_array_of_a_tensor(self, name: str) -> None:
+        """Note the facts about ``A_pos`` where a program reads the arrays of a tensor A itself."""
+        for prefix, tensor in self.tensors.items():
+            if name.startswith(f"{prefix}_") and name.removeprefix(f"{prefix}_") in tensor.arrays:
+                self.symbols[name] = symbols_of(tensor, prefix)[name]
 
     def _stored(self, name: str, tensor: Tensor) -> Mapped:
         """Return the mapping of a stored tensor under the names of its symbols."""

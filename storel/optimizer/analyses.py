@@ -218,7 +218,7 @@ _LOOSENESS = """
 (asked e v s) (= e (Mul t a b)) (!= s t) => (loose e v s)
 (asked e v s) (= e (Add t a b)) (!= s t) => (loose e v s)
 (asked e v s) (= e (Sum t r k w b)) (!= s t) => (loose e v s)
-(= e (Sum s (Var v) k w b)) (= 0 (rank (Var w))) (strict b w s) (independent b v) => (separable e v s)
+(= e (Sum s (Var v) k w b)) (= 0 (rank (Var w))) (independent b v) => (separable e v s)
 (= e (Sum s (Var v) k w b)) (separable b w s) (independent b v) => (separable e v s)
 (= e (Sum s r k w b)) (separable b v s) (independent r v) => (separable e v s)
 (= e (Single s k b)) (separable b v s) (independent k v) => (separable e v s)
@@ -248,7 +248,9 @@ def program() -> str:
     """Return the declarations and the rules of all analyses, and of substitution."""
     text = "\n".join((_BOUNDS, _RANKS, _LINEARITY, _SELECTION, _LOOSENESS, _ORDER))
     written = [line.partition("=>") for line in text.splitlines() if line]
-    rules = [rule(facts, actions, f"analysis-{i}", "analysis") for i, (facts, _, actions) in enumerate(written)]
+    rules = [
+        rule(facts, actions, f"analysis-{i}", "analysis") for i, (facts, _, actions) in enumerate(written)
+    ]
     facts = [
         *(f'(index-like "{name}")' for name in ("index", "plus_times")),
         *(f'(zero-preserving "{name}")' for name, function in FUNCTIONS.items() if function.preserves_zero),
@@ -322,12 +324,18 @@ def _substitution() -> Iterator[str]:
         for binder in binders:
             outer = " ".join(inside.get(name, name) if name in terms else name for name in names)
             shadowed = f"{here} (= x {binder})"
-            yield rule(shadowed, f"(union e ({constructor} {outer}))", f"shadow-{constructor}-{binder}", "scope")
+            yield rule(
+                shadowed, f"(union e ({constructor} {outer}))", f"shadow-{constructor}-{binder}", "scope"
+            )
             captured = f"{here} (< {binder} {RENAMED}) (!= (bigint 0) (& (free t) (<< (bigint 1) {binder})))"
             captured += "".join(f" (!= x {other})" for other in binders)
             fresh = f"(+ {binder} {RENAMED})"
             renamed = [
-                fresh if name == binder else f"(Subst {binder} (Var {fresh}) {name})" if name in bodies else name
+                fresh
+                if name == binder
+                else f"(Subst {binder} (Var {fresh}) {name})"
+                if name in bodies
+                else name
                 for name in names
             ]
             yield rule(

@@ -94,9 +94,7 @@ class _Fold:
     loops: list[Loop]
     names: int
 
-    def visit(
-        self, term: Term, scope: tuple[Estimate, ...], times: float, place: Place
-    ) -> Appraised:
+    def visit(self, term: Term, scope: tuple[Estimate, ...], times: float, place: Place) -> Appraised:
         if isinstance(term, Variable):
             return Appraised(scope[term.index], 0.0)
         parts = children(term)

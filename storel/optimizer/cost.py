@@ -122,7 +122,9 @@ def combine(
                 both = all(estimate.counts for estimate in estimates)
                 each = constants.hash_build if both else constants.flop * variation.flops
                 return below + result.total * each + _EPSILON
-            return below + (_EPSILON if result.counts or text == "index" else constants.flop * variation.flops)
+            return below + (
+                _EPSILON if result.counts or text == "index" else constants.flop * variation.flops
+            )
         case "Apply1" | "Apply2" | "Apply3":
             return below + _function(text, constants)
         case "Look":

@@ -95,7 +95,9 @@ def variable(name: int, value: Estimate) -> Estimate:
 def unknown(interval: Interval, rank: int) -> Estimate:
     """Return the estimate of a value of which only the interval or the rank is known."""
     counts = tuple(UNKNOWN_LENGTH**depth for depth in range(1, rank + 1))
-    return Estimate(interval=interval, length=counts[0] if counts else 1.0, counts=counts, spans=(math.inf,) * rank)
+    return Estimate(
+        interval=interval, length=counts[0] if counts else 1.0, counts=counts, spans=(math.inf,) * rank
+    )
 
 
 def bound(constructor: str, children: Sequence[Estimate]) -> tuple[Estimate, ...]:
@@ -177,7 +179,11 @@ def combine(
         case ("Single", (key, value)):
             keys = span(key.interval)
             return Estimate(
-                identity, counts=(1.0, *value.counts), spans=(keys, *value.spans), key=key.identity, length=1.0
+                identity,
+                counts=(1.0, *value.counts),
+                spans=(keys, *value.spans),
+                key=key.identity,
+                length=1.0,
             )
         case ("Let", (_, body)):
             return body
@@ -201,7 +207,9 @@ def _loop(
     if constructor == "Reduce" or not body.counts:
         return Estimate(identity)
     own = ("Var", binders[0]) if constructor == "Sum" else None
-    return repeated(body, iterations(constructor, children), body.key is not None and body.key == own, identity)
+    return repeated(
+        body, iterations(constructor, children), body.key is not None and body.key == own, identity
+    )
 
 
 def iterations(constructor: str, children: Sequence[Estimate]) -> float:
@@ -332,4 +340,3 @@ def _probability(function: str, arguments: Sequence[Estimate]) -> float:
         case _:
             truth = applied(function, *(argument.interval for argument in arguments))
             return float(truth.low) if truth.low == truth.high and truth.low is not None else SELECTIVITY
-

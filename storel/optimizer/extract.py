@@ -100,11 +100,11 @@ class Extractor:
             (identity, node, *_split(node))
             for identity, nodes in classes.nodes.items()
             for node in nodes
-            if identity in classes.free and self._in_scope(identity, node)
+            if identity in classes.free and self._is_in_scope(identity, node)
         ]
         self._settle()
 
-    def _in_scope(self, identity: int, node: ENode) -> bool:
+    def _is_in_scope(self, identity: int, node: ENode) -> bool:
         terms, bodies, binders, _ = _split(node)
         bound = sum(1 << binder for binder in set(binders))
         free = 1 << int(str(node[1][0])) if node[0] == "Var" else 0
@@ -172,6 +172,10 @@ class Extractor:
         if constructor == "Zero" and isinstance(rank := arguments[1], int):
             return Estimate(identity, counts=(0.0,) * rank, spans=(0.0,) * rank, length=0.0)
         return Estimate(identity)
+
+    def in_scope(self) -> set[tuple[int, ENode]]:
+        """Return the nodes that may be taken, each with its class."""
+        return {(identity, node) for identity, node, *_ in self._candidates}
 
     def term(self) -> Term:
         """Return the best term of the root."""

@@ -36,7 +36,9 @@ def encoded(term: Term, symbols: Symbols) -> Encoded:
     def note(binding: Term, names: tuple[int, ...], scope: tuple[int, ...]) -> None:
         types = tuple(result.types[name] for name in scope)
         intervals = tuple(result.intervals[name] for name in scope)
-        for name, type, interval in zip(names, *binder_facts(binding, symbols, types, intervals), strict=True):
+        for name, type, interval in zip(
+            names, *binder_facts(binding, symbols, types, intervals), strict=True
+        ):
             result.types[name] = type
             result.intervals[name] = interval
 

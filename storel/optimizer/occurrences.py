@@ -143,7 +143,9 @@ def reindexed(term: Term, mapping: Callable[[int], int], depth: int = 0) -> Term
 
 def has_loop(term: Term) -> bool:
     """Return whether evaluating ``term`` takes a loop."""
-    return isinstance(term, Sum | Reduce | Merge | Find) or any(has_loop(child) for child, _ in children(term))
+    return isinstance(term, Sum | Reduce | Merge | Find) or any(
+        has_loop(child) for child, _ in children(term)
+    )
 
 
 def is_safe(term: Term, symbols: Symbols, types: tuple[Type, ...], intervals: tuple[Interval, ...]) -> bool:

@@ -63,7 +63,10 @@ class Base:
         for phase in (*EAGER, *PHASES):
             self.run(f"(ruleset {phase})")
         self.run("\n".join(translate(rule) for rule in rules.rules))
-        self._steps = {name: self.graph.parse_program(f"(run {name} 1)") for name in (*analyses.RULESETS, *EAGER, *PHASES)}
+        self._steps = {
+            name: self.graph.parse_program(f"(run {name} 1)")
+            for name in (*analyses.RULESETS, *EAGER, *PHASES)
+        }
         self._sizes = self.graph.parse_program("(print-size)")
 
     def run(self, text: str) -> None:
@@ -144,7 +147,9 @@ def saturate(
                 break
         classes = read(loaded.graph.freeze(), loaded.graph)
         milliseconds = 1000 * (time.perf_counter() - started)
-        report = PhaseReport(phase, iterations, loaded.nodes(), dict(sorted(matches.items())), stop, milliseconds)
+        report = PhaseReport(
+            phase, iterations, loaded.nodes(), dict(sorted(matches.items())), stop, milliseconds
+        )
         return classes, report
     finally:
         loaded.run("(pop)")

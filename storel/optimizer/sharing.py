@@ -16,7 +16,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from storel.calculus.binding import free_variables, shift
-from storel.calculus.nodes import Let, Literal, Lookup, Multiply, Range, Singleton, Sum, Symbol, Term, Variable
+from storel.calculus.nodes import (
+    Let,
+    Literal,
+    Lookup,
+    Multiply,
+    Range,
+    Singleton,
+    Sum,
+    Symbol,
+    Term,
+    Variable,
+)
 from storel.calculus.verify import infer
 from storel.optimizer import cost
 from storel.optimizer.cost import Constants
@@ -137,7 +148,9 @@ def _tables(keys: Range, entry: Term) -> Iterator[Term]:
     if isinstance(entry, Sum) and not free_variables(entry.source) & {0, 1}:
         source = shift(entry.source, -2)
         # From (key, value of the table, key, value of the loop) to (key, value of the loop, key, value of the table).
-        swapped = reindexed(entry.body, lambda index: index + 2 if index < 2 else index - 2 if index < 4 else index)
+        swapped = reindexed(
+            entry.body, lambda index: index + 2 if index < 2 else index - 2 if index < 4 else index
+        )
         row = Sum(shift(keys, 2), Singleton(Variable(1), swapped, entry.semiring), entry.semiring)
         yield Sum(source, row, entry.semiring)
 
@@ -155,6 +168,10 @@ def _keys(found: Occurrence, key: int, outer: int, symbols: Symbols) -> Range | 
     low, high = binder.interval.low, binder.interval.high
     if low is None or high is None or low < 0:
         return None
-    sizes = [name for name, fact in sorted(symbols.items()) if isinstance(fact, SizeSymbol) and fact.value == high + 1]
+    sizes = [
+        name
+        for name, fact in sorted(symbols.items())
+        if isinstance(fact, SizeSymbol) and fact.value == high + 1
+    ]
     extent = Symbol(sizes[0]) if sizes else Literal(high + 1, ScalarType.INT64)
     return Range(Literal(0, ScalarType.INT64), extent)

@@ -81,7 +81,9 @@ class _Translation:
                 texts: list[str] = []
                 for argument, kind in zip(arguments, LAYOUTS[constructor], strict=True):
                     match argument:
-                        case str() if argument == SEMIRING and index and constructor in ("Add", "Mul", "Look"):
+                        case str() if (
+                            argument == SEMIRING and index and constructor in ("Add", "Mul", "Look")
+                        ):
                             texts.append(f'"{INDEX}"' if top else self._variable())
                         case str() | int():
                             texts.append(_plain(constructor, argument))
@@ -107,7 +109,9 @@ class _Translation:
                 texts: list[str] = []
                 for argument, kind in zip(arguments, LAYOUTS[constructor], strict=True):
                     match argument:
-                        case str() if argument == SEMIRING and index and constructor in ("Add", "Mul", "Look"):
+                        case str() if (
+                            argument == SEMIRING and index and constructor in ("Add", "Mul", "Look")
+                        ):
                             texts.append('"plus_times"' if constructor == "Look" else f'"{INDEX}"')
                         case str() | int():
                             texts.append(_plain(constructor, argument))

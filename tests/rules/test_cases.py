@@ -117,16 +117,19 @@ def test_rule(name: str, start: str, fires: bool, goal: str) -> None:
 
 
 def scalar_binders(pattern: Pattern) -> list[int]:
-    """Return the binders that stand for scalars: all but those that are summed over themselves."""
+    """Return the binders that stand for scalars: all but those that are summed over or looked up themselves."""
     names: set[str] = set()
     sources: set[str] = set()
 
     def visit(pattern: Pattern) -> None:
         if isinstance(pattern, Node):
             for position, argument in enumerate(pattern.arguments):
-                if isinstance(argument, Bound) and LAYOUTS.get(pattern.constructor, "")[position : position + 1] == "b":
+                if (
+                    isinstance(argument, Bound)
+                    and LAYOUTS.get(pattern.constructor, "")[position : position + 1] == "b"
+                ):
                     names.add(argument.name)
-                if pattern.constructor == "Sum" and position == 1 and isinstance(argument, Bound):
+                if pattern.constructor in ("Sum", "Look") and position == 1 and isinstance(argument, Bound):
                     sources.add(argument.name)
                 if isinstance(argument, Node):
                     visit(argument)

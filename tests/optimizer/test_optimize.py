@@ -1,0 +1,203 @@
+"""Plans: their shape, their meaning, and that they do not change from run to run."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from storel.calculus.interpret import evaluate
+from storel.calculus.nodes import Term
+from storel.calculus.printer import show
+from storel.calculus.verify import verify
+from storel.optimizer import cost, rulefile
+from storel.optimizer.encoding import LAYOUTS, TERMS, ENode, decode
+from storel.optimizer.extract import Classes, Extractor
+from storel.optimizer.facts import Encoded, encoded
+from storel.optimizer.optimize import DEFAULT, optimize
+from storel.optimizer.rulefile import RuleSet
+from storel.optimizer.saturate import Limits, Stop, saturate
+
+A_ROW = "A_idx(A_pos(i):A_pos(i + 1))"
+B_ROW = "B_idx(B_pos(i):B_pos(i + 1))"
+
+SHAPES = [
+    (("spmv", "csr"), f"sum(<i, _> in 0:m) {{ i -> sum(<p, v> in {A_ROW}) A_val(p) * x(v) }}"),
+    (("spmv", "coo"), "sum(<p, v> in A_0(0:A_nnz)) { v -> A_val(p) * x(A_1(p)) }"),
+    (
+        ("add", "csr", "csr"),
+        f"sum(<i, _> in 0:m) {{ i -> sum(<p, v> in {A_ROW}) {{ v -> A_val(p) }}"
+        f" + sum(<p, v> in {B_ROW}) {{ v -> B_val(p) }} }}",
+    ),
+    (
+        ("add and scale", "csr"),
+        f"sum(<i, _> in 0:m) {{ i -> sum(<p, v> in {A_ROW}) {{ v -> A_val(p) * (b(v) + c(v)) }} }}",
+    ),
+    (
+        ("mmm", "csr", "csr"),
+        f"sum(<i, _> in 0:m) {{ i -> sum(<p, v> in {A_ROW})"
+        " sum(<q, w> in B_idx(B_pos(v):B_pos(v + 1))) { w -> A_val(p) * B_val(q) } }",
+    ),
+    (
+        ("batax", "csr"),
+        f"sum(<i, _> in 0:m) (let t = beta * (sum(<p, v> in {A_ROW}) A_val(p) * x(v))"
+        f" in sum(<p, v> in {A_ROW}) {{ v -> t * A_val(p) }})",
+    ),
+    (
+        ("summm", "csr", "csr"),
+        f"let t = sum(<i, _> in 0:n) {{ i -> sum(<p, _> in {B_ROW}) B_val(p) }}"
+        f" in sum(<i, _> in 0:m) sum(<p, v> in {A_ROW}) A_val(p) * t(v)",
+    ),
+    (
+        ("sddmm", "csr", "dense", "dense"),
+        f"sum(<i, _> in 0:m) {{ i -> sum(<p, v> in {A_ROW})"
+        " { v -> A_val(p) * (sum(<j, _> in 0:r) C(r * v + j) * B(r * i + j)) } }",
+    ),
+    (("count", "csr"), f"sum(<i, _> in 0:m) sum(<p, _> in {A_ROW}) (if (A_val(p) != 0) then 1)"),
+    (("count", "coo"), "sum(<p, _> in A_0(0:A_nnz)) (if (A_val(p) != 0) then 1)"),
+    (("squares", "coo"), "sum(<p, v> in A_0(0:A_nnz)) { v -> A_val(p) * A_val(p) }"),
+]
+
+KERNELS = [
+    *(
+        (kernel, format)
+        for kernel in ("spmv", "squares", "exponentials", "gram")
+        for format in ("csr", "coo")
+    ),
+    *(("triangles", format) for format in ("csr", "coo", "dense")),
+    ("batax", "coo"),
+    ("mttkrp", "csf", "dense", "dense"),
+    ("mttkrp", "coo", "dense", "csr"),
+    ("ttm", "csf", "dense"),
+    ("sddmm", "coo", "dense", "dense"),
+    ("transposed", "csr", "csc"),
+    ("transposed", "csc", "coo"),
+    ("mmm", "csr", "csc"),
+    ("mmm", "csc", "csr"),
+    ("mmm", "coo", "dense"),
+    ("add", "csr", "coo", "csc"),
+    ("element-wise", "csr", "csr"),
+    ("element-wise", "coo", "dense"),
+    ("summm", "csc", "csr"),
+]
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    return a == b or math.isclose(a, b, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize(("kernel", "plan"), SHAPES)
+def test_shape(program: Callable[..., Any], kernel: tuple[str, ...], plan: str) -> None:
+    source = program(*kernel)
+    assert show(optimize(source.term, source.store.symbols).term) == plan
+
+
+@pytest.mark.parametrize("kernel", [*(kernel for kernel, _ in SHAPES), *KERNELS])
+def test_meaning(program: Callable[..., Any], kernel: tuple[str, ...]) -> None:
+    source = program(*kernel)
+    symbols, values = source.store.symbols, source.store.values
+    plan = optimize(source.term, symbols)
+    verify(plan.term, symbols)
+    assert all(phase.stop is Stop.SATURATED for phase in plan.report)
+    assert same(evaluate(plan.term, symbols, values), evaluate(source.term, symbols, values))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_term_of_the_root_class_means_the_same(
+    program: Callable[..., Any], kernel: tuple[str, ...]
+) -> None:
+    source = program(*kernel)
+    symbols, values = source.store.symbols, source.store.values
+    expected = evaluate(source.term, symbols, values)
+    term = source.term
+    for phase in ("normalize", "main"):
+        known = encoded(term, symbols)
+        classes, _ = saturate(rulefile.shipped(), known.text, known.facts, phase, Limits())
+        best = Extractor(classes, known, symbols, cost.PLAIN, cost.Constants())
+        for seed in range(12):
+            found = sample(classes, known, best, random.Random(seed))
+            assert same(evaluate(found, symbols, values), expected), show(found)
+        term = best.term()
+
+
+def sample(classes: Classes, source: Encoded, best: Extractor, choose: random.Random) -> Term:
+    """Return a term of the root class: nodes at random, ten at most, the best ones elsewhere."""
+    left = 10
+
+    def in_scope(identity: int, node: ENode) -> bool:
+        return (identity, node) in allowed and all(
+            argument in best.best
+            for argument, kind in zip(node[1], LAYOUTS[node[0]], strict=True)
+            if kind in TERMS
+        )
+
+    allowed = best.in_scope()
+
+    def build(identity: object, scope: tuple[int, ...]) -> Term:
+        nonlocal left
+        assert isinstance(identity, int)
+        node = best.best[identity].node
+        nodes = [node for node in classes.nodes[identity] if in_scope(identity, node)]
+        if left > 0 and len(nodes) > 1 and choose.random() < 0.7:
+            left -= 1
+            node = choose.choice(nodes)
+        return decode(node, source.numbering, scope, build)
+
+    return build(classes.root, ())
+
+
+def test_a_wrong_rule_is_found_out(program: Callable[..., Any]) -> None:
+    wrong = rulefile.parse("rule wrong-sum @main: sum(<k, v> in ?R) ?a * ?b => sum(<k, v> in ?R) ?a")
+    source = program("spmv", "csr")
+    symbols, values = source.store.symbols, source.store.values
+    rules = RuleSet((*rulefile.shipped().rules, *wrong))
+    plan = optimize(source.term, symbols, rules)
+    assert not same(evaluate(plan.term, symbols, values), evaluate(source.term, symbols, values))
+
+
+def test_planning_is_deterministic(program: Callable[..., Any]) -> None:
+    source = program("batax", "csr")
+    first, second = (optimize(source.term, source.store.symbols) for _ in range(2))
+    assert first.term == second.term
+    assert [phase.matches for phase in first.report] == [phase.matches for phase in second.report]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "rule"),
+    [
+        (("spmv", "coo"), "fuse-sum"),
+        (("spmv", "csr"), "select-range"),
+        (("add", "csr", "csr"), "sum-unite"),
+        (("batax", "csr"), "sum-factor"),
+        (("summm", "csr", "csr"), "sum-factor"),
+        (("transposed", "csr", "csc"), "merge-join"),
+        (("count", "csr"), "fuse-increasing-loose"),
+        (("mmm", "csr", "csc"), "lookup-singleton"),
+    ],
+)
+def test_deleting_a_rule_changes_the_plan(
+    program: Callable[..., Any], kernel: tuple[str, ...], rule: str
+) -> None:
+    source = program(*kernel)
+    whole = optimize(source.term, source.store.symbols)
+    less = optimize(source.term, source.store.symbols, rulefile.shipped().without(rule))
+    assert whole.term != less.term
+
+
+def test_budgets_stop_by_node_count(program: Callable[..., Any]) -> None:
+    source = program("batax", "csr")
+    known = encoded(source.term, source.store.symbols)
+    _, report = saturate(rulefile.shipped(), known.text, known.facts, "normalize", Limits(nodes=20))
+    assert report.stop is Stop.NODES
+
+
+def test_the_cost_of_the_plan_is_its_own(program: Callable[..., Any]) -> None:
+    source = program("summm", "csr", "csr")
+    plan = optimize(source.term, source.store.symbols)
+    assert plan.cost == cost.estimate(plan.term, source.store.symbols, DEFAULT.constants)
+    assert plan.cost.nanoseconds < cost.estimate(source.term, source.store.symbols).nanoseconds

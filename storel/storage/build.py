@@ -13,7 +13,7 @@ from storel.errors import DataError, FormatError, TypeMismatchError
 from storel.scalars import ScalarType
 from storel.storage.formats import Format, Formats
 from storel.storage.pack import all_sizes, pack
-from storel.storage.properties import lengths, verify_properties
+from storel.storage.properties import verify_properties
 from storel.storage.signature import LevelKind, LevelSignature, level_signature
 from storel.storage.tensor import Tensor
 
@@ -109,7 +109,6 @@ def from_arrays(
     storage: Format,
     arrays: Mapping[str, Array],
     shape: tuple[int, ...],
-    parameters: Mapping[str, int] | None = None,
     semiring: str = "plus_times",
 ) -> Tensor:
     """Wrap the arrays of a format; lengths, types and declared properties are verified.
@@ -127,7 +126,7 @@ def from_arrays(
             found=f"the shape {shape}",
         )
     given = {name: as_values(np.asarray(array), f"array {name}") for name, array in arrays.items()}
-    sizes = lengths(storage, dict(zip(storage.extents, shape, strict=True)) | dict(parameters or {}), given)
+    sizes = all_sizes(storage, shape, given)
     verify_properties(storage, given, sizes)
     values = next(d.name for d in reversed(storage.arrays) if not d.type.scalar.startswith("int"))
     return Tensor(shape, _type_of(given[values]), storage, given, sizes, semiring)

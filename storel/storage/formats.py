@@ -8,7 +8,7 @@ directory, in a user's directories, or among those that a script created.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,8 @@ from pathlib import Path
 from storel import resources
 from storel.errors import FormatError, nearest
 from storel.source import Source, Span
+from storel.storage.levels import CONSTRUCTOR, levels_format
+from storel.storage.sizes import evaluate_size
 from storel.syntax.nodes import (
     ArrayDeclaration,
     CreateFormat,
@@ -23,6 +25,7 @@ from storel.syntax.nodes import (
     FormatReference,
     Name,
     ParameterDeclaration,
+    TupleArgument,
 )
 from storel.syntax.parser import parse
 
@@ -31,10 +34,20 @@ SUFFIX = ".sdql"
 
 @dataclass(frozen=True, eq=False)
 class Format:
-    """A storage format for tensors of one rank; there is one object for each."""
+    """A storage format for tensors of one rank; there is one object for each.
+
+    ``arguments`` are the values of its parameters.
+    """
 
     name: str
     declaration: CreateFormat
+    arguments: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @cached_property
+    def text(self) -> str:
+        """The format as it is written after ``STORED AS``."""
+        arguments = ", ".join(f"{name}={value}" for name, value in self.arguments.items())
+        return f"{self.name}({arguments})" if arguments else self.name
 
     @property
     def rank(self) -> int:
@@ -81,6 +94,7 @@ class Formats:
     directories: tuple[Path, ...] = ()
     created: dict[tuple[str, int], Format] = field(default_factory=dict[tuple[str, int], Format])
     _loaded: dict[str, dict[int, Format]] = field(default_factory=dict[str, dict[int, Format]])
+    _resolved: dict[tuple[str, int], Format] = field(default_factory=dict[tuple[str, int], Format])
 
     @cached_property
     def defaults(self) -> Defaults:
@@ -132,8 +146,18 @@ class Formats:
         return by_rank[rank]
 
     def resolve(self, reference: FormatReference, rank: int) -> Format:
-        """Return the format that ``reference`` names."""
-        return self.find(reference.name, rank, reference.span)
+        """Return the format that ``reference`` names, with its arguments.
+
+        Raises FormatError for an unknown format, a wrong rank, or arguments that it does not take.
+        """
+        if reference.name == CONSTRUCTOR:
+            name, declaration = levels_format(reference, rank)
+            return self._resolved.setdefault((name, rank), Format(name, declaration))
+        storage = self.find(reference.name, rank, reference.span)
+        if not (storage.parameters or reference.arguments or reference.keywords):
+            return storage
+        bound = Format(storage.name, storage.declaration, _arguments(storage, reference))
+        return self._resolved.setdefault((bound.text, rank), bound)
 
     def overloads(self, name: str, span: Span | None = None) -> dict[int, Format]:
         """Return the formats called ``name``, by rank."""
@@ -160,6 +184,30 @@ class Formats:
         if name not in self._loaded:
             self._loaded[name] = {each.rank: each for each in read_formats(path) if each.name == name}
         return self._loaded[name]
+
+
+def _arguments(storage: Format, reference: FormatReference) -> dict[str, int]:
+    """Return the value of each parameter: given by position, by name, or its default."""
+    names = [parameter.name for parameter in storage.parameters]
+    given = dict(reference.keywords)
+    if len(reference.arguments) > len(names) or not set(given) <= set(names):
+        raise FormatError(
+            f"format {storage.name} does not take these arguments",
+            expected=", ".join(names) or "none",
+            span=reference.span,
+        )
+    given |= dict(zip(names, reference.arguments, strict=False))
+    values: dict[str, int] = {}
+    for parameter in storage.parameters:
+        value = given.get(parameter.name, parameter.default)
+        if value is None or isinstance(value, TupleArgument | FormatReference):
+            raise FormatError(
+                f"format {storage.name} needs a value of {parameter.name}",
+                hint=f"write {storage.name}({parameter.name}=…)",
+                span=reference.span,
+            )
+        values[parameter.name] = evaluate_size(value, values)
+    return values
 
 
 def read_formats(path: Path) -> Iterable[Format]:

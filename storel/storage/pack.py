@@ -83,8 +83,8 @@ def index_dtype(shape: tuple[int, ...], entries: int) -> np.dtype[Any]:
 
 
 def all_sizes(storage: Format, shape: tuple[int, ...], arrays: Mapping[str, Array]) -> dict[str, int]:
-    """Return the value of every size name of a mapping: extents, and lengths as the arrays have them."""
-    return lengths(storage, dict(zip(storage.extents, shape, strict=True)), arrays)
+    """Return the value of every size name of a mapping: extents, arguments, lengths of arrays."""
+    return lengths(storage, dict(zip(storage.extents, shape, strict=True)) | dict(storage.arguments), arrays)
 
 
 @dataclass

@@ -54,8 +54,7 @@ class Tensor:
     @property
     def format(self) -> str:
         """The format as it is written after ``STORED AS``."""
-        parameters = [f"{p.name}={self.sizes[p.name]}" for p in self.storage.parameters]
-        return f"{self.storage.name}({', '.join(parameters)})" if parameters else self.storage.name
+        return self.storage.text
 
     @cached_property
     def signature(self) -> LevelSignature | None:

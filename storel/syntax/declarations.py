@@ -1,0 +1,104 @@
+"""Declared types against what is found: names in a type bind extents, numbers must agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from storel.errors import ExtentError, TypeMismatchError
+from storel.scalars import ScalarType
+from storel.semiring import Scalar
+from storel.syntax.free_names import free_names
+from storel.syntax.nodes import Expression, Name, TypeAnnotation
+from storel.syntax.signatures import SCALAR_TYPES, Extent, Signatures, SizeSignature
+from storel.syntax.types import Type
+from storel.syntax.values import constant
+
+
+def sizes_of(signatures: Signatures) -> dict[str, Scalar]:
+    """Return the values of all sizes."""
+    return {
+        name: signature.value
+        for name, signature in signatures.items()
+        if isinstance(signature, SizeSignature)
+    }
+
+
+def declared_extents(
+    annotation: TypeAnnotation, found: Sequence[Extent | None], signatures: Signatures
+) -> tuple[tuple[Extent, ...], dict[str, int]]:
+    """Return the declared extents, now closed, and the values of the names that the type binds.
+
+    ``found`` are the extents that data or inference give, None where neither does. A name that is new
+    takes what is found, of several open extents the largest. Raises ``ExtentError``.
+    """
+    pairs = list(zip(annotation.extents, found, strict=True))
+    bound = _bound(pairs, signatures)
+    known = {**sizes_of(signatures), **bound}
+    extents: list[Extent] = []
+    for declared, extent in pairs:
+        size = _size(declared, known)
+        if extent is not None and extent.is_closed and extent.size != size:
+            raise ExtentError(
+                "extents disagree with the declared type",
+                expected=f"{size}, as declared",
+                found=str(extent.size),
+                span=declared.span,
+            )
+        extents.append(Extent(size))
+    return tuple(extents), bound
+
+
+def _bound(pairs: Sequence[tuple[Expression, Extent | None]], signatures: Signatures) -> dict[str, int]:
+    """Return the values of the names that no signature explains."""
+    bound: dict[str, Extent] = {}
+    for declared, extent in pairs:
+        if not isinstance(declared, Name) or declared.name in signatures:
+            continue
+        if extent is None:
+            raise ExtentError(
+                f"the extent '{declared.name}' cannot be inferred",
+                span=declared.span,
+                hint="write a number, or a size that is known",
+            )
+        before = bound.get(declared.name, extent)
+        if before.is_closed and not extent.is_closed:
+            continue
+        is_first = extent.is_closed and not before.is_closed
+        size = extent.size if is_first else max(before.size, extent.size)
+        bound[declared.name] = Extent(before.size if before.is_closed else size, extent.is_closed)
+    return {name: extent.size for name, extent in bound.items()}
+
+
+def _size(declared: Expression, known: Mapping[str, Scalar]) -> int:
+    for name in sorted(free_names(declared) - known.keys()):
+        raise ExtentError(f"the size '{name}' is not known here", span=declared.span)
+    size = constant(declared, known)
+    if isinstance(size, float) or size < 0:
+        raise ExtentError("an extent is a non-negative integer", found=str(size), span=declared.span)
+    return int(size)
+
+
+def declared_type(annotation: TypeAnnotation, kind: Type) -> ScalarType:
+    """Return the scalar type of a value of type ``kind`` under a declared type; it may widen.
+
+    ``real`` and ``int`` stand for every width. Raises ``TypeMismatchError``.
+    """
+    rank = len(annotation.extents)
+    if not kind.is_zero and kind.rank != rank:
+        declared = Type(SCALAR_TYPES[annotation.scalar], rank)
+        raise TypeMismatchError(
+            "ranks do not fit", expected=f"{declared}, as declared", found=str(kind), span=annotation.span
+        )
+    scalar = SCALAR_TYPES[annotation.scalar]
+    if annotation.scalar == "real" and kind.scalar.is_real:
+        return kind.scalar
+    if annotation.scalar == "int" and kind.scalar.is_integer:
+        return kind.scalar
+    if scalar.join(kind.scalar) is not scalar:
+        raise TypeMismatchError(
+            "scalar types do not fit",
+            expected=f"{annotation.scalar}, as declared",
+            found=kind.scalar.value,
+            span=annotation.span,
+        )
+    return scalar

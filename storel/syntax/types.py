@@ -1,0 +1,125 @@
+"""The types of values: a scalar type and a rank, or an array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+from storel.scalars import ScalarType
+from storel.semiring import Semiring
+from storel.syntax.signatures import (
+    ArraySignature,
+    ParameterSignature,
+    Signature,
+    SizeSignature,
+    TensorSignature,
+)
+
+ANY_RANK = -1
+
+
+class Role(Enum):
+    """What a name was bound as; keys and sizes are integers that address."""
+
+    KEY = auto()
+    ENTRY = auto()  # the value of an entry of a dictionary
+    OTHER = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A scalar (rank 0), a dictionary nested ``rank`` deep, or an array; ``{}`` is of any rank."""
+
+    scalar: ScalarType
+    rank: int = 0
+    is_array: bool = False
+
+    @property
+    def is_zero(self) -> bool:
+        return self.rank == ANY_RANK
+
+    @property
+    def is_scalar(self) -> bool:
+        return self.rank in (0, ANY_RANK)
+
+    def element(self, depth: int = 1) -> Type:
+        """Return the type of what lies under ``depth`` keys."""
+        return self if self.is_zero else Type(self.scalar, self.rank - depth)
+
+    def __str__(self) -> str:
+        if self.is_zero:
+            return "{}"
+        if self.is_array:
+            return f"an array of {self.scalar.value}"
+        names = {0: "a scalar", 1: "a vector", 2: "a matrix"}
+        return f"{names.get(self.rank, f'a tensor of rank {self.rank}')} of {self.scalar.value}"
+
+
+INTEGER = Type(ScalarType.INT64)
+TRUTH = Type(ScalarType.BOOL)
+ZERO = Type(ScalarType.BOOL, ANY_RANK)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """What a name in scope stands for, as far as types go."""
+
+    type: Type
+    role: Role = Role.OTHER
+
+
+def variable_of(signature: Signature) -> Variable:
+    """Return the type of a name that is bound outside of expressions."""
+    match signature:
+        case TensorSignature(scalar, extents):
+            return Variable(Type(scalar, len(extents)))
+        case ArraySignature(scalar):
+            return Variable(Type(scalar, 1, is_array=True))
+        case ParameterSignature(scalar):
+            return Variable(Type(scalar))
+        case SizeSignature():
+            return Variable(INTEGER, Role.KEY)
+
+
+def joined(one: Type, two: Type) -> Type:
+    """Return the type of a value that is either of two of equal rank; ``{}`` adapts.
+
+    >>> str(joined(ZERO, Type(ScalarType.INT32, 2)))
+    'a matrix of int32'
+    """
+    if one.is_zero:
+        return two
+    return one if two.is_zero else Type(one.scalar.join(two.scalar), one.rank)
+
+
+def with_zero(kind: Type, semiring: Semiring) -> Type:
+    """Return ``kind`` with a scalar type that holds the semiring's zero, too: inf is no integer."""
+    if isinstance(semiring.zero, float) and not kind.scalar.is_real and not kind.is_zero:
+        return replace(kind, scalar=ScalarType.FLOAT64)
+    return kind
+
+
+def summed(kind: Type, semiring: Semiring) -> Type:
+    """Return the type of the semiring's sums of ``kind``; truths are counted.
+
+    >>> from storel.semiring import PLUS_TIMES
+    >>> str(summed(TRUTH, PLUS_TIMES))
+    'a scalar of int64'
+    """
+    if kind.is_zero:
+        return kind
+    if semiring.plus_name == "or":
+        return replace(kind, scalar=ScalarType.BOOL)
+    if semiring.plus_name == "add" and kind.scalar is ScalarType.BOOL:
+        return replace(kind, scalar=ScalarType.INT64)
+    return with_zero(kind, semiring)
+
+
+def multiplied(one: Type, two: Type, semiring: Semiring) -> Type:
+    """Return the type of the semiring's products; ranks are equal or one of them is 0."""
+    if one.is_zero or two.is_zero:
+        return ZERO
+    rank = max(one.rank, two.rank)
+    if semiring.times_name == "and":
+        return Type(ScalarType.BOOL, rank)
+    return with_zero(Type(one.scalar.join(two.scalar), rank), semiring)

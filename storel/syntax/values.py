@@ -1,0 +1,164 @@
+"""The values of the reference interpreter: scalars, dictionaries without zero entries, and arrays.
+
+Every result is rounded to the scalar type that inference found: float32 once, an integer that does not
+fit is an error, a zero annihilates inf and NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from storel.errors import EvaluationError, ExtentError
+from storel.scalars import ScalarType
+from storel.semiring import Scalar, Semiring
+from storel.syntax.functions import NEGATION, OPERATORS
+from storel.syntax.nodes import Binary, Expression, Name, Number, Truth, Unary
+from storel.syntax.types import Type
+
+Value: TypeAlias = Any
+"""A ``Scalar``, a dictionary from non-negative integers to values, or an ``Array``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """The elements at the positions ``low`` … ``high - 1``; ``read`` gives the one at a position."""
+
+    name: str
+    low: int
+    high: int
+    read: Callable[[int], Scalar]
+
+    def at(self, position: int) -> Scalar:
+        """Return the element at ``position``; raises ``EvaluationError`` outside."""
+        if not self.low <= position < self.high:
+            raise EvaluationError(
+                f"{self.name} is read at position {position}",
+                expected=f"a position in {self.low}:{self.high}",
+            )
+        return self.read(position)
+
+    def part(self, low: int, high: int) -> Array:
+        """Return the sub-array ``low:high``, which lies inside unless it is empty."""
+        if low < high:
+            self.at(low)
+            self.at(high - 1)
+        return Array(self.name, low, high, self.read)
+
+
+def stored_array(name: str, elements: Any) -> Array:
+    """Return a one-dimensional NumPy array as a value."""
+    items: list[Scalar] = np.asarray(elements).tolist()
+    return Array(f"array {name}", 0, len(items), items.__getitem__)
+
+
+def integers(low: int, high: int) -> Array:
+    """Return ``low:high``: the integers, each at its own position."""
+    return Array("the range", low, high, int)
+
+
+def rounded(value: Scalar, scalar: ScalarType) -> Scalar:
+    """Return ``value`` as a number of type ``scalar``; raises ``EvaluationError`` if it does not fit.
+
+    >>> rounded(0.1, ScalarType.FLOAT32)
+    0.10000000149011612
+    """
+    match scalar:
+        case ScalarType.BOOL:
+            return bool(value)
+        case ScalarType.INT32 | ScalarType.INT64:
+            limit = 1 << (8 * scalar.itemsize - 1)
+            if not -limit <= value < limit:
+                raise EvaluationError(f"integer overflow: {int(value)} does not fit into {scalar.value}")
+            return int(value)
+        case ScalarType.FLOAT32:
+            with np.errstate(over="ignore"):
+                return float(np.float32(value))
+        case ScalarType.FLOAT64:
+            return float(value)
+
+
+def entries(value: Value) -> Iterator[tuple[int, Value]]:
+    """Yield the entries of a dictionary, or all positions of an array, in order of their keys."""
+    if isinstance(value, Array):
+        for position in range(value.low, value.high):
+            yield position, value.at(position)
+    else:
+        yield from sorted(value.items())
+
+
+def put(dictionary: dict[int, Value], key: int, value: Value, semiring: Semiring) -> None:
+    """Store an entry; one whose value is the zero is none."""
+    is_zero = not value if isinstance(value, dict) else semiring.is_zero(value)
+    if is_zero:
+        dictionary.pop(key, None)
+    else:
+        dictionary[key] = value
+
+
+def converted(value: Value, scalar: ScalarType) -> Value:
+    """Return a copy of a scalar or dictionary with numbers of another type."""
+    if isinstance(value, dict):
+        return {key: converted(item, scalar) for key, item in value.items()}
+    return rounded(value, scalar)
+
+
+def add_into(total: Value, value: Value, scalar: ScalarType, semiring: Semiring) -> Value:
+    """Return the semiring's sum of two scalars or dictionaries; a dictionary ``total`` is updated."""
+    if not isinstance(value, dict):
+        return rounded(semiring.plus(total, value), scalar)
+    for key, item in value.items():
+        is_new = key not in total
+        item = converted(item, scalar) if is_new else add_into(total[key], item, scalar, semiring)
+        put(total, key, item, semiring)
+    return total
+
+
+def times(one: Value, two: Value, scalar: ScalarType, semiring: Semiring) -> Value:
+    """Return the product of two scalars, of a scalar and each entry, or of the common entries."""
+    if not isinstance(one, dict) and not isinstance(two, dict):
+        return rounded(semiring.times(one, two), scalar)
+    product: dict[int, Value] = {}
+    if not isinstance(one, dict):
+        pairs = {key: (one, value) for key, value in two.items()}
+    elif not isinstance(two, dict):
+        pairs = {key: (value, two) for key, value in one.items()}
+    else:
+        pairs = {key: (value, two[key]) for key, value in one.items() if key in two}
+    for key, (left, right) in pairs.items():
+        put(product, key, times(left, right, scalar, semiring), semiring)
+    return product
+
+
+def zero_of(kind: Type, semiring: Semiring) -> Value:
+    """Return the zero of the values of type ``kind``."""
+    return rounded(semiring.zero, kind.scalar) if kind.rank == 0 else {}
+
+
+def constant(expression: Expression, sizes: Mapping[str, Scalar] | None = None) -> Scalar:
+    """Return the value of an expression of literals, scalars' names and operators.
+
+    >>> constant(Binary("+", Name("m"), Number(1)), {"m": 3})
+    4
+    """
+    known = sizes or {}
+    match expression:
+        case Number(value) | Truth(value):
+            return value
+        case Name(name) if name in known:
+            return known[name]
+        case Unary("-", operand):
+            return NEGATION.meaning(constant(operand, known))
+        case Binary("+", left, right):
+            return constant(left, known) + constant(right, known)
+        case Binary("*", left, right):
+            return constant(left, known) * constant(right, known)
+        case Binary(operator, left, right):
+            return OPERATORS[operator].meaning(constant(left, known), constant(right, known))
+        case _:
+            raise ExtentError(
+                "this is not a constant", expected="literals, sizes and operators", span=expression.span
+            )

@@ -18,14 +18,9 @@ come to stand over an instance of its source.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-
 from storel.calculus.functions import FUNCTIONS
-from storel.optimizer.encoding import LAYOUTS, TERMS
-
-RENAMED = 1 << 10
-"""A binder that a substitution would capture is renamed, once: its number grows by this much."""
+from storel.optimizer import substitution
+from storel.optimizer.substitution import rule
 
 RULESETS = ("scope", "analysis")
 
@@ -81,7 +76,6 @@ _DECLARATIONS = """
 (relation index-like (String))
 (relation zero-preserving (String))
 (relation annihilated-by (String i64))
-(relation nonzero (Term))
 (ruleset scope)
 (ruleset analysis)
 """
@@ -91,16 +85,18 @@ _BOUNDS = """
 (= e (Truth n)) => (set (low e) n) (set (high e) n) (set (rank e) 0)
 (= e (Add s a b)) (index-like s) (= x (low a)) (= y (low b)) => (set (low e) (+ x y))
 (= e (Add s a b)) (index-like s) (= x (high a)) (= y (high b)) => (set (high e) (+ x y))
-(= e (Mul s a b)) (index-like s) (= x (low a)) (= y (low b)) (<= 0 x) (<= 0 y) => (set (low e) (* x y))
-(= e (Mul s a b)) (index-like s) (= x (high a)) (= y (high b)) (<= 0 (low a)) (<= 0 (low b)) => (set (high e) (* x y))
+(= e (Mul s a b)) (index-like s) (= x (low a)) (= y (low b)) (natural a) (natural b) => (set (low e) (* x y))
+(= e (Mul s a b)) (index-like s) (= x (high a)) (= y (high b)) (natural a) (natural b)
+  => (set (high e) (* x y))
 (= e (Mul s a b)) (index-like s) (= c (low a)) (= c (high a)) (< c 0) (= y (high b)) => (set (low e) (* c y))
 (= e (Mul s a b)) (index-like s) (= c (low a)) (= c (high a)) (< c 0) (= y (low b)) => (set (high e) (* c y))
 (= e (Apply1 "negate" a)) (= x (low a)) => (set (high e) (- 0 x))
 (= e (Apply1 "negate" a)) (= x (high a)) => (set (low e) (- 0 x))
 (= e (Apply2 "subtract" a b)) (= x (low a)) (= y (high b)) => (set (low e) (- x y))
 (= e (Apply2 "subtract" a b)) (= x (high a)) (= y (low b)) => (set (high e) (- x y))
-(= e (Apply2 "floor_divide" a b)) (= x (low a)) (<= 0 x) (= y (high b)) (< 0 (low b)) => (set (low e) (/ x y))
-(= e (Apply2 "floor_divide" a b)) (= x (high a)) (<= 0 (low a)) (= y (low b)) (< 0 y) => (set (high e) (/ x y))
+(= e (Apply2 "floor_divide" a b)) (= x (low a)) (natural a) (= y (high b)) (< 0 (low b))
+  => (set (low e) (/ x y))
+(= e (Apply2 "floor_divide" a b)) (= x (high a)) (natural a) (= y (low b)) (< 0 y) => (set (high e) (/ x y))
 (= e (Apply2 "modulo" a b)) (< 0 (low b)) (= y (high b)) => (set (low e) 0) (set (high e) (- y 1))
 (= e (Apply2 "minimum" a b)) (= x (low a)) (= y (low b)) => (set (low e) (min x y))
 (= e (Apply2 "minimum" a b)) (= x (high a)) (= _r (low b)) => (set (high e) x)
@@ -175,11 +171,10 @@ _LINEARITY = """
 (= e (Mul s a b)) (strict b v s) => (strict e v s)
 (= e (Apply1 "negate" a)) (linear a v "plus_times") => (linear e v "plus_times")
 (= e (Apply2 "subtract" a b)) (linear a v "plus_times") (linear b v "plus_times") => (linear e v "plus_times")
-(= e (Apply2 "divide" a b)) (linear a v "plus_times") (independent b v) (nonzero b) => (linear e v "plus_times")
 (= e (Apply1 f a)) (annihilated-by f 0) (strict a v "plus_times") => (strict e v "plus_times")
 (= e (Apply2 f a b)) (annihilated-by f 0) (strict a v "plus_times") => (strict e v "plus_times")
 (= e (Apply2 f a b)) (annihilated-by f 1) (strict b v "plus_times") => (strict e v "plus_times")
-(= e (Apply2 f a b)) (zero-preserving f) (strict a v "plus_times") (strict b v "plus_times") => (strict e v "plus_times")
+(= e (Apply2 f a b)) (zero-preserving f) (strict a v s) (strict b v s) (= s "plus_times") => (strict e v s)
 """
 
 _SELECTION = """
@@ -247,7 +242,7 @@ _ORDER = """
 def program() -> str:
     """Return the declarations and the rules of all analyses, and of substitution."""
     text = "\n".join((_BOUNDS, _RANKS, _LINEARITY, _SELECTION, _LOOSENESS, _ORDER))
-    written = [line.partition("=>") for line in text.splitlines() if line]
+    written = [line.partition("=>") for line in text.replace("\n  ", " ").splitlines() if line]
     rules = [
         rule(facts, actions, f"analysis-{i}", "analysis") for i, (facts, _, actions) in enumerate(written)
     ]
@@ -265,82 +260,4 @@ def program() -> str:
             for position in function.annihilators
         ),
     ]
-    return "\n".join((_DECLARATIONS, *facts, *rules, *_free_variables(), *_substitution()))
-
-
-def rule(facts: str, actions: str, name: str, ruleset: str) -> str:
-    """Return an egglog rule; ``(independent x v)`` is the fact that v is not free in x."""
-    free = r"(= (bigint 0) (& (free \1) (<< (bigint 1) \2)))"
-    facts = re.sub(r"\(independent (\S+) (\S+)\)", free, facts)
-    return f'(rule ({facts}) ({actions}) :ruleset {ruleset} :name "{name}")'
-
-
-def _arguments(constructor: str) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Return names for the arguments, and which are terms, bodies and binders."""
-    layout = LAYOUTS[constructor]
-    names = [f"a{position}" for position in range(len(layout))]
-    kinds = list(zip(names, layout, strict=True))
-    return (
-        names,
-        [name for name, kind in kinds if kind in TERMS and kind != "B"],
-        [name for name, kind in kinds if kind == "B"],
-        [name for name, kind in kinds if kind == "b"],
-    )
-
-
-def _free_variables() -> Iterator[str]:
-    yield rule("(= e (Var v))", "(set (free e) (<< (bigint 1) v))", "free-variable", "scope")
-    for constructor in LAYOUTS:
-        if constructor == "Var":
-            continue
-        names, terms, bodies, binders = _arguments(constructor)
-        facts = f"(= e ({constructor} {' '.join(names)}))"
-        facts += "".join(f" (= f{name} (free {name}))" for name in terms + bodies)
-        mask = "(bigint 0)"
-        for body in bodies:
-            bound = "(bigint 0)"
-            for binder in binders:
-                bound = f"(| {bound} (<< (bigint 1) {binder}))"
-            mask = f"(& f{body} (not-Z {bound}))"
-        for term in terms:
-            mask = f"(| {mask} f{term})"
-        yield rule(facts, f"(set (free e) {mask})", f"free-{constructor}", "scope")
-
-
-def _substitution() -> Iterator[str]:
-    """Push ``Subst x t b`` (b with x replaced by t) down, binders that t would capture renamed first."""
-    yield rule("(= e (Subst x t (Var x)))", "(union e t)", "substitute-here", "scope")
-    yield rule("(= e (Subst x t b)) (independent b x)", "(union e b)", "substitute-nowhere", "scope")
-    for constructor in LAYOUTS:
-        names, terms, bodies, binders = _arguments(constructor)
-        if not terms:
-            continue
-        here = f"(= e (Subst x t b)) (= b ({constructor} {' '.join(names)}))"
-        here += " (!= (bigint 0) (& (free b) (<< (bigint 1) x)))"
-        inside = {name: f"(Subst x t {name})" for name in terms + bodies}
-        apart = "".join(f" (!= x {binder}) (independent t {binder})" for binder in binders)
-        built = " ".join(inside.get(name, name) for name in names)
-        yield rule(here + apart, f"(union e ({constructor} {built}))", f"substitute-{constructor}", "scope")
-        for binder in binders:
-            outer = " ".join(inside.get(name, name) if name in terms else name for name in names)
-            shadowed = f"{here} (= x {binder})"
-            yield rule(
-                shadowed, f"(union e ({constructor} {outer}))", f"shadow-{constructor}-{binder}", "scope"
-            )
-            captured = f"{here} (< {binder} {RENAMED}) (!= (bigint 0) (& (free t) (<< (bigint 1) {binder})))"
-            captured += "".join(f" (!= x {other})" for other in binders)
-            fresh = f"(+ {binder} {RENAMED})"
-            renamed = [
-                fresh
-                if name == binder
-                else f"(Subst {binder} (Var {fresh}) {name})"
-                if name in bodies
-                else name
-                for name in names
-            ]
-            yield rule(
-                captured,
-                f"(union e (Subst x t ({constructor} {' '.join(renamed)})))",
-                f"rename-{constructor}-{binder}",
-                "scope",
-            )
+    return "\n".join((_DECLARATIONS, *facts, *rules, *substitution.program()))

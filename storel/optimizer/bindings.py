@@ -29,14 +29,21 @@ def _load() -> ModuleType:
 
 
 if TYPE_CHECKING:
-    from egglog.bindings import EGraph, EggSmolError, FrozenEGraph, RunReport, RunScheduleOutput, Value
+    from egglog.bindings import (
+        EggSmolError,
+        EGraph,
+        FrozenEGraph,
+        PrintAllFunctionsSize,
+        RunScheduleOutput,
+        Value,
+    )
 else:
     _module = _load()
     EGraph = _module.EGraph
     EggSmolError = _module.EggSmolError
     FrozenEGraph = _module.FrozenEGraph
-    RunReport = _module.RunReport
+    PrintAllFunctionsSize = _module.PrintAllFunctionsSize
     RunScheduleOutput = _module.RunScheduleOutput
     Value = _module.Value
 
-__all__ = ["EGraph", "EggSmolError", "FrozenEGraph", "RunReport", "RunScheduleOutput", "Value"]
+__all__ = ["EGraph", "EggSmolError", "FrozenEGraph", "PrintAllFunctionsSize", "RunScheduleOutput", "Value"]

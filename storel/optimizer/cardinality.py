@@ -77,7 +77,11 @@ def entries(term: Term, symbols: Symbols) -> float:
 
 def appraise(term: Term, symbols: Symbols, scope: tuple[Estimate, ...] = ()) -> Estimate:
     """Return the estimate of a term whose free variables have the estimates ``scope``, innermost first."""
-    return fold(term, symbols, lambda *_: 0.0, [], scope).estimate
+    return fold(term, symbols, _free, [], scope).estimate
+
+
+def _free(constructor: str, text: str, parts: Sequence[Appraised], result: Estimate, place: Place) -> float:
+    return 0.0
 
 
 def fold(
@@ -119,7 +123,7 @@ class _Fold:
                     within = Place(frozenset(names), place.fills_tile)
                     loop.iterations = reached = times * estimates.iterations(constructor, known)
             elif isinstance(term, Let):
-                stored = fold(child, self.symbols, lambda *_: 0.0, [], scope).estimate
+                stored = appraise(child, self.symbols, scope)
                 within = Place(place.innermost, bool(stored.counts) and stored.total <= TILE)
             elif isinstance(term, If) and done:
                 reached = times * done[0].estimate.probability

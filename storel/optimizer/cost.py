@@ -17,6 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from storel.calculus.intervals import COMPARISONS
 from storel.calculus.nodes import Term
 from storel.optimizer.cardinality import TILE, Appraised, Loop, Place, fold
 from storel.optimizer.estimates import Estimate, iterations
@@ -51,10 +52,12 @@ CONSTANTS = Constants()
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """A way to charge: ``shared_loops`` is the part charged for a loop that can be tabulated.
+    """A way to charge.
 
-    ``flops`` weighs arithmetic against memory. A loop that depends on at most one outer variable may later be moved out or tabulated; a cost that
-    anticipates this finds plans that are worse as they stand and better afterwards.
+    ``shared_loops`` is the part charged for a loop that depends on at most one outer variable: it may
+    later be moved out or tabulated, and a cost that anticipates this finds plans that are worse as
+    they stand and better afterwards. ``flops`` weighs arithmetic against memory; ``selective`` weighs a
+    condition by its probability.
     """
 
     name: str
@@ -176,9 +179,7 @@ def _read(mapping: Estimate, key: Estimate, place: Place | None, constants: Cons
     return constants.sequential if walks else gather(mapping.total, constants)
 
 
-_CHEAP = frozenset(
-    "subtract negate minimum maximum abs equal not_equal less less_equal greater greater_equal and or not".split()
-)
+_CHEAP = frozenset(("subtract", "negate", "minimum", "maximum", "abs", "and", "or", "not", *COMPARISONS))
 
 
 def _function(name: str, constants: Constants) -> float:

@@ -200,45 +200,45 @@ def decode(node: ENode, numbering: Numbering, scope: tuple[int, ...], child: Cal
     first = arguments[0]
     text = "plus_times" if first == INDEX else str(first)
     number = first if isinstance(first, int) else 0
-    match name:
-        case "Var":
+    match name, terms:
+        case "Var", _:
             return Variable(scope.index(number))
-        case "Int":
+        case "Int", _:
             return Literal(number, ScalarType.INT64)
-        case "Truth":
+        case "Truth", _:
             return Literal(bool(number), ScalarType.BOOL)
-        case "Const":
+        case "Const", _:
             return numbering.literals[number]
-        case "Zero":
+        case "Zero", _:
             rank = arguments[1]
             return zero(text, rank if isinstance(rank, int) else 0)
-        case "Sym":
+        case "Sum", [source, body]:
+            return Sum(source, body, text)
+        case "Reduce", [source, body]:
+            return Reduce(text, source, body)
+        case "Single", [key, value]:
+            return Singleton(key, value, text)
+        case "Look", [mapping, key]:
+            return Lookup(mapping, key, text)
+        case "Range", [low, high]:
+            return Range(low, high)
+        case "Slice", [array, low, high]:
+            return Slice(array, low, high)
+        case "Let", [value, body]:
+            return Let(value, body)
+        case "If", [condition, body]:
+            return If(condition, body, text)
+        case "Add", [left, right]:
+            return Add(left, right, text)
+        case "Mul", [left, right]:
+            return Multiply(left, right, text)
+        case "Merge", [left, right, body]:
+            return Merge(left, right, body, text)
+        case "Find", [source, key, body]:
+            return Find(source, key, body, text)
+        case "Uniq", [key]:
+            return Unique(key)
+        case "Sym", _:
             return Symbol(text)
-        case "Sum":
-            return Sum(*terms, text)
-        case "Reduce":
-            return Reduce(text, *terms)
-        case "Single":
-            return Singleton(*terms, text)
-        case "Look":
-            return Lookup(*terms, text)
-        case "Range":
-            return Range(*terms)
-        case "Slice":
-            return Slice(*terms)
-        case "Let":
-            return Let(*terms)
-        case "If":
-            return If(*terms, text)
-        case "Add":
-            return Add(*terms, text)
-        case "Mul":
-            return Multiply(*terms, text)
-        case "Merge":
-            return Merge(*terms, text)
-        case "Find":
-            return Find(*terms, text)
-        case "Uniq":
-            return Unique(*terms)
         case _:  # Apply1, Apply2, Apply3
             return Apply(text, tuple(terms))

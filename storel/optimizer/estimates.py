@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from storel.calculus.intervals import ANY, Interval, applied
 from storel.symbols import ArraySymbol, Symbols
 
+NATURAL = Interval(0)
 UNKNOWN_LENGTH = 1000.0
 SELECTIVITY = 0.5
 
@@ -52,7 +53,7 @@ class Estimate:
     spans: tuple[float, ...] = ()
     key: Hashable = None
     stored: bool = False
-    positions: Interval = Interval(0)
+    positions: Interval = NATURAL
     varies: frozenset[int] = frozenset()
     walks: frozenset[int] = frozenset()
     probability: float = SELECTIVITY
@@ -285,8 +286,8 @@ def _range(low: Estimate, high: Estimate, identity: Hashable) -> Estimate:
     top = None if high.interval.high is None else high.interval.high - 1
     elements = Interval(low.interval.low, top)
     return Estimate(
-        identity, is_array=True, length=length, elements=elements, positions=elements, distinct=max(1.0, length),
-        counts=(length,), spans=(span(elements),),
+        identity, is_array=True, length=length, elements=elements, positions=elements,
+        distinct=max(1.0, length), counts=(length,), spans=(span(elements),),
     )  # fmt: skip
 
 

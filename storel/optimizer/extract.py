@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from storel.calculus.intervals import ANY, Interval
 from storel.calculus.nodes import Term
 from storel.optimizer import cost, estimates
-from storel.optimizer.analyses import RENAMED
 from storel.optimizer.bindings import EGraph, FrozenEGraph, Value
-from storel.optimizer.estimates import Estimate
 from storel.optimizer.cost import Constants, Variation
 from storel.optimizer.encoding import LAYOUTS, TERMS, ENode, decode
+from storel.optimizer.estimates import Estimate
 from storel.optimizer.facts import Encoded
+from storel.optimizer.substitution import RENAMED
 from storel.symbols import SizeSymbol, Symbols
 
 
@@ -117,7 +117,7 @@ class Extractor:
 
     def _settle(self) -> None:
         """Evaluate nodes until no class gets cheaper; a node is looked at again only if a child did."""
-        changed = {identity: 0 for identity in self.classes.nodes}
+        changed = dict.fromkeys(self.classes.nodes, 0)
         evaluated = [-1] * len(self._candidates)
         clock = 0
         settled = False

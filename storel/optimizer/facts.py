@@ -36,16 +36,16 @@ def encoded(term: Term, symbols: Symbols) -> Encoded:
     def note(binding: Term, names: tuple[int, ...], scope: tuple[int, ...]) -> None:
         types = tuple(result.types[name] for name in scope)
         intervals = tuple(result.intervals[name] for name in scope)
-        for name, type, interval in zip(
+        for name, kind, interval in zip(
             names, *binder_facts(binding, symbols, types, intervals), strict=True
         ):
-            result.types[name] = type
+            result.types[name] = kind
             result.intervals[name] = interval
 
     result.text = encode(term, result.numbering, note)
     lines = [*_semirings(term), *_about_symbols(term, symbols)]
-    for name, type in result.types.items():
-        lines += _about(f"(Var {name})", type, result.intervals[name])
+    for name, kind in result.types.items():
+        lines += _about(f"(Var {name})", kind, result.intervals[name])
     for index, literal in enumerate(result.numbering.literals):
         lines += _about_literal(f"(Const {index})", literal)
     result.facts = "\n".join(lines)
@@ -78,11 +78,11 @@ def binder_types(term: Term, symbols: Symbols, types: tuple[Type, ...]) -> tuple
     return binder_facts(term, symbols, types, (ANY,) * len(types))[0]
 
 
-def _about(text: str, type: Type, interval: Interval) -> Iterator[str]:
-    yield f"(set (rank {text}) {type.rank})"
-    if type.is_array:
+def _about(text: str, kind: Type, interval: Interval) -> Iterator[str]:
+    yield f"(set (rank {text}) {kind.rank})"
+    if kind.is_array:
         yield f"(array {text})"
-    elif type.rank > 0:
+    elif kind.rank > 0:
         yield f"(dictionary {text})"
     if interval.low is not None:
         yield f"(set (low {text}) {interval.low})"

@@ -87,8 +87,8 @@ def occurrences(
         if binders:
             known = zip(*binder_facts(term, symbols, here.types, here.intervals), strict=True)
             names = [
-                Binder(term, position, type, interval, (*path, index))
-                for position, (type, interval) in enumerate(known)
+                Binder(term, position, kind, interval, (*path, index))
+                for position, (kind, interval) in enumerate(known)
             ]
             inner = (*reversed(names), *scope)
         guarded = conditional or isinstance(term, If)
@@ -150,9 +150,11 @@ def has_loop(term: Term) -> bool:
 
 def is_safe(term: Term, symbols: Symbols, types: tuple[Type, ...], intervals: tuple[Interval, ...]) -> bool:
     """Return whether every array that ``term`` reads is proved to be read in bounds."""
-    if isinstance(term, Lookup) and isinstance(term.mapping, Symbol | Slice):
-        if not reads_in_bounds(term.mapping, term.key, symbols, intervals):
+    match term:
+        case Lookup(Symbol() | Slice() as array, key) if not reads_in_bounds(array, key, symbols, intervals):
             return False
+        case _:
+            pass
     for child, binders in children(term):
         inner_types, inner = types, intervals
         if binders:

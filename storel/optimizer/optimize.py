@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from storel.calculus.nodes import Term
 from storel.optimizer import cost, rulefile
-from storel.optimizer.cost import ARITHMETIC, PLAIN, SHARED, Constants, Cost, Variation
+from storel.optimizer.cost import ARITHMETIC, CONSTANTS, PLAIN, SHARED, Constants, Cost, Variation
 from storel.optimizer.extract import Extractor
 from storel.optimizer.facts import encoded
 from storel.optimizer.rulefile import RuleSet
@@ -22,14 +22,17 @@ from storel.optimizer.saturate import Limits, PhaseReport, saturate
 from storel.optimizer.sharing import share
 from storel.symbols import Symbols
 
+NORMALIZE = Limits()
+MAIN = Limits(iterations=30, nodes=5_000, seconds=2.0)
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """Budgets of the two phases, and what operations cost on this machine."""
 
-    normalize: Limits = Limits()
-    main: Limits = Limits(iterations=30, nodes=5_000, seconds=2.0)
-    constants: Constants = Constants()
+    normalize: Limits = NORMALIZE
+    main: Limits = MAIN
+    constants: Constants = CONSTANTS
 
 
 @dataclass(frozen=True, slots=True)

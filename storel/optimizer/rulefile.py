@@ -5,9 +5,12 @@
 
 A pattern is a term of the calculus in which ``?x`` stands for any term. ``zero`` and ``one`` are the
 semiring's, ``sum[t]`` is over another semiring than the rest of the rule. ``<=>`` makes two rules. Tags
-say in which phase a rule takes part (``@normalize``, ``@main``; both without a tag), that its right side
-replaces the left one at once, in both phases (``@simplify``, and before that ``@decide``), that it is about keys and addresses (``@index``), or that it needs subtraction (``@ring``). Tags at the head of a file are those of
-its rules that have none.
+at the head of a file are those of its rules that have none:
+
+    @normalize, @main     the phase in which a rule takes part; both without a tag
+    @decide, @simplify    the right side replaces the left one at once, in both phases
+    @index                about keys and addresses: integers, over plus_times
+    @ring                 only where there is subtraction
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Equality saturation under deterministic budgets.
 
-    loop: analyses and substitution (at most ANALYSIS steps), then one step of the phase's rules
+    loop: substitution, analyses and the eager rules (at most ANALYSIS steps of each), then one step
+          of the phase's rules
 
 egglog has no limits of its own, so each step is one ``(run …)`` and sizes are looked at in between.
 Iterations and nodes are limited before time, so that plans do not depend on the machine.
@@ -9,12 +10,12 @@ Iterations and nodes are limited before time, so that plans do not depend on the
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 
 from storel.optimizer import analyses, encoding
-from storel.optimizer.bindings import EGraph, RunScheduleOutput
+from storel.optimizer.bindings import EGraph, PrintAllFunctionsSize, RunScheduleOutput
 from storel.optimizer.extract import Classes, read
 from storel.optimizer.rulefile import EAGER, PHASES, RuleSet
 from storel.optimizer.translate import translate
@@ -84,33 +85,70 @@ class Base:
         assert isinstance(output, RunScheduleOutput)
         return output.report.updated, output.report.num_matches_per_rule
 
-    def analyze(self) -> bool:
-        """Substitute, analyze and simplify until nothing changes, or for ``ANALYSIS`` steps of each.
+    def nodes(self) -> int:
+        """Return the number of e-nodes."""
+        (output,) = self.graph.run_program(*self._sizes)
+        assert isinstance(output, PrintAllFunctionsSize)
+        return sum(count for name, count in output.sizes if name in encoding.LAYOUTS)
+
+
+@dataclass
+class Saturation:
+    """One term in a loaded e-graph, on its way to saturation within limits."""
+
+    base: Base
+    limits: Limits
+    started: float
+    matches: dict[str, int] = field(default_factory=dict[str, int])
+
+    def step(self, ruleset: str) -> bool:
+        """Run a ruleset once, count the matches, and return whether anything changed."""
+        changed, found = self.base.step(ruleset)
+        if ruleset not in analyses.RULESETS:
+            for name, count in found.items():
+                if count:
+                    self.matches[name] = self.matches.get(name, 0) + count
+        return changed
+
+    def settle(self, ruleset: str) -> bool:
+        """Run a ruleset until nothing changes; return whether anything did."""
+        for count in range(ANALYSIS):
+            if not self.step(ruleset):
+                return count > 0
+        return True
+
+    def prepare(self) -> bool:
+        """Substitute, analyze, decide and simplify until nothing changes; return whether anything did.
 
         Substitution needs nothing but the free variables, and the other analyses make no terms.
         """
         changed = False
         for _ in range(ANALYSIS):
             for ruleset in (*analyses.RULESETS, "decide"):
-                changed = self._settle(ruleset) or changed
-            updated, _ = self.step("simplify")
-            if not updated:
+                changed = self.settle(ruleset) or changed
+            if not self.step("simplify"):
                 break
             changed = True
+            if self.exhausted() is not None:
+                break
         return changed
 
-    def _settle(self, ruleset: str) -> bool:
-        for count in range(ANALYSIS):
-            updated, _ = self.step(ruleset)
-            if not updated:
-                return count > 0
-        return True
+    def exhausted(self) -> Stop | None:
+        """Return the limit that is reached, if one is."""
+        if self.base.nodes() > self.limits.nodes:
+            return Stop.NODES
+        return Stop.TIME if time.perf_counter() - self.started > self.limits.seconds else None
 
-    def nodes(self) -> int:
-        """Return the number of e-nodes."""
-        (output,) = self.graph.run_program(*self._sizes)
-        sizes: dict[str, int] = dict(output.sizes)
-        return sum(sizes.get(name, 0) for name in encoding.LAYOUTS)
+    def run(self, phase: str) -> tuple[Stop, int]:
+        """Alternate preparation and steps of a phase; return why it ended, and the number of steps."""
+        self.prepare()
+        for iteration in range(1, self.limits.iterations + 1):
+            changed = self.step(phase)
+            changed = self.prepare() or changed
+            stop = self.exhausted() if changed else Stop.SATURATED
+            if stop is not None:
+                return stop, iteration
+        return Stop.ITERATIONS, self.limits.iterations
 
 
 @lru_cache(maxsize=4)
@@ -123,33 +161,15 @@ def saturate(
     rules: RuleSet, text: str, facts: str, phase: str, limits: Limits
 ) -> tuple[Classes, PhaseReport]:
     """Return all that the rules of ``phase`` make of a term (the binding ``$root``)."""
-    started = time.perf_counter()
     loaded = base(rules)
+    state = Saturation(loaded, limits, time.perf_counter())
     loaded.run("(push)")
     try:
         loaded.run(f"(let $root {text})\n{facts}")
-        matches: dict[str, int] = {}
-        stop, iterations = Stop.ITERATIONS, 0
-        loaded.analyze()
-        for iterations in range(1, limits.iterations + 1):
-            changed, found = loaded.step(phase)
-            for name, count in found.items():
-                if count:
-                    matches[name] = matches.get(name, 0) + count
-            if not (loaded.analyze() or changed):
-                stop = Stop.SATURATED
-                break
-            if loaded.nodes() > limits.nodes:
-                stop = Stop.NODES
-                break
-            if time.perf_counter() - started > limits.seconds:
-                stop = Stop.TIME
-                break
+        stop, iterations = state.run(phase)
         classes = read(loaded.graph.freeze(), loaded.graph)
-        milliseconds = 1000 * (time.perf_counter() - started)
-        report = PhaseReport(
-            phase, iterations, loaded.nodes(), dict(sorted(matches.items())), stop, milliseconds
-        )
-        return classes, report
+        milliseconds = 1000 * (time.perf_counter() - state.started)
+        matches = dict(sorted(state.matches.items()))
+        return classes, PhaseReport(phase, iterations, loaded.nodes(), matches, stop, milliseconds)
     finally:
         loaded.run("(pop)")

@@ -147,7 +147,7 @@ def _tables(keys: Range, entry: Term) -> Iterator[Term]:
     yield Sum(keys, Singleton(Variable(1), entry))
     if isinstance(entry, Sum) and not free_variables(entry.source) & {0, 1}:
         source = shift(entry.source, -2)
-        # From (key, value of the table, key, value of the loop) to (key, value of the loop, key, value of the table).
+        # The binders of the table (2, 3 from inside the loop) and of the loop (0, 1) trade places.
         swapped = reindexed(
             entry.body, lambda index: index + 2 if index < 2 else index - 2 if index < 4 else index
         )

@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from storel.errors import ProgramSyntaxError
-from storel.optimizer.analyses import GUARDS, rule
+from storel.optimizer.analyses import GUARDS
 from storel.optimizer.encoding import INDEX, LAYOUTS
 from storel.optimizer.rulefile import SEMIRING, Bound, Guard, Hole, Node, Pattern, Rule
+from storel.optimizer.substitution import rule
 from storel.semiring import SEMIRINGS
 
 _LOGICAL = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "and", "or", "not")
@@ -149,7 +150,6 @@ def _scopes(pattern: Pattern, scope: frozenset[str] = frozenset()) -> Iterator[t
             return
         case Node(constructor, arguments):
             layout = LAYOUTS.get(constructor, "")
-            inner = scope | {argument.name for argument in arguments if isinstance(argument, Bound)}
             bound = scope | {
                 argument.name
                 for argument, kind in zip(arguments, layout, strict=True)

@@ -39,10 +39,13 @@ def name(text: str) -> Open:
     return lambda _: Symbol(text)
 
 
+def bound(level: int) -> Open:
+    return lambda depth: Variable(depth - 1 - level)
+
+
 def total(source: Open, body: Callable[[Open, Open], Open]) -> Open:
     def build(depth: int) -> Term:
-        key, value = (lambda d: Variable(d - 1 - depth)), (lambda d: Variable(d - 2 - depth))
-        return Sum(source(depth), body(key, value)(depth + 2))
+        return Sum(source(depth), body(bound(depth), bound(depth + 1))(depth + 2))
 
     return build
 
@@ -129,9 +132,9 @@ class Store:
         data[self.random.random(shape) > 0.4] = 0
         return data
 
-    def pack(self, format: str, text: str, data: Matrix, sizes: tuple[str, ...]) -> Open:
+    def pack(self, kind: str, text: str, data: Matrix, sizes: tuple[str, ...]) -> Open:
         packers = {"dense": self.dense, "csr": self.csr, "csc": self.csc, "coo": self.coo, "csf": self.csf}
-        return packers[format](text, data, sizes)
+        return packers[kind](text, data, sizes)
 
     def dense(self, text: str, data: Matrix, sizes: tuple[str, ...]) -> Open:
         values = self.array(text, np.ravel(data))
@@ -226,6 +229,18 @@ class Program:
     term: Term
 
 
+def entries(matrix: Open, body: Callable[[Open, Open, Open], Open]) -> Open:
+    """Sum ``body`` over the rows, columns and values of a matrix."""
+
+    def row(i: Open, entry_row: Open) -> Open:
+        def column(j: Open, value: Open) -> Open:
+            return body(i, j, value)
+
+        return total(entry_row, column)
+
+    return total(matrix, row)
+
+
 def build(kernel: str, *formats: str) -> Program:
     store = Store()
     extents = {"m": 5, "n": 7, "o": 4, "r": 3}
@@ -239,68 +254,98 @@ def build(kernel: str, *formats: str) -> Program:
     def vector(text: str, size: str) -> Open:
         return store.dense(text, store.matrix(extents[size]), (size,))
 
-    def entries(matrix: Open, body: Callable[[Open, Open, Open], Open]) -> Open:
-        return total(matrix, lambda i, row: total(row, lambda j, v: body(i, j, v)))
-
-    match kernel:
-        case "spmv":
-            x = vector("x", "n")
-            term = entries(tensor(0, "mn"), lambda i, j, v: entry(i, times(v, at(x, j))))
-        case "add":
-            term = plus(tensor(0, "mn"), tensor(1, "mn"))
-            term = plus(term, tensor(2, "mn")) if len(formats) > 2 else term
-        case "add and scale":
-            both = plus(vector("b", "n"), vector("c", "n"))
-            term = entries(tensor(0, "mn"), lambda i, j, v: entry(i, j, times(v, at(both, j))))
-        case "mmm":
-            right = tensor(1, "no")
-            product = lambda i, k, a: total(at(right, k), lambda j, b: entry(i, j, times(a, b)))  # noqa: E731
-            term = entries(tensor(0, "mn"), product)
-        case "summm":
-            right = tensor(1, "no")
-            term = entries(tensor(0, "mn"), lambda i, k, a: total(at(right, k), lambda j, b: times(a, b)))
-        case "batax":
-            matrix, x, beta = tensor(0, "mn"), vector("x", "n"), store.parameter("beta", 0.5)
-            inner = lambda i, j, a: total(  # noqa: E731
-                at(matrix, i), lambda k, b: entry(j, times(beta, a, b, at(x, k)))
-            )
-            term = entries(matrix, inner)
-        case "mttkrp":
-            c, d = tensor(1, "nr"), tensor(2, "or")
-            leaf = lambda i, k, l, b: total(  # noqa: E731
-                at(c, k), lambda j, v: entry(i, j, times(b, v, at(d, l, j)))
-            )
-            term = total(tensor(0, "mno"), lambda i, plane: entries(plane, lambda k, l, b: leaf(i, k, l, b)))
-        case "ttm":
-            c = tensor(1, "ro")
-            leaf = lambda i, j, l, b: total(c, lambda k, row: entry(i, j, k, times(b, at(row, l))))  # noqa: E731
-            term = total(tensor(0, "mno"), lambda i, plane: entries(plane, lambda j, l, b: leaf(i, j, l, b)))
-        case "sddmm":
-            c, d = tensor(1, "mr"), tensor(2, "nr")
-            dot = lambda i, j, v: total(at(c, i), lambda k, w: entry(i, j, times(v, w, at(d, j, k))))  # noqa: E731
-            term = entries(tensor(0, "mn"), dot)
-        case "triangles":
-            graph = tensor(0, "nn")
-            term = entries(
-                graph, lambda i, j, v: total(at(graph, j), lambda k, w: times(v, w, at(graph, i, k)))
-            )
-        case "transposed":
-            other = tensor(1, "nn")
-            term = entries(tensor(0, "nn"), lambda i, j, v: entry(i, j, times(v, at(other, j, i))))
-        case "squares":
-            term = entries(tensor(0, "mn"), lambda i, j, v: entry(i, times(v, v)))
-        case "gram":
-            term = total(
-                tensor(0, "mn"),
-                lambda i, row: total(row, lambda j, x: total(row, lambda k, y: entry(j, k, times(x, y)))),
-            )
-        case "exponentials":
-            term = entries(tensor(0, "mn"), lambda i, j, v: entry(j, call("exp", v)))
-        case "element-wise":
-            term = times(tensor(0, "mn"), tensor(1, "mn"))
-        case _:  # "count"
-            term = entries(tensor(0, "mn"), lambda i, j, v: ONE)
+    if kernel in ("mttkrp", "ttm"):
+        term = _of_rank_three(kernel, tensor)
+    elif kernel in ("spmv", "add and scale", "batax"):
+        term = _with_vectors(kernel, tensor, vector, store)
+    elif kernel in ("squares", "exponentials", "count", "gram", "triangles"):
+        term = _of_one_matrix(kernel, tensor)
+    else:
+        term = _of_matrices(kernel, len(formats), tensor)
     return Program(store, term(0))
+
+
+Tensors: TypeAlias = Callable[[int, str], Open]
+
+
+def _with_vectors(kernel: str, tensor: Tensors, vector: Callable[[str, str], Open], store: Store) -> Open:
+    matrix = tensor(0, "mn")
+    if kernel == "spmv":
+        x = vector("x", "n")
+        return entries(matrix, lambda i, j, v: entry(i, times(v, at(x, j))))
+    if kernel == "add and scale":
+        both = plus(vector("b", "n"), vector("c", "n"))
+        return entries(matrix, lambda i, j, v: entry(i, j, times(v, at(both, j))))
+    x, beta = vector("x", "n"), store.parameter("beta", 0.5)
+
+    def twice(i: Open, j: Open, a: Open) -> Open:
+        return total(at(matrix, i), lambda k, b: entry(j, times(beta, a, b, at(x, k))))
+
+    return entries(matrix, twice)
+
+
+def _of_rank_three(kernel: str, tensor: Tensors) -> Open:
+    cube = tensor(0, "mno")
+    if kernel == "mttkrp":
+        c, d = tensor(1, "nr"), tensor(2, "or")
+
+        def leaf(i: Open, k: Open, h: Open, b: Open) -> Open:
+            return total(at(c, k), lambda j, v: entry(i, j, times(b, v, at(d, h, j))))
+    else:
+        c = tensor(1, "ro")
+
+        def leaf(i: Open, k: Open, h: Open, b: Open) -> Open:
+            return total(c, lambda j, row: entry(i, k, j, times(b, at(row, h))))
+
+    return total(cube, lambda i, plane: entries(plane, lambda k, h, b: leaf(i, k, h, b)))
+
+
+def _of_one_matrix(kernel: str, tensor: Tensors) -> Open:
+    if kernel == "triangles":
+        graph = tensor(0, "nn")
+
+        def wedge(i: Open, j: Open, v: Open) -> Open:
+            return total(at(graph, j), lambda k, w: times(v, w, at(graph, i, k)))
+
+        return entries(graph, wedge)
+    matrix = tensor(0, "mn")
+    if kernel == "gram":
+
+        def pairs(i: Open, row: Open) -> Open:
+            return total(row, lambda j, x: total(row, lambda k, y: entry(j, k, times(x, y))))
+
+        return total(matrix, pairs)
+    if kernel == "squares":
+        return entries(matrix, lambda i, j, v: entry(i, times(v, v)))
+    if kernel == "exponentials":
+        return entries(matrix, lambda i, j, v: entry(j, call("exp", v)))
+    return entries(matrix, lambda i, j, v: ONE)
+
+
+def _of_matrices(kernel: str, count: int, tensor: Tensors) -> Open:
+    if kernel in ("mmm", "summm"):
+        left, right = tensor(0, "mn"), tensor(1, "no")
+
+        def product(i: Open, k: Open, a: Open) -> Open:
+            if kernel == "summm":
+                return total(at(right, k), lambda j, b: times(a, b))
+            return total(at(right, k), lambda j, b: entry(i, j, times(a, b)))
+
+        return entries(left, product)
+    if kernel == "sddmm":
+        mask, c, d = tensor(0, "mn"), tensor(1, "mr"), tensor(2, "nr")
+
+        def dot(i: Open, j: Open, v: Open) -> Open:
+            return total(at(c, i), lambda k, w: entry(i, j, times(v, w, at(d, j, k))))
+
+        return entries(mask, dot)
+    if kernel == "transposed":
+        straight, turned = tensor(0, "nn"), tensor(1, "nn")
+        return entries(straight, lambda i, j, v: entry(i, j, times(v, at(turned, j, i))))
+    first, second = tensor(0, "mn"), tensor(1, "mn")
+    if kernel == "element-wise":
+        return times(first, second)
+    return plus(plus(first, second), tensor(2, "mn")) if count > 2 else plus(first, second)
 
 
 @pytest.fixture

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storel.calculus.interpret import evaluate
+from storel.calculus.intervals import ANY, Interval, binder_bounds, bounds, decided, narrowed, reads_in_bounds
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    If,
+    Let,
+    Literal,
+    Lookup,
+    Multiply,
+    Range,
+    Slice,
+    Symbol,
+    Term,
+    Variable,
+)
+from storel.calculus.verify import KEY
+from storel.scalars import ScalarType
+from storel.symbols import ArraySymbol, Fact, SizeSymbol
+
+SYMBOLS: dict[str, Fact] = {
+    "n": SizeSymbol("n", 5),
+    "pos": ArraySymbol("pos", ScalarType.INT64, 6, 0, 9, ascending=True),
+    "idx": ArraySymbol("idx", ScalarType.INT64, 9, 0, 6),
+    "val": ArraySymbol("val", ScalarType.FLOAT64, 9),
+}
+
+
+def number(value: int) -> Literal:
+    return Literal(value, ScalarType.INT64)
+
+
+ROW = (Interval(0, 4), Interval(0, 4))
+
+BOUNDS: list[tuple[Term, Interval]] = [
+    (number(3), Interval(3, 3)),
+    (Symbol("n"), Interval(5, 5)),
+    (Variable(0), Interval(0, 4)),
+    (Add(Variable(0), number(1)), Interval(1, 5)),
+    (Apply("subtract", (Variable(0), Variable(1))), Interval(-4, 4)),
+    (Multiply(Variable(0), number(-2)), Interval(-8, 0)),
+    (Apply("floor_divide", (Variable(0), number(2))), Interval(0, 2)),
+    (Apply("modulo", (Apply("negate", (Variable(0),)), number(3))), Interval(0, 2)),
+    (Apply("minimum", (Symbol("n"), Variable(0))), Interval(0, 4)),
+    (Apply("maximum", (number(2), Variable(0))), Interval(2, 4)),
+    (Lookup(Symbol("idx"), Variable(0)), Interval(0, 6)),
+    (Lookup(Symbol("val"), Variable(0)), ANY),
+    (Let(number(7), Add(Variable(0), Variable(1))), Interval(7, 11)),
+    (If(Apply("less", (Variable(0), number(2))), Variable(0)), Interval(0, 1)),
+    (Apply("less", (Variable(0), Symbol("n"))), Interval(1, 1)),
+    (Apply("equal", (Variable(0), Symbol("n"))), Interval(0, 0)),
+    (Apply("not", (Apply("less", (Variable(0), Variable(1))),)), Interval(0, 1)),
+]
+
+
+@pytest.mark.parametrize(("term", "expected"), BOUNDS)
+def test_bounds(term: Term, expected: Interval) -> None:
+    assert bounds(term, SYMBOLS, ROW) == expected
+
+
+def test_binders_of_a_segment() -> None:
+    segment = Slice(
+        Symbol("idx"), Lookup(Symbol("pos"), Variable(1)), Lookup(Symbol("pos"), Add(Variable(1), number(1)))
+    )
+    assert binder_bounds(segment, SYMBOLS, ROW) == (Interval(0, 8), Interval(0, 6))
+    assert binder_bounds(Range(number(0), Symbol("n")), SYMBOLS) == (Interval(0, 4), Interval(0, 4))
+
+
+def test_reads_are_proved_in_bounds_or_not() -> None:
+    assert reads_in_bounds(Symbol("pos"), Add(Variable(0), number(1)), SYMBOLS, ROW)
+    assert not reads_in_bounds(Symbol("pos"), Add(Variable(0), number(2)), SYMBOLS, ROW)
+    assert not reads_in_bounds(Symbol("pos"), Apply("subtract", (Variable(0), number(1))), SYMBOLS, ROW)
+
+
+def test_conditions_narrow_and_are_decided() -> None:
+    at_least_two = Apply("less_equal", (number(2), Variable(0)))
+    assert narrowed(at_least_two, SYMBOLS, ROW) == (Interval(2, 4), Interval(0, 4))
+    assert decided(Apply("less", (Variable(0), Symbol("n"))), SYMBOLS, ROW) is True
+    assert decided(Apply("less", (Symbol("n"), Variable(0))), SYMBOLS, ROW) is False
+    assert decided(Apply("less", (Variable(0), Variable(1))), SYMBOLS, ROW) is None
+
+
+FUNCTIONS = (
+    "subtract", "floor_divide", "modulo", "minimum", "maximum", "less", "less_equal", "equal", "not_equal"
+)  # fmt: skip
+
+
+def applied(function: str, left: Term, right: Term) -> Term:
+    return Apply(function, (left, right))
+
+
+def terms() -> st.SearchStrategy[Term]:
+    leaves = st.one_of(st.integers(-4, 4).map(number), st.integers(0, 1).map(Variable))
+    total = st.sampled_from(("subtract", "minimum", "maximum"))
+    return st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            st.builds(Add, inner, inner),
+            st.builds(Multiply, inner, inner),
+            st.builds(applied, total, inner, inner),
+            st.builds(applied, st.sampled_from(FUNCTIONS), inner, st.integers(1, 5).map(number)),
+        ),
+        max_leaves=6,
+    )
+
+
+@settings(max_examples=50, deadline=None)
+@given(terms(), st.integers(-3, 3), st.integers(0, 4))
+def test_values_lie_within_their_bounds(term: Term, first: int, second: int) -> None:
+    interval = bounds(term, {}, (Interval(-3, 3), Interval(0, 4)))
+    value = evaluate(term, {}, {}, ((KEY, first), (KEY, second)))
+    assert isinstance(value, int)
+    assert interval.low is None or interval.low <= int(value)
+    assert interval.high is None or int(value) <= interval.high

@@ -37,7 +37,7 @@ def levels_format(reference: FormatReference, rank: int) -> tuple[str, CreateFor
     (created,) = parse(Source(f"<{CONSTRUCTOR}>", text)).statements
     assert isinstance(created, CreateFormat)
     is_natural = order == tuple(range(rank))
-    suffix = "" if is_natural else f"; order=({','.join(map(str, order))}{',' * (rank == 1)})"
+    suffix = "" if is_natural else f"; order=({','.join(map(str, order))})"
     return f"{CONSTRUCTOR}({', '.join(kinds)}{suffix})", created
 
 

@@ -2,13 +2,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from storel.errors import FormatError
 from storel.source import Source
+from storel.storage.build import from_arrays
 from storel.storage.formats import Formats
 from storel.syntax.nodes import CreateFormat
-from storel.syntax.parser import parse
+from storel.syntax.parser import parse, parse_format
 
 BOTH = """
 CREATE FORMAT pair(T: real[m]) USING val: real[m] AS sum(<i, _> in 0:m) { i -> val(i) }
@@ -82,3 +84,53 @@ def test_every_shipped_format_says_what_it_looks_like() -> None:
         text = formats.files[name].read_text(encoding="utf-8")
         assert text.startswith("-- "), name
         assert "1 . 2 ." in text, name
+
+
+BAND = """
+CREATE FORMAT strip(T: real[m, n]; lower: int, upper: int = lower)
+  USING val: real[m * (lower + upper + 1)]
+  AS sum(<i, _> in 0:m) sum(<j, _> in max(0, i - lower):min(n, i + upper + 1))
+     { (i, j) -> val(i * (lower + upper + 1) + j - i + lower) }
+"""
+
+
+def with_band() -> Formats:
+    formats = Formats()
+    (statement,) = parse(Source("test", BAND)).statements
+    assert isinstance(statement, CreateFormat)
+    formats.create(statement)
+    return formats
+
+
+@pytest.mark.parametrize("text", ["strip(1, 2)", "strip(1, upper=2)", "strip(upper=2, lower=1)"])
+def test_arguments_are_bound_by_position_and_name(text: str) -> None:
+    formats = with_band()
+    storage = formats.resolve(parse_format(text), 2)
+    assert storage.text == "strip(lower=1, upper=2)"
+    assert formats.resolve(parse_format(storage.text), 2) is storage
+
+
+def test_a_default_may_use_earlier_parameters() -> None:
+    assert with_band().resolve(parse_format("strip(3)"), 2).text == "strip(lower=3, upper=3)"
+
+
+def test_hand_made_arrays_of_a_format_with_parameters() -> None:
+    storage = with_band().resolve(parse_format("strip(lower=1, upper=0)"), 2)
+    tensor = from_arrays(storage, {"val": np.array([0.0, 1, 2, 3, 4, 5])}, (3, 3))
+    np.testing.assert_array_equal(tensor.to_numpy(), [[1, 0, 0], [2, 3, 0], [0, 4, 5]])
+    assert tensor.format == "strip(lower=1, upper=0)"
+    assert tensor.nnz == 5
+
+
+ARGUMENT_ERRORS = [
+    ("strip", "format strip needs a value of lower"),
+    ("strip(1, 2, 3)", "format strip does not take these arguments"),
+    ("strip(1, width=3)", "format strip does not take these arguments"),
+    ("csr(3)", "format csr does not take these arguments"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), ARGUMENT_ERRORS)
+def test_wrong_arguments_are_an_error(text: str, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        with_band().resolve(parse_format(text), 2)

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from storel.errors import DataError, FormatError, StorelError, TypeMismatchError
+from storel.storage.build import convert, from_arrays, from_coordinates, from_numpy, from_scipy
+from storel.storage.formats import Formats
+
+FORMATS = Formats()
+NAMES = ["coo", "csc", "csf", "csr", "dcsr", "dense"]
+
+
+def matrix(layout: str) -> Any:
+    return sp.random(3, 4, 0.5, format=layout, rng=1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("layout", ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"])
+def test_every_layout_of_scipy_goes_into_every_format(layout: str, name: str) -> None:
+    tensor = from_scipy(matrix(layout), FORMATS, FORMATS.find(name, 2))
+    np.testing.assert_array_equal(tensor.to_numpy(), matrix(layout).toarray())
+    np.testing.assert_array_equal(tensor.to_scipy().toarray(), matrix(layout).toarray())
+    assert tensor.format == name
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("layout", ["csr", "csc"])
+def test_compressed_matrices_are_wrapped_without_a_copy(layout: str, index: type) -> None:
+    given = matrix(layout)
+    given.indices, given.indptr = given.indices.astype(index), given.indptr.astype(index)
+    tensor = from_scipy(given, FORMATS)
+    assert tensor.format == layout
+    for name, array in (("pos", given.indptr), ("idx", given.indices), ("val", given.data)):
+        assert np.shares_memory(tensor.arrays[name], array)
+    assert np.shares_memory(tensor.to_scipy().data, given.data)
+
+
+def test_zeros_that_a_matrix_stores_are_no_entries() -> None:
+    given = sp.csr_array((np.array([0.0, 2.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 2))
+    tensor = from_scipy(given, FORMATS)
+    assert (len(tensor.arrays["val"]), tensor.nnz) == (2, 1)
+    np.testing.assert_array_equal(tensor.to_coo()[0], [[0], [1]])
+
+
+@pytest.mark.parametrize(("semiring", "expected"), [("plus_times", [5.0, 1.0]), ("min_plus", [2.0, 1.0])])
+def test_unsorted_rows_with_duplicates_are_mended_in_a_copy(semiring: str, expected: list[float]) -> None:
+    given = sp.csr_array((np.array([1.0, 2, 3]), np.array([2, 0, 0]), np.array([0, 3, 3])), shape=(2, 3))
+    tensor = from_scipy(given, FORMATS, semiring=semiring)
+    np.testing.assert_array_equal(tensor.arrays["idx"], [0, 2])
+    np.testing.assert_array_equal(tensor.arrays["val"], expected)
+    np.testing.assert_array_equal(given.indices, [2, 0, 0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("part", "position", "value", "message"),
+    [
+        ("indices", 1, 77, r"indices\(1\) = 77 is outside 0:3"),
+        ("indices", 0, -1, r"indices\(0\) = -1 is outside 0:3"),
+        ("indptr", 1, -5, "indptr ascending from 0 to at most 3"),
+        ("indptr", 1, 10**6, "indptr ascending from 0 to at most 3"),
+        ("indptr", 2, 10**6, "indptr ascending from 0 to at most 3"),
+    ],
+)
+def test_broken_matrices_are_refused(name: str, part: str, position: int, value: int, message: str) -> None:
+    given = sp.csr_array((np.array([1.0, 2, 3]), np.array([0, 1, 2]), np.array([0, 2, 3])), shape=(2, 3))
+    getattr(given, part)[position] = value
+    with pytest.raises(DataError, match=message):
+        from_scipy(given, FORMATS, FORMATS.find(name, 2))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dense_arrays_go_into_every_format(name: str) -> None:
+    dense = np.array([[0.0, 1, 0], [2, 0, 3]])
+    for given in (dense, np.asfortranarray(dense), dense.astype(">f8"), dense[::-1][::-1]):
+        np.testing.assert_array_equal(from_numpy(given, FORMATS, FORMATS.find(name, 2)).to_numpy(), dense)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_over_another_semiring_a_zero_is_a_value(name: str) -> None:
+    dense = np.array([[0.0, np.inf], [1.0, 2.0]])
+    tensor = from_numpy(dense, FORMATS, FORMATS.find(name, 2), "min_plus")
+    np.testing.assert_array_equal(tensor.to_numpy(), dense)
+    assert tensor.nnz == 3
+
+
+def test_a_dense_array_is_wrapped_without_a_copy() -> None:
+    dense = np.ones((2, 3), dtype=np.float32)
+    assert np.shares_memory(from_numpy(dense, FORMATS).arrays["val"], dense)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("int8", "int32"), ("uint8", "int32"), ("int16", "int32"), ("uint32", "int64"), ("bool", "bool")],
+)
+def test_narrow_integers_are_widened(given: str, kept: str) -> None:
+    assert from_numpy(np.ones(2, dtype=given), FORMATS).dtype == kept
+
+
+@pytest.mark.parametrize("dtype", ["float16", "complex128", "object", "uint64", "U3"])
+def test_other_types_are_refused(dtype: str) -> None:
+    with pytest.raises(TypeMismatchError, match="expected: bool, int32, int64, float32, float64"):
+        from_numpy(np.zeros(2, dtype=dtype), FORMATS)
+
+
+COORDINATE_ERRORS: list[tuple[Any, tuple[int, ...] | None, str]] = [
+    ([[0.0, np.nan]], None, "coordinate 0 of entry 1 is nan"),
+    ([[0.0, 1.5]], None, "coordinate 0 of entry 1 is 1.5"),
+    ([[0.0, 1e300]], None, r"coordinate 0 of entry 1 is 1e\+300"),
+    ([["a", "b"]], None, "coordinates must be integers"),
+    ([[0, -1]], None, "coordinate 0 of entry 1 is -1, outside 0:1"),
+    ([[0, 4]], (4,), "coordinate 0 of entry 1 is 4, outside 0:4"),
+    ([[0, 3]], (4, 4), "the shape does not fit the coordinates"),
+    ([[0, 3, 1]], None, "coordinates and values do not fit together"),
+]
+
+
+@pytest.mark.parametrize(("coordinates", "shape", "message"), COORDINATE_ERRORS)
+def test_bad_coordinates_are_refused(coordinates: Any, shape: tuple[int, ...] | None, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        from_coordinates(np.array(coordinates), np.ones(2), shape, FORMATS)
+
+
+def test_without_a_shape_the_extents_are_open() -> None:
+    tensor = from_coordinates(np.array([[0, 4], [2, 1]]), np.ones(2), None, FORMATS)
+    assert (tensor.shape, tensor.is_closed) == ((5, 3), False)
+    assert from_coordinates(np.array([[0], [2]]), np.ones(1), (5, 3), FORMATS).is_closed
+
+
+@pytest.mark.parametrize("target", NAMES)
+@pytest.mark.parametrize("source", NAMES)
+def test_every_format_converts_into_every_other(source: str, target: str) -> None:
+    dense = np.array([[0, 1, 0], [2, 0, 3]], dtype=np.float32)
+    tensor = from_numpy(dense, FORMATS, FORMATS.find(source, 2))
+    converted = convert(tensor, FORMATS.find(target, 2))
+    np.testing.assert_array_equal(converted.to_numpy(), dense)
+    assert (converted.format, converted.dtype) == (target, np.float32)
+
+
+def test_raw_arrays_are_wrapped_once_verified() -> None:
+    csr = FORMATS.find("csr", 2)
+    given = {"pos": np.array([0, 2, 2]), "idx": np.array([0, 3]), "val": np.array([1.0, 0.0])}
+    tensor = from_arrays(csr, given, (2, 4))
+    assert all(tensor.arrays[name] is array for name, array in given.items())
+    assert tensor.nnz == 1
+
+
+RAW_ERRORS: list[tuple[dict[str, Any], tuple[int, ...], type[StorelError], str]] = [
+    ({"pos": [0, 1], "idx": [3], "val": [1.0]}, (2, 4), DataError, "array pos has the wrong length"),
+    ({"pos": [0, 1, 1], "idx": [3], "vals": [1.0]}, (2, 4), FormatError, "format csr has no array vals"),
+    ({"pos": [0, 1, 1], "idx": [3.0], "val": [1.0]}, (2, 4), DataError, "array idx holds float64 numbers"),
+    ({"pos": [0, 1, 1], "idx": [4], "val": [1.0]}, (2, 4), DataError, r"idx\(0\) = 4 is outside 0:4"),
+    ({"pos": [0, 1, 1], "idx": [3], "val": [1j]}, (2, 4), TypeMismatchError, "array val holds complex128"),
+    ({"pos": [0, 1, 1], "idx": [3], "val": [1.0]}, (2,), FormatError, "does not store tensors of rank 1"),
+]
+
+
+@pytest.mark.parametrize(("arrays", "shape", "error", "message"), RAW_ERRORS)
+def test_bad_raw_arrays_are_refused(
+    arrays: dict[str, Any], shape: tuple[int, ...], error: type[StorelError], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        from_arrays(FORMATS.find("csr", 2), arrays, shape)

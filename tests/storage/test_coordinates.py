@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storel.semiring import SEMIRINGS
+from storel.storage.coordinates import combine, sorted_entries
+
+SHAPES = [(7,), (300, 300), (2**20, 2**20, 2**20), (2**40, 2**40), (3, 2**62)]
+"""With linear keys of one digit and of several, and beyond 64 bits."""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("count", [0, 1, 2, 500])
+def test_entries_are_sorted_and_equal_ones_keep_their_order(shape: tuple[int, ...], count: int) -> None:
+    random = np.random.default_rng(7)
+    pool = np.array([random.integers(0, extent, 40) for extent in shape])
+    coordinates = pool[:, random.integers(0, 40, count)]
+    ordered, numbers, is_unique = sorted_entries(coordinates, np.arange(count), shape)
+    expected = sorted(zip(*coordinates.tolist(), range(count), strict=True))
+    assert list(zip(*ordered.tolist(), numbers.tolist(), strict=True)) == expected
+    assert is_unique == (len({entry[:-1] for entry in expected}) == count)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(-2, 2)), max_size=12))
+def test_combining_is_adding_up_in_a_dictionary(entries: list[tuple[int, int, int]]) -> None:
+    sums: dict[tuple[int, int], int] = {}
+    for row, column, value in entries:
+        sums[row, column] = sums.get((row, column), 0) + value
+    coordinates = np.array([entry[:2] for entry in entries], dtype=np.int64).reshape(-1, 2).T
+    values = np.array([entry[2] for entry in entries], dtype=np.int64)
+    keys, totals = combine(coordinates, values, (4, 4))
+    found = dict(zip(map(tuple, keys.T.tolist()), totals.tolist(), strict=True))
+    assert list(found.items()) == sorted((key, total) for key, total in sums.items() if total)
+
+
+@pytest.mark.parametrize(
+    ("semiring", "values", "expected"),
+    [
+        ("plus_times", np.array([1.5, 2.5]), 4.0),
+        ("min_plus", np.array([1.5, 2.5]), 1.5),
+        ("max_plus", np.array([1.5, 2.5]), 2.5),
+        ("max_times", np.array([3, 2], dtype=np.int32), 3),
+        ("or_and", np.array([False, True]), True),
+        ("plus_times", np.array([True, True]), True),
+        ("plus_times", np.array([1, 2], dtype=np.int32), 3),
+        ("plus_times", np.array([1, 2], dtype=np.float32), 3),
+    ],
+)
+def test_duplicates_meet_in_the_semiring_and_keep_their_type(
+    semiring: str, values: Any, expected: float
+) -> None:
+    _, combined = combine(np.array([[1, 1]]), values, (2,), SEMIRINGS[semiring])
+    np.testing.assert_array_equal(combined, [expected])
+    assert combined.dtype == values.dtype
+
+
+def test_what_is_in_order_is_not_copied() -> None:
+    coordinates, values = np.array([[0, 1], [1, 0]]), np.array([1.0, np.nan])
+    found = combine(coordinates, values, (2, 2))
+    assert found[0] is coordinates
+    assert found[1] is values

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+
+from storel.errors import FormatError
+from storel.storage.formats import Formats
+from storel.storage.pack import pack
+from storel.storage.properties import verify_properties
+from storel.storage.signature import level_signature
+from storel.syntax.parser import parse_format
+
+FORMATS = Formats()
+
+EVERY_NEST = [
+    (kinds, order)
+    for rank in (1, 2, 3)
+    for kinds in product(("dense", "compressed"), repeat=rank)
+    for order in permutations(range(rank))
+]
+
+
+@pytest.mark.parametrize(("kinds", "order"), EVERY_NEST)
+def test_every_nest_is_packed_and_read_back(kinds: tuple[str, ...], order: tuple[int, ...]) -> None:
+    rank = len(order)
+    text = f"levels({', '.join(kinds)}" + (f"; order=({','.join(map(str, order))}))" if rank > 1 else ")")
+    storage = FORMATS.resolve(parse_format(text), rank)
+    signature = level_signature(storage)
+    assert signature is not None
+    assert signature.order == order
+    assert tuple(level.kind.value for level in signature.levels) == kinds
+    random = np.random.default_rng(1)
+    dense = random.integers(1, 9, (3, 4, 2)[:rank]) * (random.random((3, 4, 2)[:rank]) < 0.4)
+    coordinates = np.indices(dense.shape).reshape(rank, -1)
+    tensor = pack(storage, coordinates, dense.reshape(-1), dense.shape)
+    verify_properties(storage, tensor.arrays, tensor.sizes)
+    np.testing.assert_array_equal(tensor.to_numpy(), dense)
+    assert FORMATS.resolve(parse_format(tensor.format), rank) is storage
+
+
+def test_the_same_arrays_as_the_shipped_format() -> None:
+    coordinates, values = np.array([[0, 0, 2], [1, 3, 0]]), np.array([1.0, 2.0, 3.0])
+    csc = pack(FORMATS.find("csc", 2), coordinates, values, (3, 4))
+    reference = parse_format("levels(dense, compressed; order=(1,0))")
+    nest = pack(FORMATS.resolve(reference, 2), coordinates, values, (3, 4))
+    for name, other in (("pos", "pos2"), ("idx", "idx2"), ("val", "val")):
+        np.testing.assert_array_equal(csc.arrays[name], nest.arrays[other])
+
+
+ERRORS = [
+    (
+        "levels(dense, compresed)",
+        "unknown kind of level 'compresed'\n<format>:1:15\n   1 | levels(dense, compresed)\n"
+        "     |               ^^^^^^^^^\n  expected: dense or compressed\n  hint: did you mean 'compressed'?",
+    ),
+    (
+        "levels(dense)",
+        "levels(dense) does not store tensors of rank 2\n<format>:1:1\n   1 | levels(dense)\n"
+        "     | ^^^^^^^^^^^^^\n  expected: 2 levels\n  found: 1",
+    ),
+    (
+        "levels(dense, dense; order=(0,0))",
+        "levels take their order and nothing else\n<format>:1:1\n   1 | levels(dense, dense; order=(0,0))\n"
+        "     | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n  expected: order=(…) with each of 0 … 1 once",
+    ),
+    (
+        "levels(dense, dense; width=3)",
+        "levels take their order and nothing else\n<format>:1:1\n   1 | levels(dense, dense; width=3)\n"
+        "     | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n  expected: order=(…) with each of 0 … 1 once",
+    ),
+    ("levels(dense, 3)", "a level is named by its kind\n  expected: dense or compressed"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), ERRORS)
+def test_what_is_no_nest_is_an_error(text: str, message: str) -> None:
+    with pytest.raises(FormatError) as raised:
+        FORMATS.resolve(parse_format(text), 2)
+    assert str(raised.value) == message

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+
+from storel.errors import FormatError
+from storel.source import Source
+from storel.storage.sizes import evaluate_size, free_size_names
+from storel.syntax.parser import parse_expression
+
+SIZES = {"m": 7, "n": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "names"),
+    [
+        ("m + 1", 8, {"m"}),
+        ("m * (n - 1) // 4", 3, {"m", "n"}),
+        ("-m // 2", -4, {"m"}),
+        ("-m % n", 2, {"m", "n"}),
+        ("max(m, n, 4) - min(m, n)", 4, {"m", "n"}),
+    ],
+)
+def test_sizes_are_integer_arithmetic(text: str, value: int, names: set[str]) -> None:
+    expression = parse_expression(Source("test", text))
+    assert evaluate_size(expression, SIZES) == value
+    assert free_size_names(expression) == names
+
+
+@pytest.mark.parametrize("text", ["k", "1.5", "m / n", "m // 0", "idx(m)", "m < n"])
+def test_anything_else_is_refused_with_its_place(text: str) -> None:
+    with pytest.raises(FormatError) as raised:
+        evaluate_size(parse_expression(Source("test", text)), SIZES)
+    assert raised.value.span is not None

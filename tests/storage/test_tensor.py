@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from storel.errors import MemoryLimitError, TypeMismatchError
+from storel.storage.build import from_coordinates, from_numpy
+from storel.storage.formats import Formats
+
+FORMATS = Formats()
+
+
+def test_it_says_what_it_is() -> None:
+    tensor = from_numpy(np.array([[0, 1.0], [2.0, 3.0]]), FORMATS, FORMATS.find("csr", 2))
+    assert repr(tensor) == "<storel.Tensor float64[2, 2] in csr, 3 entries>"
+    assert (tensor.shape, tensor.dtype, tensor.format, tensor.nnz) == ((2, 2), np.float64, "csr", 3)
+
+
+def test_a_scalar_converts_to_a_number() -> None:
+    assert float(from_numpy(np.array(2.5), FORMATS)) == 2.5
+    assert int(from_numpy(np.array(3), FORMATS)) == 3
+    assert from_numpy(np.array(True), FORMATS).item() is True
+    with pytest.raises(TypeMismatchError, match="only a tensor of rank 0 converts to a number"):
+        float(from_numpy(np.zeros(1), FORMATS))
+
+
+def test_the_dense_form_is_refused_where_it_does_not_fit() -> None:
+    tensor = from_coordinates(
+        np.array([[0], [0]]), np.ones(1), (2**40, 2**40), FORMATS, FORMATS.find("coo", 2)
+    )
+    with pytest.raises(MemoryLimitError, match=r"a dense array of shape \(1099511627776, 1099511627776\)"):
+        tensor.to_numpy()
+    small = from_coordinates(np.array([[0], [0]]), np.ones(1), (10, 10), FORMATS)
+    with pytest.raises(MemoryLimitError):
+        small.to_numpy(memory_limit=799)
+
+
+def test_changing_the_dense_form_leaves_the_tensor() -> None:
+    tensor = from_numpy(np.ones((2, 2)), FORMATS)
+    tensor.to_numpy()[:] = 7
+    np.testing.assert_array_equal(tensor.to_numpy(), np.ones((2, 2)))
+
+
+def test_scipy_holds_vectors_and_matrices() -> None:
+    vector = from_coordinates(np.array([[3, 1]]), np.array([1.0, 2.0]), (5,), FORMATS)
+    np.testing.assert_array_equal(vector.to_scipy().toarray(), [0, 2, 0, 1, 0])
+    with pytest.raises(TypeMismatchError, match=r"scipy\.sparse holds vectors and matrices"):
+        from_numpy(np.ones((1, 1, 1)), FORMATS).to_scipy()
+
+
+def test_entries_are_sorted_whatever_the_format() -> None:
+    tensor = from_numpy(np.array([[0, 1], [2, 3]]), FORMATS, FORMATS.find("csc", 2))
+    coordinates, values = tensor.to_coo()
+    np.testing.assert_array_equal(coordinates, [[0, 1, 1], [1, 0, 1]])
+    np.testing.assert_array_equal(values, [1, 2, 3])

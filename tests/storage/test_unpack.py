@@ -1,0 +1,88 @@
+"""Reading by the mapping alone: also of formats that are not level-wise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from storel.errors import FormatError
+from storel.source import Source
+from storel.storage.formats import Format
+from storel.storage.unpack import enumerate_entries
+from storel.syntax.nodes import CreateFormat
+from storel.syntax.parser import parse
+
+MAPPINGS: list[tuple[str, dict[str, list[float]], dict[str, int], list[list[float]]]] = [
+    (
+        "USING val: real[n * (n + 1) // 2] AS sum(<i, _> in 0:n) { i -> sum(<j, _> in i:n) "
+        "{ j -> val(i * n - i * (i - 1) // 2 + j - i) } }",
+        {"val": [1, 2, 3, 4, 5, 6]},
+        {"m": 3, "n": 3},
+        [[1, 2, 3], [0, 4, 5], [0, 0, 6]],
+    ),
+    (
+        "USING off: int[d], val: real[d * m] AS sum(<k, o> in off(0:d)) "
+        "sum(<i, _> in max(0, -o):min(m, n - o)) { (i, i + o) -> val(k * m + i) }",
+        {"off": [-1, 1], "val": [9, 1, 2, 3, 4, 9]},
+        {"m": 3, "n": 3, "d": 2},
+        [[0, 3, 0], [1, 0, 4], [0, 2, 0]],
+    ),
+    (
+        "USING idx: int[m * w], val: real[m * w] AS sum(<i, _> in 0:m) "
+        "sum(<p, j> in idx(i * w:(i + 1) * w)) if (j >= 0) then { (i, j) -> val(p) }",
+        {"idx": [0, 2, 1, -1], "val": [1, 2, 3, 9]},
+        {"m": 2, "n": 3, "w": 2},
+        [[1, 0, 2], [0, 3, 0]],
+    ),
+    (
+        "USING val: real[n * (n + 1) // 2] AS sum(<i, _> in 0:n) sum(<j, _> in 0:i + 1) "
+        "{ (i, j) -> val(i * (i + 1) // 2 + j) } + sum(<i, _> in 0:n) sum(<j, _> in 0:i) "
+        "{ (j, i) -> val(i * (i + 1) // 2 + j) }",
+        {"val": [1, 2, 3]},
+        {"m": 2, "n": 2},
+        [[1, 2], [2, 3]],
+    ),
+    (
+        "USING row: int[z], col: int[z], val: real[z] AS sum(<p, i> in row(0:z)) { (i, col(p)) -> val(p) }",
+        {"row": [1, 0, 1], "col": [0, 1, 0], "val": [1, 2, 3]},
+        {"m": 2, "n": 2, "z": 3},
+        [[0, 2], [4, 0]],
+    ),
+    (
+        "USING u: real[m], v: real[n] AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) { (i, j) -> u(i) * v(j) }",
+        {"u": [1, 2], "v": [3, 0]},
+        {"m": 2, "n": 2},
+        [[3, 0], [6, 0]],
+    ),
+    (
+        "USING val: real[m] AS sum(<i, _> in 0:m) { (i, i % 2) -> val(i) }",
+        {"val": [1, 2, 3]},
+        {"m": 3, "n": 2},
+        [[1, 0], [0, 2], [3, 0]],
+    ),
+]
+
+
+def created(text: str) -> Format:
+    (statement,) = parse(Source("test", f"CREATE FORMAT f(T: real[m, n]) {text}")).statements
+    assert isinstance(statement, CreateFormat)
+    return Format("f", statement)
+
+
+@pytest.mark.parametrize(("text", "arrays", "sizes", "expected"), MAPPINGS)
+def test_a_mapping_means_the_sum_of_its_entries(
+    text: str, arrays: dict[str, list[float]], sizes: dict[str, int], expected: list[list[float]]
+) -> None:
+    given: dict[str, Any] = {name: np.array(array) for name, array in arrays.items()}
+    coordinates, values = enumerate_entries(created(text), given, sizes, "plus_times")
+    wanted = np.array(expected)
+    np.testing.assert_array_equal(coordinates, np.nonzero(wanted))
+    np.testing.assert_array_equal(values, wanted[np.nonzero(wanted)])
+
+
+def test_a_mapping_that_reads_outside_its_arrays_is_an_error() -> None:
+    storage = created("USING val: real[m] AS sum(<i, _> in 0:m) { (i, 0) -> val(i + 1) }")
+    with pytest.raises(FormatError, match=r"the mapping reads val\(2\), outside 0:2"):
+        enumerate_entries(storage, {"val": np.ones(2)}, {"m": 2, "n": 2}, "plus_times")

@@ -44,9 +44,9 @@ def run(source: str | Path, /, **tensors: Any) -> Tensor | dict[str, Tensor]:
 def compile(source: str | Path, /, **tensors: Any) -> Kernel:  # noqa: A001
     """Compile a program for tensors like the given ones; call the kernel with such tensors.
 
-    Options, here and in ``run`` and ``einsum``: ``backend`` ("auto", "c", "numba", "interpret"), ``formats`` (a
-    directory of format files), ``rules`` (a file of further rules), ``memory_limit`` (bytes), ``format`` (of
-    the result), ``floating_point`` ("strict" or "reassociate").
+    Options, here and in ``run`` and ``einsum``: ``backend`` ("auto", "c", "numba", "interpret"),
+    ``formats`` (a directory of format files), ``rules`` (a file of further rules), ``memory_limit``
+    (bytes), ``format`` (of the result), ``floating_point`` ("strict" or "reassociate").
     """
     options, bindings = _split(tensors)
     return Kernel(source, options, bindings)
@@ -120,9 +120,9 @@ def tensor(
 ) -> Tensor:
     """Store data as a tensor.
 
-    ``x`` is a NumPy array, a scipy.sparse matrix, ``(coordinates, values)``, ``{coordinates: value}``, a dict of a
-    format's arrays (with ``format`` and ``shape``), or a Tensor. ``format`` is what may follow ``STORED AS``. Foreign
-    arrays are verified once and wrapped without a copy where the layout allows.
+    ``x`` is a NumPy array, a scipy.sparse matrix, ``(coordinates, values)``, ``{coordinates: value}``,
+    a dict of a format's arrays (with ``format`` and ``shape``), or a Tensor. ``format`` is what may follow
+    ``STORED AS``. Foreign arrays are verified once and wrapped without a copy where the layout allows.
 
     Raises StorelError naming the first thing that does not fit.
     """

@@ -9,13 +9,14 @@ import json
 import sys
 import traceback
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from storel import report
 from storel.api import CallOptions, bind, compiler_options
+from storel.compiler import Backend
 from storel.environment import Environment
 from storel.errors import DataError, StorelError
 from storel.explain import explain_json, explain_text
@@ -24,10 +25,9 @@ from storel.script import Outcome, Runner, read_source
 from storel.source import Source
 from storel.storage.files.kinds import save_tensor
 from storel.storage.formats import Formats
-from storel.storage.tensor import Tensor
 
 app = typer.Typer(
-    help="Tensor programs over declarative storage: write what to compute, and how each tensor lies in memory.",
+    help="Tensor programs over declarative storage: say what to compute, and how each tensor lies in memory.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -38,7 +38,7 @@ BindingOption = Annotated[
     list[str] | None,
     typer.Option("-b", "--bind", help="NAME=FILE, NAME=FILE:format or NAME=NUMBER; may be repeated."),
 ]
-BackendOption = Annotated[str, typer.Option(help="auto, c, numba, or interpret.")]
+BackendOption = Annotated[Backend, typer.Option(help="auto, c, numba, or interpret.")]
 FormatsOption = Annotated[Path | None, typer.Option(help="A directory of further storage formats.")]
 RulesOption = Annotated[Path | None, typer.Option(help="A file of further rewrite rules.")]
 MemoryOption = Annotated[int | None, typer.Option(help="The most bytes that buffers may take.")]
@@ -106,7 +106,9 @@ def explain(
 @app.command()
 def formats(
     name: Annotated[str | None, typer.Argument(help="Print the text of this format.")] = None,
-    directory: Annotated[Path | None, typer.Option("--formats", help="A directory of further formats.")] = None,
+    directory: Annotated[
+        Path | None, typer.Option("--formats", help="A directory of further formats.")
+    ] = None,
 ) -> None:
     """List the storage formats, or show one."""
     known = Formats(() if directory is None else (directory,))
@@ -195,5 +197,7 @@ def main() -> None:
         sys.exit(1)
     except Exception:  # the last resort: an internal failure must not look like a user's mistake
         traceback.print_exc()
-        errors.print("storel failed internally; please report this with the script and its data.", markup=False)
+        errors.print(
+            "storel failed internally; please report this with the script and its data.", markup=False
+        )
         sys.exit(3)

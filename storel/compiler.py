@@ -15,17 +15,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
-
-from numpy.typing import NDArray
+from pathlib import Path
+from typing import Literal, TypeAlias
 
 from storel.calculus import printer as term_printer
 from storel.calculus.lower import lower as lower_expression
-from storel.calculus.nodes import Apply, Term, children
+from storel.calculus.nodes import Apply, Symbol, Term, children
 from storel.calculus.verify import verify as verify_term
 from storel.codegen import c_source, numba_source
+from storel.environment import Environment
+from storel.errors import DataError
 from storel.loops import printer as loop_printer
 from storel.loops.lower import lower as lower_plan
 from storel.loops.nodes import Kernel
@@ -33,54 +34,41 @@ from storel.loops.simplify import simplify
 from storel.loops.verify import verify as verify_loops
 from storel.optimizer.cardinality import entries
 from storel.optimizer.optimize import Optimized, optimize
+from storel.optimizer.optimize import Options as SearchOptions
 from storel.optimizer.physical.plan import Request, extent_terms, plan_term
-from storel.optimizer.rulefile import RuleSet
+from storel.optimizer.rulefile import RuleSet, collect, parse, shipped
+from storel.optimizer.saturate import Limits
 from storel.plan import printer as plan_printer
 from storel.plan.nodes import Plan
 from storel.plan.verify import verify as verify_plan
 from storel.results import ResultFormat, choose_result_format
 from storel.runtime.kernel import CompiledKernel, load
 from storel.runtime.toolchain import choose
-from storel.semiring import Scalar
-from storel.storage.compose import Composed, compose
-from storel.storage.formats import Format, Formats
-from storel.storage.tensor import Tensor
+from storel.storage.compose import Composed, View, compose
+from storel.storage.formats import Format
 from storel.symbols import ArraySymbol, Symbols
 from storel.syntax import printer as syntax_printer
 from storel.syntax.analyze import Definition
 
-Array: TypeAlias = NDArray[Any]
 Backend: TypeAlias = Literal["auto", "c", "numba", "interpret"]
+
+BACKENDS = ("auto", "c", "numba", "interpret")
+FLOATING_POINT = ("strict", "reassociate")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to compile and run; the defaults are what a user gets who says nothing."""
+    """How to compile and run; the defaults are what a user gets who says nothing.
+
+    Without ``reassociates`` only the first phase rewrites: sums and products stay in the order written.
+    ``verifies`` checks the invariants of every stage.
+    """
 
     backend: Backend = "auto"
     memory_limit: int | None = None
     rules: RuleSet | None = None
-    verify: bool = False
-
-
-@dataclass
-class Environment:
-    """The data of a program: stored tensors, raw arrays with what is known of them, scalars, formats."""
-
-    formats: Formats = field(default_factory=Formats)
-    tensors: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
-    arrays: dict[str, Array] = field(default_factory=dict[str, Array])
-    array_symbols: dict[str, ArraySymbol] = field(default_factory=dict[str, ArraySymbol])
-    parameters: dict[str, Scalar] = field(default_factory=dict[str, Scalar])
-
-    def physical_arrays(self) -> dict[str, Array]:
-        """Return every array under the name that terms give it."""
-        stored = {
-            f"{name}_{array}": values
-            for name, tensor in self.tensors.items()
-            for array, values in tensor.arrays.items()
-        }
-        return stored | self.arrays
+    reassociates: bool = True
+    verifies: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,32 +120,69 @@ STAGES = (
 )
 
 
+DEFAULTS = Options()
+
+_MAY_OVERFLOW = frozenset({"divide", "exp", "log", "sqrt", "power", "floor_divide", "modulo"})
+"""Functions that make inf or NaN of finite numbers."""
+
+
 def compile_definition(
     definition: Definition,
-    views: Mapping[str, Definition],
+    views: Mapping[str, View],
     environment: Environment,
     storage: Format | None = None,
-    options: Options = Options(),
+    options: Options = DEFAULTS,
 ) -> Compilation:
     """Compile one definition for the data at hand; ``views`` are the definitions to inline.
 
     The result is stored as ``storage`` says, or in what suits its estimated number of entries.
     """
-    composed = compose(definition, views, environment)
+    composed = compose(view_of(definition), views, environment.tensors, environment.facts())
     symbols = composed.symbols
     term = lower_expression(composed.expression, symbols, definition.semiring)
-    optimized = optimize(term, symbols, options.rules)
+    optimized = optimize(term, symbols, options.rules, _budgets(options))
     extents = tuple(extent.size for extent in definition.extents)
     estimate = entries(optimized.term, symbols)
     result = choose_result_format(storage, extents, estimate, environment.formats)
     request = Request(extents, result.candidate, estimate)
     plan = plan_term(optimized.term, request, symbols, definition.semiring)
-    is_finite = _is_finite(optimized.term, symbols, environment.parameters)
+    is_finite = _is_finite(optimized.term, symbols) and environment.has_only_finite_parameters()
     kernel = simplify(lower_plan(plan, extent_terms(extents, symbols), symbols, is_finite=is_finite))
-    if options.verify:
+    if options.verifies:
         verify_term(term, symbols)
         verify_term(optimized.term, symbols)
         verify_plan(plan, symbols)
         verify_loops(kernel)
     backend = choose("auto" if options.backend == "interpret" else options.backend)
     return Compilation(definition, composed, term, optimized, result, plan, kernel, backend)
+
+
+def view_of(definition: Definition) -> View:
+    """Return what composition needs to inline a definition."""
+    extents = tuple(extent.size for extent in definition.extents)
+    return View(definition.expression, extents, definition.semiring, definition.sizes)
+
+
+def with_rules(path: Path) -> RuleSet:
+    """Return the shipped rules and those in a user's file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"the rules {path} cannot be read: {error}") from error
+    return collect((*shipped().rules, *parse(text, path.name)))
+
+
+def _budgets(options: Options) -> SearchOptions:
+    return SearchOptions() if options.reassociates else SearchOptions(main=Limits(iterations=0))
+
+
+def _is_finite(term: Term, symbols: Symbols) -> bool:
+    """Return whether no value that ``term`` reads or makes can be inf or NaN, overflow excepted."""
+    match term:
+        case Apply(function, _) if function in _MAY_OVERFLOW:
+            return False
+        case Symbol(name):
+            fact = symbols[name]
+            return not isinstance(fact, ArraySymbol) or fact.finite
+        case _:
+            return all(_is_finite(child, symbols) for child, _ in children(term))

@@ -18,7 +18,7 @@ from storel.storage.facts import array_symbol, symbols_of
 from storel.storage.formats import Formats
 from storel.storage.properties import verify_array
 from storel.storage.tensor import Tensor
-from storel.symbols import ArraySymbol
+from storel.symbols import ArraySymbol, Fact, ParameterSymbol, SizeSymbol
 from storel.syntax.nodes import ArrayDeclaration, Name
 from storel.syntax.signatures import (
     ArraySignature,
@@ -94,6 +94,15 @@ class Environment:
         found.update({name: _array_signature(fact) for name, fact in self.array_symbols.items()})
         found.update({name: ParameterSignature(type_of(value)) for name, value in self.parameters.items()})
         found.update({name: SizeSignature(value) for name, value in self.sizes.items() if name not in found})
+        return found
+
+    def facts(self) -> dict[str, Fact]:
+        """Return what the compiler knows about the names that are no tensors."""
+        found: dict[str, Fact] = dict(self.array_symbols)
+        for name, value in self.parameters.items():
+            found[name] = ParameterSymbol(name, type_of(value))
+        for name, value in self.sizes.items():
+            found.setdefault(name, SizeSymbol(name, value))
         return found
 
     def physical_arrays(self) -> dict[str, Array]:

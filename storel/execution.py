@@ -19,6 +19,7 @@ from storel.storage.formats import Format
 from storel.storage.tensor import Tensor
 from storel.symbols import SizeSymbol
 from storel.syntax.analyze import Definition
+from storel.syntax.interpret import evaluate_definition
 
 
 def execute(compilation: Compilation, environment: Environment, memory_limit: int | None = None) -> Tensor:
@@ -44,7 +45,9 @@ def total_work(parts: list[Work]) -> Work:
     return Work(*(sum(getattr(part, each.name) for part in parts) for each in fields(Work)))
 
 
-def _arguments(compilation: Compilation, environment: Environment) -> tuple[dict[str, Scalar], dict[str, Any]]:
+def _arguments(
+    compilation: Compilation, environment: Environment
+) -> tuple[dict[str, Scalar], dict[str, Any]]:
     """Return the scalar and array arguments of the kernel."""
     sizes = {name: fact.value for name, fact in compilation.symbols.items() if isinstance(fact, SizeSymbol)}
     stored = environment.physical_arrays()
@@ -65,17 +68,37 @@ def _collected(compilation: Compilation, outputs: Mapping[str, Any]) -> Tensor:
     )
 
 
-def tensor_of_entries(
-    definition: Definition, value: Any, environment: Environment, storage: Format | None
-) -> Tensor:
-    """Store what the reference interpreter computed."""
+def evaluate_reference(definition: Definition, environment: Environment, storage: Format | None) -> Tensor:
+    """Evaluate a definition by the reference interpreter and store what it gives."""
+    value = evaluate_definition(definition, {}, reference_values(environment))
     shape = tuple(extent.size for extent in definition.extents)
-    entries = list(_entries(value, len(shape), ()))
-    keys = np.array([key for key, _ in entries], dtype=np.int64).reshape(len(entries), len(shape))
-    values = np.array([number for _, number in entries], dtype=definition.type.dtype)
+    found = list(_entries(value, len(shape), ()))
+    keys = np.array([key for key, _ in found], dtype=np.int64).reshape(len(found), len(shape))
+    numbers = np.array([number for _, number in found], dtype=definition.type.dtype)
     return from_coordinates(
-        keys.T, values, shape, environment.formats, storage, semiring=definition.semiring
+        keys.T, numbers, shape, environment.formats, storage, semiring=definition.semiring
     )
+
+
+def reference_values(environment: Environment) -> dict[str, Any]:
+    """Return what the reference interpreter sees of the data: dictionaries, raw arrays, scalars."""
+    values: dict[str, Any] = {**environment.parameters, **environment.physical_arrays()}
+    for name, tensor in environment.tensors.items():
+        coordinates, entries = tensor.to_coo()
+        values[name] = _nested(coordinates.T.tolist(), entries.tolist(), tensor.rank)
+    return values
+
+
+def _nested(keys: list[list[int]], entries: list[Scalar], rank: int) -> Any:
+    if rank == 0:
+        return entries[0] if len(entries) else 0
+    found: dict[int, Any] = {}
+    for key, value in zip(keys, entries, strict=True):
+        inner = found
+        for each in key[:-1]:
+            inner = inner.setdefault(each, {})
+        inner[key[-1]] = value
+    return found
 
 
 def _entries(value: Any, rank: int, keys: tuple[int, ...]) -> list[tuple[tuple[int, ...], Any]]:

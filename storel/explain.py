@@ -17,7 +17,9 @@ def explain_text(outcome: Outcome, stage: str | None = None) -> str:
     """
     known = [each.name for each in STAGES]
     if stage is not None and stage not in known:
-        raise UnknownNameError(f"unknown stage '{stage}'", expected=", ".join(known), hint=nearest(stage, known))
+        raise UnknownNameError(
+            f"unknown stage '{stage}'", expected=", ".join(known), hint=nearest(stage, known)
+        )
     return "\n\n".join(_compilation(each, stage) for each in outcome.compilations.values())
 
 

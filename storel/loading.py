@@ -26,7 +26,10 @@ from storel.storage.tensor import Tensor
 from storel.syntax.nodes import FormatReference, Number, TypeAnnotation
 from storel.syntax.parser import parse_format
 
-DECLARED_TYPES = {"real": (ScalarType.FLOAT32, ScalarType.FLOAT64), "int": (ScalarType.INT32, ScalarType.INT64)}
+DECLARED_TYPES = {
+    "real": (ScalarType.FLOAT32, ScalarType.FLOAT64),
+    "int": (ScalarType.INT32, ScalarType.INT64),
+}
 """The types of data that a declared name admits as they are; other data is converted to the last."""
 
 
@@ -57,9 +60,7 @@ def load_tensor(
             return from_scipy(matrix, formats, storage, ring)
         case SparseContents(coordinates, values):
             values = _typed(values, annotation)
-            return from_coordinates(
-                coordinates, values, shape, formats, storage, ring, is_closed=is_closed
-            )
+            return from_coordinates(coordinates, values, shape, formats, storage, ring, is_closed=is_closed)
 
 
 def as_tensor(
@@ -138,7 +139,10 @@ def _extents(
 ) -> tuple[tuple[int, ...], bool]:
     """Return the shape of a file's tensor and whether it is closed, with what the annotation adds."""
     match contents:
-        case StoredContents(shape=shape, is_closed=is_closed) | SparseContents(shape=shape, is_closed=is_closed):
+        case (
+            StoredContents(shape=shape, is_closed=is_closed)
+            | SparseContents(shape=shape, is_closed=is_closed)
+        ):
             pass
         case DenseContents(values):
             shape, is_closed = tuple(values.shape), True

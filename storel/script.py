@@ -12,25 +12,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from storel.compiler import Compilation, Options, compile_definition
+from storel.compiler import Compilation, Options, compile_definition, view_of
 from storel.environment import Environment
-from storel.errors import ProgramSyntaxError, UnknownNameError
-from storel.execution import execute, measure, tensor_of_entries, total_work
+from storel.errors import ProgramSyntaxError, UnknownNameError, nearest
+from storel.execution import evaluate_reference, execute, measure, total_work
 from storel.loading import load_tensor
 from storel.loops.interpret import Work
 from storel.optimizer.cardinality import entries
-from storel.semiring import Scalar
-from storel.source import Source
+from storel.source import Source, Span
+from storel.storage.compose import View
 from storel.storage.files.kinds import read_arrays
 from storel.storage.formats import Format
 from storel.storage.tensor import Tensor
 from storel.syntax.analyze import Analysis, Definition, analyze
 from storel.syntax.free_names import free_names
-from storel.syntax.interpret import constant, evaluate_definition
+from storel.syntax.interpret import constant
 from storel.syntax.nodes import (
     CreateFormat,
     CreateTensor,
     Explain,
+    Expression,
+    FormatReference,
     Include,
     LoadArray,
     LoadArrays,
@@ -67,14 +69,19 @@ class Outcome:
 
 @dataclass
 class Runner:
-    """One run of one script in an environment that may hold bindings already."""
+    """One run of one script in an environment that may hold bindings already.
+
+    ``requested`` are results beside those that the script says; ``result_format`` is that of a single
+    result; without ``runs`` the results are only compiled; ``counts_work`` interprets the plans.
+    """
 
     environment: Environment
     options: Options = field(default_factory=Options)
     directory: Path = field(default_factory=Path.cwd)
     counts_work: bool = False
     runs: bool = True
-    formats: Mapping[str, Format] = field(default_factory=dict[str, Format])
+    requested: tuple[str, ...] = ()
+    result_format: FormatReference | None = None
     progress: Progress = lambda _: None
     outcome: Outcome = field(default_factory=Outcome)
     _works: list[Work] = field(default_factory=list[Work])
@@ -148,48 +155,58 @@ class Runner:
     def _make_results(self, analysis: Analysis) -> None:
         """Run what the results need: stored intermediates first, then the results."""
         definitions = {definition.name: definition for definition in analysis.definitions}
-        wanted = [*analysis.results, *(each.name for each in self.outcome.explained)]
+        results = self._results(analysis, definitions)
+        wanted = [*results, *(each.name for each in self.outcome.explained)]
         needed = _needed(wanted, definitions)
-        views: dict[str, Definition] = {}
+        views: dict[str, View] = {}
         for definition in analysis.definitions:
             if definition.name not in needed:
                 continue
             is_result = definition.name in wanted
             if not is_result and not self._is_stored(definition, views, definitions, needed):
-                views[definition.name] = definition
+                views[definition.name] = view_of(definition)
                 continue
             tensor = self._compute(definition, views)
             if tensor is None:
-                views[definition.name] = definition
+                views[definition.name] = view_of(definition)
                 continue
             self.environment.tensors[definition.name] = tensor
-            if definition.name in analysis.results:
+            if definition.name in results:
                 self.outcome.results[definition.name] = tensor
+
+    def _results(self, analysis: Analysis, definitions: Mapping[str, Definition]) -> tuple[str, ...]:
+        """Return the names of the results: what is saved or requested, else the last tensor."""
+        for name in self.requested:
+            if name not in definitions:
+                raise UnknownNameError(
+                    f"the script defines no tensor '{name}'", hint=nearest(name, definitions)
+                )
+        is_explicit = bool(self.outcome.saved)
+        return (*analysis.results, *self.requested) if is_explicit or not self.requested else self.requested
 
     def _is_stored(
         self,
         definition: Definition,
-        views: Mapping[str, Definition],
+        views: Mapping[str, View],
         definitions: Mapping[str, Definition],
         needed: set[str],
     ) -> bool:
         """Return whether an intermediate definition is run first instead of being inlined."""
-        if definition.format is not None:
+        if definition.format is not None or self.options.backend == "interpret":
             return True
         uses = sum(_uses(each, definition.name) for name, each in definitions.items() if name in needed)
-        if uses < 2 or self.options.backend == "interpret":
+        if uses < 2:
             return False
         compilation = compile_definition(definition, views, self.environment, None, self.options)
         estimate = entries(compilation.optimized.term, compilation.symbols)
         return compilation.optimized.cost.nanoseconds > CHEAP_VIEW * max(1.0, estimate)
 
-    def _compute(self, definition: Definition, views: Mapping[str, Definition]) -> Tensor | None:
+    def _compute(self, definition: Definition, views: Mapping[str, View]) -> Tensor | None:
         """Compile and run one definition; None if nothing is to be run."""
         storage = self._storage(definition)
         if self.options.backend == "interpret" and self.runs and not self.counts_work:
             with self._timed("run"):
-                value = evaluate_definition(definition, views, self.environment.reference_values())
-                return tensor_of_entries(definition, value, self.environment, storage)
+                return evaluate_reference(definition, self.environment, storage)
         with self._timed("compile"):
             self.progress(f"planning {definition.name}")
             compilation = compile_definition(definition, views, self.environment, storage, self.options)
@@ -208,11 +225,8 @@ class Runner:
             return tensor
 
     def _storage(self, definition: Definition) -> Format | None:
-        if definition.name in self.formats:
-            return self.formats[definition.name]
-        if definition.format is None:
-            return None
-        return self.environment.formats.resolve(definition.format, definition.rank)
+        reference = self.result_format or definition.format
+        return None if reference is None else self.environment.formats.resolve(reference, definition.rank)
 
     @contextmanager
     def _timed(self, step: str) -> Generator[None]:

@@ -1,0 +1,145 @@
+"""Generators → nested loops: a key that is bound already is not bound again but looked up.
+
+    sum(<(i,k), v> in A, …) e      with i bound     =  sum(<k, v> in A(i)) e
+    sum(<(i,k), v> in A, …) e      with both bound  =  let v = A(i)(k) in if v != 0 then e
+
+where the condition is left out if ``e`` is strict in v. An array has no missing entries, and a row none
+that a number shows: there, unless ``e`` is strict in the row, the keys are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from storel.calculus.binding import shift, substitute
+from storel.calculus.nodes import Add, Apply, Empty, If, Let, Literal, Lookup, Reduce, Sum, Term, Variable
+from storel.calculus.scope import Scope
+from storel.calculus.strictness import strict
+from storel.calculus.verify import Type, element, infer, with_zero
+from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
+from storel.symbols import Symbols
+from storel.syntax.nodes import Binder, Expression, Generator
+from storel.syntax.nodes import Range as RangeExpression
+
+NOTHING = Empty(0)
+"""``{}`` in the text: the zero of whatever rank is needed. It occurs while lowering, never in a term."""
+
+Body: TypeAlias = Callable[[Scope], Term]
+"""Builds what stands inside the loops, in the scope that they make."""
+
+
+def zero_literal(kind: Type, semiring: str) -> Literal:
+    """Return the zero of ``semiring`` as a literal of the scalar type ``kind``, or of one that holds it."""
+    zero, scalar = SEMIRINGS[semiring].zero, with_zero(kind, semiring).scalar
+    if scalar is ScalarType.BOOL:
+        return Literal(bool(zero), scalar)
+    return Literal(float(zero) if scalar.is_real else int(zero), scalar)
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A loop that adds up over a semiring."""
+
+    semiring: str
+
+    def loop(self, source: Term, body: Term) -> Term:
+        return NOTHING if body == NOTHING else Sum(source, body, self.semiring)
+
+    def guard(self, condition: Term, body: Term) -> Term:
+        return NOTHING if body == NOTHING else If(condition, body, self.semiring)
+
+    def ignores_zeros(self, body: Term) -> bool:
+        return strict(body, 0, self.semiring)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """A loop that reduces over a monoid with a unit, which stands for what a guard excludes."""
+
+    monoid: str
+    unit: Literal
+
+    def loop(self, source: Term, body: Term) -> Term:
+        return Reduce(self.monoid, source, body)
+
+    def guard(self, condition: Term, body: Term) -> Term:
+        return Add(If(condition, body), If(Apply("not", (condition,)), self.unit))
+
+    def ignores_zeros(self, body: Term) -> bool:
+        return body == self.unit
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """The binder of a generator's value; it addresses if the source is a range."""
+
+    name: str | None
+    is_key: bool
+
+    def bind(self, scope: Scope, kind: Type) -> Scope:
+        return scope.bind_key(self.name, kind) if self.is_key else scope.bind(self.name, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """Lowers the generators of one loop. ``semiring`` is that of the values of its sources."""
+
+    symbols: Symbols
+    semiring: str
+    form: Total | Reduction
+    source_of: Callable[[Expression, Scope], Term]
+
+    def lower(
+        self, generators: tuple[Generator, ...], scope: Scope, body: Body, bound: frozenset[str] = frozenset()
+    ) -> Term:
+        """Return nested loops around ``body``; ``bound`` are the keys bound by generators to the left."""
+        if not generators:
+            return body(scope)
+        first, rest = generators[0], generators[1:]
+        source = self.source_of(first.source, scope)
+        if source == NOTHING:
+            source = Empty(len(first.keys))
+        known = bound | {key.name for key in first.keys if key.name is not None}
+
+        def inside(inner: Scope) -> Term:
+            return self.lower(rest, inner, body, known)
+
+        entry = _Entry(first.value.name, isinstance(first.source, RangeExpression))
+        return self._keys(source, first.keys, entry, scope, inside, bound)
+
+    def _keys(
+        self,
+        source: Term,
+        keys: tuple[Binder, ...],
+        entry: _Entry,
+        scope: Scope,
+        body: Body,
+        bound: frozenset[str],
+    ) -> Term:
+        """Return a loop, or a lookup, for each of ``keys``; ``source`` stands in ``scope``."""
+        name, rest = keys[0].name, keys[1:]
+        kind = infer(source, self.symbols, scope.types)
+        known = bound if name is None else bound | {name}
+
+        def deeper(inner: Scope) -> Term:
+            return self._keys(Variable(0), rest, entry, inner, body, known) if rest else body(inner)
+
+        def bind(outer: Scope) -> Scope:
+            return outer.bind(None, element(kind)) if rest else entry.bind(outer, element(kind))
+
+        if name is None or name not in bound:
+            return self.form.loop(source, deeper(bind(scope.bind_key(name))))
+        position = scope.find(name)
+        inner = deeper(bind(scope))
+        if not kind.is_array:
+            row = Lookup(source, position, self.semiring)
+            if self.form.ignores_zeros(inner):
+                return substitute(inner, row) if rest else Let(row, inner)
+            if kind.rank == 1:
+                present = Apply("not_equal", (Variable(0), zero_literal(element(kind), self.semiring)))
+                return Let(row, self.form.guard(present, inner))
+        same = Apply("equal", (Variable(1), shift(position, 2)))
+        return self.form.loop(source, self.form.guard(same, deeper(bind(scope.bind_key(None)))))

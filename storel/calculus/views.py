@@ -1,0 +1,110 @@
+"""A dictionary over one semiring, seen over another: the same entries, the same values.
+
+What its own semiring counts as missing stays missing, although over the other its zero may be a number
+like any other (0 in a path length). The leaf of a mapping becomes
+
+    val(p)   →   let v = val(p) in if_s v != 0 then v
+
+and its sums, singletons and conditions are taken over s, so that what is known about sums over s applies
+to the whole. That is right where nothing is added up, since no key repeats; a mapping of which this is
+not evident is read entry by entry, ``sum_s(<k, v> in mapping) {k -> v}``, its sums its own. Over
+``or_and``, whose sums would make truths of numbers, only truths are taken over. An entry whose value is
+the zero of s is lost: a dictionary over s cannot hold it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from storel.calculus.generators import zero_literal
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    If,
+    Let,
+    Literal,
+    Lookup,
+    Range,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Variable,
+)
+from storel.calculus.verify import KEY, Context, element, infer
+from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
+from storel.symbols import ArraySymbol, Symbols
+
+
+def seen_over(term: Term, own: str, semiring: str, symbols: Symbols) -> Term:
+    """Return the closed ``term`` over the semiring ``own`` as one over ``semiring``."""
+    if own == semiring:
+        return term
+    if SEMIRINGS[semiring].plus_name == "or" and infer(term, symbols).scalar is not ScalarType.BOOL:
+        return term
+    return _View(own, semiring, symbols).of(term, ())
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    own: str
+    semiring: str
+    symbols: Symbols
+
+    def of(self, term: Term, context: Context) -> Term:
+        match term:
+            case Sum(source, body, _) if _has_unique_keys(source, body, self.symbols):
+                entry = element(infer(source, self.symbols, context))
+                return Sum(source, self.of(body, (entry, KEY, *context)), self.semiring)
+            case Singleton(key, value, _):
+                return Singleton(key, self.of(value, context), self.semiring)
+            case If(condition, body, _):
+                return If(condition, self.of(body, context), self.semiring)
+            case Let(value, body):
+                return Let(value, self.of(body, (infer(value, self.symbols, context), *context)))
+            case _ if infer(term, self.symbols, context).rank > 0:
+                entry = element(infer(term, self.symbols, context))
+                body = self.of(Singleton(Variable(1), Variable(0)), (entry, KEY, *context))
+                return Sum(term, body, self.semiring)
+            case _:
+                return self._leaf(term, context)
+
+    def _leaf(self, term: Term, context: Context) -> Term:
+        """Return a scalar of the program's semiring: its zero where the other one's is found."""
+        if SEMIRINGS[self.own].zero == SEMIRINGS[self.semiring].zero:
+            return term
+        zero = zero_literal(infer(term, self.symbols, context), self.own)
+        return Let(term, If(Apply("not_equal", (Variable(0), zero)), Variable(0), self.semiring))
+
+
+def _has_unique_keys(source: Term, body: Term, symbols: Symbols) -> bool:
+    """Return whether ``sum(<k, v> in source) body`` evidently makes no key, or tuple of keys, twice."""
+    while isinstance(body, If):
+        body = body.body
+    keys: list[Term] = []
+    while isinstance(body, Singleton):
+        keys.append(body.key)
+        body = body.value
+    if not keys:
+        return False
+    if keys[0] == Variable(1):
+        return True
+    array = source.array if isinstance(source, Slice) else source
+    fact = symbols.get(array.name) if isinstance(array, Symbol) else None
+    if keys[0] != Variable(0) or not isinstance(fact, ArraySymbol):
+        return isinstance(array, Range) and keys[0] == Variable(0)
+    if fact.increasing or fact.unique or (fact.within is not None and _is_segment(source, fact.within)):
+        return True
+    others = tuple(Lookup(Symbol(name), Variable(1)) for name in fact.group[1:])
+    return fact.group[:1] == (fact.name,) and tuple(keys[1 : len(fact.group)]) == others
+
+
+def _is_segment(source: Term, boundaries: str) -> bool:
+    """Return whether ``source`` is ``array(boundaries(e):boundaries(e + 1))``."""
+    match source:
+        case Slice(_, Lookup(Symbol(low), start), Lookup(Symbol(high), Add(end, Literal(1)))):
+            return low == high == boundaries and start == end
+        case _:
+            return False

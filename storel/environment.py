@@ -47,7 +47,7 @@ class Environment:
     sizes: dict[str, int] = field(default_factory=dict[str, int])
 
     def __contains__(self, name: str) -> bool:
-        return name in self.tensors or name in self.arrays or name in self.parameters
+        return any(name in held for held in (self.tensors, self.arrays, self.parameters, self.sizes))
 
     def add_tensor(self, name: str, tensor: Tensor, span: Span | None = None) -> None:
         """Bind a tensor; its arrays are visible under ``name_array``."""
@@ -68,7 +68,7 @@ class Environment:
         """
         array = as_values(array, f"array {name}")
         if array.ndim == 0:
-            self.add_parameter(name, array.item(), span)
+            self._add_scalar(name, array.item(), span)
             return
         self._require_new(name, span)
         flat = np.ascontiguousarray(array).reshape(-1)
@@ -81,6 +81,14 @@ class Environment:
                 self.sizes.setdefault(length.name, len(flat))
         verify_array(declaration, self.arrays, self.sizes)
         self.array_symbols[name] = array_symbol(declaration, flat, self.sizes, name, name, ())
+
+    def _add_scalar(self, name: str, value: Scalar, span: Span | None) -> None:
+        """Bind a number that came with raw arrays: one that can be a size is known when compiling."""
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            self._require_new(name, span)
+            self.sizes[name] = value
+        else:
+            self.add_parameter(name, value, span)
 
     def signatures(self) -> dict[str, Signature]:
         """Return what the analysis of a program has to know about each name."""

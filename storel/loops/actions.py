@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from storel.calculus.intervals import Interval, narrowed
 from storel.calculus.nodes import Term
 from storel.loops.emitter import convert, index, times
-from storel.loops.expressions import ExpressionLowering
+from storel.loops.expressions import ExpressionLowering, between
 from storel.loops.iteration import IterationLowering
 from storel.loops.nodes import Buffer, Constant, Expression, Local, Role
 from storel.loops.nodes import If as Branch
@@ -61,7 +61,7 @@ class ActionLowering:
             case Accumulate(value):
                 target.add(self.expressions.lower(value, scope, self.role))
             case Enter(key, body):
-                child = self.expressions.key(key, scope)
+                child = self._checked(key, target.limit, scope)
                 self._enter(target, child, body, scope)
             case Loop(source, body):
                 self.iteration.loop(source, scope, lambda inner: self.run(body, target, inner))
@@ -78,6 +78,16 @@ class ActionLowering:
                     self.run(part, target, scope)
             case Unite(branches):
                 self._unite(branches, target, scope)
+
+    def _checked(self, key: Term, limit: int | None, scope: Scope) -> Expression:
+        """Return the key, after a check that it is within the extent unless that is proved."""
+        child = self.expressions.key(key, scope)
+        if limit is None or self.expressions.interval(key, scope).within(0, limit - 1):
+            return child
+        child = self.emitter.declare("key", child)
+        message = f"a key of the result is {{}}, outside 0:{limit}"
+        self.expressions.fail_unless(between(child, index(limit)), message, child)
+        return child
 
     def _enter(self, target: Target, key: Expression, body: Action, scope: Scope) -> None:
         def fill(child: Target) -> None:
@@ -146,9 +156,7 @@ class ActionLowering:
         length: Expression = index(1)
         for extent in extents:
             length = times(length, extent)
-        return View(
-            buffer, index(0), extents, self._limits(store.extents), store.zero, store.operator
-        ), length
+        return View(buffer, index(0), extents, self.limits(store.extents), store.zero, store.operator), length
 
     def _list(self, store: ListStore) -> View:
         number = len(self.requests)
@@ -160,10 +168,10 @@ class ActionLowering:
         count = self.emitter.declare("count", index(0))
         extent = self.expressions.key(store.extent, Scope())
         occupied = Occupied(places, marks, count)
-        limits = self._limits((store.extent,))
+        limits = self.limits((store.extent,))
         return View(buffer, index(0), (extent,), limits, store.zero, store.operator, occupied)
 
-    def _limits(self, extents: tuple[Term, ...]) -> tuple[int, ...]:
+    def limits(self, extents: tuple[Term, ...]) -> tuple[int, ...]:
         """Return what the extents are for the data at hand."""
         found: list[int] = []
         for extent in extents:

@@ -43,7 +43,8 @@ class Assembly:
 
     emitter: Emitter
     plan: Levels
-    extents: tuple[Expression | None, ...]
+    extents: tuple[Expression, ...]
+    limits: tuple[int, ...]
     index_type: ScalarType
     fail_unless: Callable[[Expression, str, Expression], None]
     cursors: dict[int, Local] = field(default_factory=dict[int, Local])
@@ -104,7 +105,6 @@ class Assembly:
         if not isinstance(above, Place):
             return self.cursors[level - 1]
         extent = self.extents[level - 1]
-        assert extent is not None
         return times(self._parents(level - 1), extent) if level > 1 else extent
 
     def _target(self, level: int, parent: Expression) -> Target:
@@ -139,9 +139,8 @@ class Assembly:
             seen = Binary("greater_equal", self.current[below], index(0))
             self.emitter.emit(Branch(seen, tuple(body)))
         if isinstance(self.levels[below], Gather):
-            extent = self.extents[below]
-            assert self.workspace is not None and extent is not None
-            self.workspace.drain(lambda key, value: self._append(below, key, value), extent)
+            assert self.workspace is not None
+            self.workspace.drain(lambda key, value: self._append(below, key, value), self.extents[below])
 
     def _append(self, level: int, key: Expression, value: Expression) -> None:
         """Emit an entry of the last level, unless its value is zero."""
@@ -187,9 +186,8 @@ class Assembly:
 
     def _open(self, level: int, kind: Level, parent: Expression, key: Expression) -> Expression:
         if isinstance(kind, Place):
-            extent = self.extents[level]
-            assert extent is not None
-            position: Expression = self.emitter.declare(f"row_{level}", plus(times(parent, extent), key))
+            place = plus(times(parent, self.extents[level]), key)
+            position: Expression = self.emitter.declare(f"row_{level}", place)
         else:
             self.check_capacity(level)
             position = self.cursors[level]
@@ -225,9 +223,7 @@ class Assembly:
         leaf = self.plan.leaf
         match kind:
             case Place(once=once):
-                extent = self.extents[level]
-                assert extent is not None
-                place = plus(times(parent, extent), key)
+                place = plus(times(parent, self.extents[level]), key)
                 element = ElementTarget(self.emitter, self.val, place, leaf.operator, once)
                 if is_simple:
                     fill(element)
@@ -251,6 +247,10 @@ class _LevelTarget:
     assembly: Assembly
     level: int
     parent: Expression
+
+    @property
+    def limit(self) -> int | None:
+        return self.assembly.limits[self.level]
 
     def add(self, value: Expression) -> None:
         raise AssertionError("a dictionary takes entries, not values")

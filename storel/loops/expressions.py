@@ -173,12 +173,12 @@ class ExpressionLowering:
         found = self.emitter.declare("found", Constant(view.zero, view.type))
         with self.emitter.block() as inside:
             self.emitter.emit(Assign(found, Load(view.buffer, plus(view.offset, position))))
-        self.emitter.emit(Branch(_between(position, view.extents[0]), tuple(inside)))
+        self.emitter.emit(Branch(between(position, view.extents[0]), tuple(inside)))
         return found
 
     def _check(self, position: Expression, fact: ArraySymbol) -> None:
         message = f"array {fact.name} is read at position {{}}, outside 0:{fact.length}"
-        self.fail_unless(_between(position, index(fact.length)), message, position)
+        self.fail_unless(between(position, index(fact.length)), message, position)
 
     def _arithmetic(self, operator: str, left: Expression, right: Expression, role: Role) -> Expression:
         if operator in ("or", "and"):
@@ -235,7 +235,8 @@ class ExpressionLowering:
         return chosen
 
 
-def _between(position: Expression, extent: Expression) -> Expression:
+def between(position: Expression, extent: Expression) -> Expression:
+    """Return whether ``0 <= position < extent``."""
     return Binary(
         "and",
         Binary("greater_equal", position, index(0)),

@@ -7,7 +7,7 @@ of ``compute`` needs, from sizes and from what ``plan.count`` counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from storel.calculus.nodes import Symbol, Term
 from storel.loops.actions import ActionLowering, adds_one_value
@@ -131,7 +131,10 @@ class _Frame:
     def assemble(self, plan: Plan, levels: Levels, extents: tuple[Term, ...]) -> list[_Need]:
         """Emit the assembly of the result level by level; return its buffers."""
         sized = tuple(self.extent(extent) for extent in extents)
-        assembly = Assembly(self.emitter, levels, sized, levels.index_type, self.expressions.fail_unless)
+        limits = self.actions.limits(extents)
+        assembly = Assembly(
+            self.emitter, levels, sized, limits, levels.index_type, self.expressions.fail_unless
+        )
         appending = [number for number, level in enumerate(levels.levels) if not isinstance(level, Place)]
         used = {number: slot for slot, number in enumerate(appending)}
         capacities: dict[int, Expression] = {n: Load(LENGTHS, index(slot)) for n, slot in used.items()}
@@ -165,7 +168,8 @@ class _Frame:
         """Emit the result as coordinates with values; return its buffers."""
         cursor = self.emitter.declare("cursor", index(0))
         capacity = self.emitter.declare("capacity", Load(LENGTHS, index(0)))
-        target = _CoordinatesTarget(self, destination, cursor, capacity)
+        limits = self.actions.limits(extents)
+        target = _CoordinatesTarget(self, destination, limits, cursor, capacity)
         self.actions.run(plan.action, target, Scope())
         self.emitter.emit(Store(LENGTHS, index(0), cursor))
 
@@ -190,9 +194,14 @@ class _CoordinatesTarget:
 
     frame: _Frame
     destination: Coordinates
+    limits: tuple[int, ...]
     cursor: Local
     capacity: Local
     keys: tuple[Expression, ...] = ()
+
+    @property
+    def limit(self) -> int | None:
+        return self.limits[len(self.keys)]
 
     @property
     def coordinates(self) -> list[Buffer]:
@@ -212,7 +221,8 @@ class _CoordinatesTarget:
         emitter, leaf = self.frame.emitter, self.destination.leaf
         keys = (*self.keys, emitter.declare("key", key))
         if len(keys) < self.destination.rank:
-            fill(_CoordinatesTarget(self.frame, self.destination, self.cursor, self.capacity, keys))
+            inner = replace(self, keys=keys)
+            fill(inner)
             return
         zero = convert(Constant(leaf.zero or 0, leaf.type), leaf.type)
         assert isinstance(zero, Constant)

@@ -32,6 +32,7 @@ class TableTarget:
 
     emitter: Emitter
     view: View
+    limit: int | None = None
 
     def add(self, value: Expression) -> None:
         ElementTarget(self.emitter, self.view.buffer, self.view.offset, self.view.operator).add(value)
@@ -56,6 +57,7 @@ class ListTarget:
     emitter: Emitter
     view: View
     count: Local
+    limit: int | None = None
 
     def add(self, value: Expression) -> None:
         raise AssertionError("a dictionary takes entries, not values")

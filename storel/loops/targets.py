@@ -17,7 +17,14 @@ from storel.scalars import ScalarType
 
 
 class Target(Protocol):
-    """A destination while it is written."""
+    """A destination while it is written.
+
+    ``limit`` is the extent that keys must be proved, or else checked, to stay within; None where the
+    planner has derived the extent from the keys.
+    """
+
+    @property
+    def limit(self) -> int | None: ...
 
     def add(self, value: Expression) -> None:
         """Combine ``value`` into this scalar target."""
@@ -30,6 +37,8 @@ class Target(Protocol):
 
 class Leaf:
     """A target of rank 0: it has no children."""
+
+    limit: int | None = None
 
     def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
         raise AssertionError("a scalar has no children")

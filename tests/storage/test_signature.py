@@ -49,6 +49,9 @@ NOT_LEVELS = [
     # segments by the wrong parent
     "USING pos: int[m + 2], idx: int[z], val: real[z] "
     "AS sum(<i, _> in 0:m) sum(<p, j> in idx(pos(i + 1):pos(i + 2))) { (i, j) -> val(p) }",
+    # a segment that begins elsewhere
+    "USING pos: int[m + 1], idx: int[z], val: real[z] "
+    "AS sum(<i, _> in 0:m) sum(<p, j> in idx(pos(0):pos(i + 1))) { (i, j) -> val(p) }",
     # a segment of two
     "USING pos: int[m + 2], idx: int[z], val: real[z] "
     "AS sum(<i, _> in 0:m) sum(<p, j> in idx(pos(i):pos(i + 2))) { (i, j) -> val(p) }",

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -119,12 +120,21 @@ def test_an_unwritable_output_is_an_error(tmp_path: Path, place: str) -> None:
     assert [each.name for each in tmp_path.rglob("*")] == ["directory.npz"]
 
 
-def test_a_link_stays_a_link_and_a_device_a_device(tmp_path: Path) -> None:
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "real.tns").touch()
     (tmp_path / "link.tns").symlink_to(tmp_path / "real.tns")
     save_tensor(sample(2), tmp_path / "link.tns")
     assert (tmp_path / "link.tns").is_symlink()
     assert (tmp_path / "real.tns").stat().st_size > 0
-    (tmp_path / "null.tns").symlink_to("/dev/null")
-    save_tensor(sample(2), tmp_path / "null.tns")
-    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "pipe.tns"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        save_tensor(sample(2), path)
+        assert stat.S_ISFIFO(path.stat().st_mode)
+        assert os.read(reader, 4).startswith(b"1 2 ")
+    finally:
+        os.close(reader)

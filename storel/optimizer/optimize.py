@@ -19,7 +19,7 @@ from storel.optimizer.extract import Extractor
 from storel.optimizer.facts import encoded
 from storel.optimizer.rulefile import RuleSet
 from storel.optimizer.saturate import Limits, PhaseReport, saturate
-from storel.optimizer.sharing import share
+from storel.optimizer.sharing import hoisted, share
 from storel.symbols import Symbols
 
 NORMALIZE = Limits()
@@ -28,7 +28,10 @@ MAIN = Limits(iterations=30, nodes=5_000, seconds=2.0)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Budgets of the two phases, and what operations cost on this machine."""
+    """Budgets of the two phases, and what operations cost on this machine.
+
+    A main phase of no iterations keeps sums and products in the order written.
+    """
 
     normalize: Limits = NORMALIZE
     main: Limits = MAIN
@@ -55,6 +58,9 @@ def optimize(
     """Return the cheapest term found that means the same as ``term``, which is closed."""
     chosen = rulefile.shipped() if rules is None else rules
     (normalized,), first = _phase(term, symbols, chosen, "normalize", options.normalize, options, (PLAIN,))
+    if options.main.iterations == 0:
+        plan = hoisted(normalized, symbols)
+        return Optimized(plan, cost.estimate(plan, symbols, options.constants), (first,), normalized)
     candidates, second = _phase(normalized, symbols, chosen, "main", options.main, options, _VARIATIONS)
     shared = [share(candidate, symbols, options.constants) for candidate in dict.fromkeys(candidates)]
     priced = [(cost.estimate(candidate, symbols, options.constants), candidate) for candidate in shared]

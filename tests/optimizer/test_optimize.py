@@ -17,7 +17,7 @@ from storel.optimizer import cost, rulefile
 from storel.optimizer.encoding import LAYOUTS, TERMS, ENode, decode
 from storel.optimizer.extract import Classes, Extractor
 from storel.optimizer.facts import Encoded, encoded
-from storel.optimizer.optimize import DEFAULT, optimize
+from storel.optimizer.optimize import DEFAULT, Options, optimize
 from storel.optimizer.rulefile import RuleSet
 from storel.optimizer.saturate import Limits, Stop, saturate
 
@@ -183,6 +183,14 @@ def test_deleting_a_rule_changes_the_plan(
     whole = optimize(source.term, source.store.symbols)
     less = optimize(source.term, source.store.symbols, rulefile.shipped().without(rule))
     assert whole.term != less.term
+
+
+def test_the_written_order_is_kept_without_a_main_phase(program: Callable[..., Any]) -> None:
+    source = program("batax", "csr")
+    options = Options(main=Limits(iterations=0))
+    plan = optimize(source.term, source.store.symbols, options=options)
+    assert "t * A_val(q) * x(w)" in show(plan.term)
+    assert [phase.phase for phase in plan.report] == ["normalize"]
 
 
 def test_budgets_stop_by_node_count(program: Callable[..., Any]) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from storel.errors import DataError, ExtentError, FormatError, TypeMismatchError, UnknownNameError, nearest
 from storel.scalars import ScalarType
@@ -88,7 +88,7 @@ def as_tensor(
             )
         case _:
             pass
-    if sp.issparse(value):
+    if _is_scipy_matrix(value):
         storage = None if reference is None else formats.resolve(reference, value.ndim)
         return from_scipy(value, formats, storage, semiring)
     if isinstance(value, np.ndarray | np.generic | int | float | list):
@@ -100,6 +100,12 @@ def as_tensor(
         expected="a NumPy array, a scipy.sparse matrix, (coordinates, values), {coordinates: value}, "
         "or a dict of a format's arrays",
     )
+
+
+def _is_scipy_matrix(value: Any) -> bool:
+    """Return whether ``value`` is a scipy.sparse matrix or array; if none was made, SciPy is not imported."""
+    scipy_sparse = sys.modules.get("scipy.sparse")
+    return scipy_sparse is not None and bool(scipy_sparse.issparse(value))
 
 
 def known_semiring(name: str | None) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from storel.errors import DataError, FormatError, TypeMismatchError
@@ -41,7 +41,7 @@ def from_numpy(
     array: Array, formats: Formats, storage: Format | None = None, semiring: str = "plus_times"
 ) -> Tensor:
     """Store a dense array; in the default dense format without a copy if it is C-contiguous."""
-    array = as_values(array, "the array")
+    array = as_values(np.asarray(array), "the array")
     wanted = storage or formats.default(array.ndim, is_dense=True)
     signature = level_signature(wanted)
     if signature is not None and _is_row_major(signature) and semiring == "plus_times":
@@ -67,7 +67,7 @@ def from_scipy(
         wrapped = _wrapped(matrix, candidate, semiring)
         if wrapped is not None:
             return wrapped
-    listed = sp.coo_array(matrix)
+    listed = matrix.tocoo()
     shape = tuple(int(extent) for extent in matrix.shape)
     coordinates = np.array(listed.coords, dtype=np.int64).reshape(len(shape), -1)
     values = as_values(listed.data, "the matrix")
@@ -85,12 +85,12 @@ def from_coordinates(
     is_closed: bool = True,
 ) -> Tensor:
     """Store a list of entries; without a shape the extents are open and the largest keys decide."""
-    coordinates = np.asarray(coordinates)
-    if coordinates.ndim != 2 or coordinates.shape[1] != len(values):
+    coordinates, values = np.asarray(coordinates), as_values(np.asarray(values), "the values")
+    if values.ndim != 1 or coordinates.ndim != 2 or coordinates.shape[1] != len(values):
         raise DataError(
             "coordinates and values do not fit together",
-            expected=f"coordinates of shape (rank, {len(values)})",
-            found=f"shape {coordinates.shape}",
+            expected="coordinates of shape (rank, count) and values of shape (count,)",
+            found=f"shapes {coordinates.shape} and {values.shape}",
         )
     coordinates = _as_indices(coordinates)
     rank = coordinates.shape[0]
@@ -98,10 +98,9 @@ def from_coordinates(
         extents = coordinates.max(axis=1, initial=-1) + 1
         bounds = tuple(int(extent) for extent in extents)
     else:
-        bounds = shape
+        bounds = _as_shape(shape)
     _check_coordinates(coordinates, bounds)
     wanted = storage or formats.default(rank, is_dense=rank == 0)
-    values = as_values(np.asarray(values), "the values")
     return pack(wanted, coordinates, values, bounds, semiring, is_closed=is_closed and shape is not None)
 
 
@@ -125,6 +124,7 @@ def from_arrays(
             expected=f"rank {storage.rank}",
             found=f"the shape {shape}",
         )
+    shape = _as_shape(shape)
     given = {name: as_values(np.asarray(array), f"array {name}") for name, array in arrays.items()}
     sizes = all_sizes(storage, shape, given)
     verify_properties(storage, given, sizes)
@@ -192,6 +192,17 @@ def _as_indices(coordinates: Array) -> Array:
             f"coordinate {axis} of entry {number} is {coordinates[axis, number]}", expected="an integer"
         )
     return coordinates.astype(np.int64)
+
+
+def _as_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the extents as Python integers; raises DataError unless they are integers from 0."""
+    try:
+        extents = tuple(operator.index(extent) for extent in shape)
+    except TypeError as error:
+        raise DataError("a shape is made of integers", found=str(shape)) from error
+    if any(extent < 0 for extent in extents):
+        raise DataError("an extent is at least 0", found=f"the shape {shape}")
+    return extents
 
 
 def _check_coordinates(coordinates: Array, shape: tuple[int, ...]) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from storel.errors import TypeMismatchError
@@ -38,9 +37,6 @@ class Tensor:
     sizes: Mapping[str, int]
     semiring: str = "plus_times"
     is_closed: bool = True
-    _unpacked: list[tuple[Array, Array]] = field(
-        default_factory=list[tuple[Array, Array]], repr=False, compare=False
-    )
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -70,9 +66,7 @@ class Tensor:
 
     def to_coo(self) -> tuple[Array, Array]:
         """Return the entries as ``(coordinates, values)``: a rank × nnz int64 array, sorted, and a vector."""
-        if not self._unpacked:
-            self._unpacked.append(enumerate_entries(self.storage, self.arrays, self.sizes, self.semiring))
-        return self._unpacked[0]
+        return self._entries
 
     def to_numpy(self, memory_limit: int | None = None) -> Array:
         """Return a dense array; missing entries hold the semiring's zero.
@@ -95,7 +89,9 @@ class Tensor:
             raise TypeMismatchError(
                 "scipy.sparse holds vectors and matrices", found=f"a tensor of rank {self.rank}"
             )
-        wrapped = self._as_compressed()
+        import scipy.sparse as sp  # here, since it takes 0.1 s and few programs need it
+
+        wrapped = self._as_compressed(sp.csr_array, sp.csc_array)
         if wrapped is not None:
             return wrapped
         coordinates, values = self.to_coo()
@@ -119,11 +115,15 @@ class Tensor:
         extents = ", ".join(map(str, self.shape))
         return f"<storel.Tensor {self.type.value}[{extents}] in {self.format}, {self.nnz} entries>"
 
+    @cached_property
+    def _entries(self) -> tuple[Array, Array]:
+        return enumerate_entries(self.storage, self.arrays, self.sizes, self.semiring)
+
     def _is_row_major(self, signature: LevelSignature) -> bool:
         is_dense = all(level.kind is LevelKind.DENSE for level in signature.levels)
         return is_dense and signature.order == tuple(range(self.rank))
 
-    def _as_compressed(self) -> Any | None:
+    def _as_compressed(self, rows: Any, columns: Any) -> Any | None:
         """Wrap a dense level above a compressed one as SciPy's compressed rows or columns."""
         signature = self.signature
         if signature is None or self.rank != 2:
@@ -133,7 +133,7 @@ class Tensor:
         if kinds != (LevelKind.DENSE, LevelKind.COMPRESSED) or inner.pos is None or inner.idx is None:
             return None
         parts = (self.arrays[signature.values], self.arrays[inner.idx], self.arrays[inner.pos])
-        wrap = sp.csr_array if signature.order == (0, 1) else sp.csc_array
+        wrap = rows if signature.order == (0, 1) else columns
         return wrap(parts, shape=self.shape)
 
 

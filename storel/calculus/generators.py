@@ -22,7 +22,6 @@ from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
 from storel.syntax.nodes import Binder, Expression, Generator
-from storel.syntax.nodes import Range as RangeExpression
 
 NOTHING = Empty(0)
 """``{}`` in the text: the zero of whatever rank is needed. It occurs while lowering, never in a term."""
@@ -73,17 +72,6 @@ class Reduction:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
-    """The binder of a generator's value; it addresses if the source is a range."""
-
-    name: str | None
-    is_key: bool
-
-    def bind(self, scope: Scope, kind: Type) -> Scope:
-        return scope.bind_key(self.name, kind) if self.is_key else scope.bind(self.name, kind)
-
-
-@dataclass(frozen=True, slots=True)
 class Nest:
     """Lowers the generators of one loop. ``semiring`` is that of the values of its sources."""
 
@@ -107,14 +95,13 @@ class Nest:
         def inside(inner: Scope) -> Term:
             return self.lower(rest, inner, body, known)
 
-        entry = _Entry(first.value.name, isinstance(first.source, RangeExpression))
-        return self._keys(source, first.keys, entry, scope, inside, bound)
+        return self._keys(source, first.keys, first.value, scope, inside, bound)
 
     def _keys(
         self,
         source: Term,
         keys: tuple[Binder, ...],
-        entry: _Entry,
+        value: Binder,
         scope: Scope,
         body: Body,
         bound: frozenset[str],
@@ -125,13 +112,13 @@ class Nest:
         known = bound if name is None else bound | {name}
 
         def deeper(inner: Scope) -> Term:
-            return self._keys(Variable(0), rest, entry, inner, body, known) if rest else body(inner)
+            return self._keys(Variable(0), rest, value, inner, body, known) if rest else body(inner)
 
         def bind(outer: Scope) -> Scope:
-            return outer.bind(None, element(kind)) if rest else entry.bind(outer, element(kind))
+            return outer.bind(None if rest else value.name, element(kind))
 
         if name is None or name not in bound:
-            return self.form.loop(source, deeper(bind(scope.bind_key(name))))
+            return self.form.loop(source, deeper(bind(scope.bind(name))))
         position = scope.find(name)
         inner = deeper(bind(scope))
         if not kind.is_array:
@@ -142,4 +129,4 @@ class Nest:
                 present = Apply("not_equal", (Variable(0), zero_literal(element(kind), self.semiring)))
                 return Let(row, self.form.guard(present, inner))
         same = Apply("equal", (Variable(1), shift(position, 2)))
-        return self.form.loop(source, self.form.guard(same, deeper(bind(scope.bind_key(None)))))
+        return self.form.loop(source, self.form.guard(same, deeper(bind(scope.bind(None)))))

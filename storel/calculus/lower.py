@@ -1,9 +1,8 @@
 """Composed syntax trees → terms of the calculus.
 
 Names become De Bruijn indices, generators nested sums (``generators.py``). Values are over the program's
-semiring; keys, addresses, bounds, conditions, comparisons, and a ``let`` that names an expression of keys
-are ordinary arithmetic. A stored tensor is a dictionary over the program's semiring wherever it
-stands (``views.py``).
+semiring; keys, addresses, bounds, conditions and comparisons are ordinary arithmetic. A stored tensor is
+a dictionary over the program's semiring wherever it stands (``views.py``).
 """
 
 from __future__ import annotations
@@ -37,11 +36,9 @@ from storel.calculus.scope import Scope
 from storel.calculus.verify import Type, element, infer
 from storel.calculus.views import seen_over
 from storel.scalars import ScalarType
-from storel.symbols import ArraySymbol, SizeSymbol, Symbols
-from storel.syntax import infer as syntax_infer
+from storel.symbols import Symbols
 from storel.syntax import nodes as syntax
-from storel.syntax import types as syntax_types
-from storel.syntax.nodes import Expression, Generator
+from storel.syntax.nodes import Binder, Expression, Generator
 
 ORDINARY = "plus_times"
 
@@ -103,8 +100,8 @@ class _Lowering:
                 return self._call(function, arguments, scope, semiring)
             case syntax.Range(low, high):
                 return Range(self._ordinary(low, scope), self._ordinary(high, scope))
-            case syntax.Let():
-                return self._let(node, scope, semiring)
+            case syntax.Let(binder, value, body):
+                return self._let(binder, value, body, scope, semiring)
             case syntax.If(condition, positive, negative):
                 return self._conditional(condition, positive, negative, scope, semiring)
             case syntax.Binary(operator, left, right):
@@ -197,37 +194,15 @@ class _Lowering:
         )
         return Reduce(monoid, found, Variable(0))
 
-    def _let(self, node: syntax.Let, scope: Scope, semiring: str) -> Term:
+    def _let(self, binder: Binder, value: Expression, body: Expression, scope: Scope, semiring: str) -> Term:
         """Lower a ``let``; an array is no value to be stored, so that its name is replaced."""
-        is_key = syntax_infer.is_index(node.value, self._variables(scope))
-        value = self.term(node.value, scope, ORDINARY if is_key else semiring)
-        value = Empty(1) if value == NOTHING else value
-        kind = self._type(value, scope)
-        name = node.binder.name
-        body = self.term(
-            node.body, scope.bind_key(name, kind) if is_key else scope.bind(name, kind), semiring
-        )
-        if body == NOTHING:
+        named = self.term(value, scope, semiring)
+        named = Empty(1) if named == NOTHING else named
+        kind = self._type(named, scope)
+        inner = self.term(body, scope.bind(binder.name, kind), semiring)
+        if inner == NOTHING:
             return NOTHING
-        return substitute(body, value) if kind.is_array else Let(value, body)
-
-    def _variables(self, scope: Scope) -> dict[str, syntax_types.Variable]:
-        """Return the names in scope as the analysis of the text knows them."""
-        found: dict[str, syntax_types.Variable] = {}
-        for name, fact in self.symbols.items():
-            match fact:
-                case SizeSymbol():
-                    found[name] = syntax_types.Variable(syntax_types.INTEGER, syntax_types.Role.KEY)
-                case ArraySymbol(_, scalar):
-                    found[name] = syntax_types.Variable(syntax_types.Type(scalar, 1, is_array=True))
-                case _:
-                    found[name] = syntax_types.Variable(syntax_types.Type(fact.type))
-        for name, kind in zip(reversed(scope.names), reversed(scope.types), strict=True):
-            if name is not None:
-                role = syntax_types.Role.KEY if name in scope.keys else syntax_types.Role.OTHER
-                type_ = syntax_types.Type(kind.scalar, kind.rank, kind.is_array)
-                found[name] = syntax_types.Variable(type_, role)
-        return found
+        return substitute(inner, named) if kind.is_array else Let(named, inner)
 
     def _call(
         self, function: Expression, arguments: tuple[Expression, ...], scope: Scope, semiring: str
@@ -307,7 +282,7 @@ class _Lowering:
 
     def _merge(self, node: syntax.Merge, scope: Scope, semiring: str) -> Term:
         left, right = self._ordinary(node.left, scope), self._ordinary(node.right, scope)
-        inner = scope.bind_key(node.left_position.name).bind_key(node.right_position.name)
-        inner = inner.bind_key(node.key.name, element(self._type(left, scope)))
+        inner = scope.bind(node.left_position.name).bind(node.right_position.name)
+        inner = inner.bind(node.key.name, element(self._type(left, scope)))
         body = self.term(node.body, inner, semiring)
         return NOTHING if body == NOTHING else Merge(left, right, body, semiring)

@@ -107,7 +107,7 @@ def test_other_types_are_refused(dtype: str) -> None:
         from_numpy(np.zeros(2, dtype=dtype), FORMATS)
 
 
-COORDINATE_ERRORS: list[tuple[Any, tuple[int, ...] | None, str]] = [
+COORDINATE_ERRORS: list[tuple[Any, Any, str]] = [
     ([[0.0, np.nan]], None, "coordinate 0 of entry 1 is nan"),
     ([[0.0, 1.5]], None, "coordinate 0 of entry 1 is 1.5"),
     ([[0.0, 1e300]], None, r"coordinate 0 of entry 1 is 1e\+300"),
@@ -116,11 +116,14 @@ COORDINATE_ERRORS: list[tuple[Any, tuple[int, ...] | None, str]] = [
     ([[0, 4]], (4,), "coordinate 0 of entry 1 is 4, outside 0:4"),
     ([[0, 3]], (4, 4), "the shape does not fit the coordinates"),
     ([[0, 3, 1]], None, "coordinates and values do not fit together"),
+    ([0, 3], None, "coordinates and values do not fit together"),
+    ([[0, 3]], (-4,), "an extent is at least 0"),
+    ([[0, 3]], (4.5,), "a shape is made of integers"),
 ]
 
 
 @pytest.mark.parametrize(("coordinates", "shape", "message"), COORDINATE_ERRORS)
-def test_bad_coordinates_are_refused(coordinates: Any, shape: tuple[int, ...] | None, message: str) -> None:
+def test_bad_coordinates_are_refused(coordinates: Any, shape: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         from_coordinates(np.array(coordinates), np.ones(2), shape, FORMATS)
 
@@ -139,6 +142,11 @@ def test_every_format_converts_into_every_other(source: str, target: str) -> Non
     converted = convert(tensor, FORMATS.find(target, 2))
     np.testing.assert_array_equal(converted.to_numpy(), dense)
     assert (converted.format, converted.dtype) == (target, np.float32)
+
+
+def test_extents_become_plain_integers() -> None:
+    shape: Any = np.array([3])
+    assert repr(from_coordinates(np.array([[1]]), np.ones(1), shape, FORMATS).shape) == "(3,)"
 
 
 def test_raw_arrays_are_wrapped_once_verified() -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from storel.calculus.nodes import Term
+from storel.calculus.verify import infer
 from storel.optimizer import cost, rulefile
 from storel.optimizer.cost import ARITHMETIC, CONSTANTS, PLAIN, SHARED, Constants, Cost, Variation
 from storel.optimizer.extract import Extractor
@@ -63,7 +64,10 @@ def optimize(
         return Optimized(plan, cost.estimate(plan, symbols, options.constants), (first,), normalized)
     candidates, second = _phase(normalized, symbols, chosen, "main", options.main, options, _VARIATIONS)
     shared = [share(candidate, symbols, options.constants) for candidate in dict.fromkeys(candidates)]
-    priced = [(cost.estimate(candidate, symbols, options.constants), candidate) for candidate in shared]
+    # A bool that is summed becomes an integer: where rewriting lost such a sum, the type went with it.
+    expected = infer(term, symbols)
+    typed = [plan for plan in (*shared, normalized, term) if infer(plan, symbols) == expected]
+    priced = [(cost.estimate(plan, symbols, options.constants), plan) for plan in typed]
     best, plan = min(priced, key=lambda pair: pair[0].nanoseconds)
     return Optimized(plan, best, (first, second), normalized)
 

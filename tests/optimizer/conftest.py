@@ -12,7 +12,6 @@ import pytest
 from storel.calculus.nodes import (
     Add,
     Apply,
-    If,
     Literal,
     Lookup,
     Multiply,
@@ -87,10 +86,6 @@ def _times(left: Open, right: Open) -> Open:
 
 def call(function: str, *arguments: Open) -> Open:
     return lambda d: Apply(function, tuple(argument(d) for argument in arguments))
-
-
-def when(condition: Open, body: Open) -> Open:
-    return lambda d: If(condition(d), body(d))
 
 
 def span(low: Open, high: Open) -> Open:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from storel.calculus.interpret import evaluate
-from storel.calculus.nodes import Term
+from storel.calculus.nodes import Literal, Singleton, Sum, Term, Variable
 from storel.calculus.printer import show
-from storel.calculus.verify import verify
+from storel.calculus.verify import infer, verify
 from storel.optimizer import cost, rulefile
 from storel.optimizer.encoding import LAYOUTS, TERMS, ENode, decode
 from storel.optimizer.extract import Classes, Extractor
@@ -20,6 +20,7 @@ from storel.optimizer.facts import Encoded, encoded
 from storel.optimizer.optimize import DEFAULT, Options, optimize
 from storel.optimizer.rulefile import RuleSet
 from storel.optimizer.saturate import Limits, Stop, saturate
+from storel.scalars import ScalarType
 
 A_ROW = "A_idx(A_pos(i):A_pos(i + 1))"
 B_ROW = "B_idx(B_pos(i):B_pos(i + 1))"
@@ -183,6 +184,12 @@ def test_deleting_a_rule_changes_the_plan(
     whole = optimize(source.term, source.store.symbols)
     less = optimize(source.term, source.store.symbols, rulefile.shipped().without(rule))
     assert whole.term != less.term
+
+
+def test_the_type_of_the_result_stays() -> None:
+    truth = Singleton(Literal(0, ScalarType.INT64), Literal(True, ScalarType.BOOL))
+    counted = Sum(truth, Variable(0))
+    assert infer(optimize(counted, {}).term, {}) == infer(counted, {})
 
 
 def test_the_written_order_is_kept_without_a_main_phase(program: Callable[..., Any]) -> None:

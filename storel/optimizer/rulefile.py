@@ -24,6 +24,7 @@ from typing import TypeAlias
 from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedInput
 
+from storel import cache as cache_on_disk
 from storel.errors import ProgramSyntaxError, UnknownNameError
 from storel.optimizer.analyses import GUARDS
 from storel.resources import directory
@@ -295,5 +296,12 @@ def collect(rules: Iterable[Rule]) -> RuleSet:
 @cache
 def shipped() -> RuleSet:
     """Return the rules that come with storel."""
-    files = sorted(directory("rules").glob("*.rules"))
-    return collect(rule for file in files for rule in parse(file.read_text(encoding="utf-8"), file.name))
+    texts = {
+        path.name: path.read_text(encoding="utf-8") for path in sorted(directory("rules").glob("*.rules"))
+    }
+    here = Path(__file__)
+    code = [path.read_text(encoding="utf-8") for path in (here, here.with_name("patterns.lark"))]
+    name = f"rules-{cache_on_disk.digest(*code, *texts, *texts.values())}"
+    return cache_on_disk.kept(
+        name, lambda: collect(r for own, text in texts.items() for r in parse(text, own))
+    )

@@ -17,9 +17,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from storel import cache
 from storel.loops.nodes import Buffer, Kernel, Local
 from storel.loops.protocol import capacities, failure, length_count
-from storel.runtime import buffers, cache, toolchain
+from storel.runtime import buffers, toolchain
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 

@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+from storel import cache
 from storel.errors import BackendError
-from storel.runtime import cache
 
 REQUIRED = ("-O3", "-fwrapv", "-fPIC", "-shared", "-std=gnu11", "-w")
 OPTIONAL = ("-march=native", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-fopenmp")

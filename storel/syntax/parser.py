@@ -6,8 +6,6 @@ damaged or unwritable file costs some time, never an answer.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 from lark import Lark, Token
 from lark.exceptions import UnexpectedInput
 
+from storel import cache as cache_on_disk
 from storel.errors import ProgramSyntaxError
 from storel.source import Source, Span
 from storel.syntax.expressions import Word
@@ -91,6 +90,11 @@ def _tables() -> Lark:
     )
 
 
+def clear_tables() -> None:
+    """Forget the grammar's tables; the next parse fetches or builds them again."""
+    _tables.cache_clear()
+
+
 def _find_keyword(token: Token) -> Token:
     token.type = terminal_of(str(token)) or token.type
     return token
@@ -98,17 +102,11 @@ def _find_keyword(token: Token) -> Token:
 
 def _cache_file(grammar: str) -> str | None:
     """Return where lark keeps the tables, None if there is no such place."""
-    chosen = os.environ.get("STOREL_CACHE_DIR")
-    if chosen:
-        directory = Path(chosen)
-    else:
-        import platformdirs
-
-        directory = Path(platformdirs.user_cache_dir("storel", appauthor=False))
+    directory = cache_on_disk.directory()
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
             pass
     except OSError:
         return None
-    return str(directory / f"grammar-{hashlib.sha256(grammar.encode()).hexdigest()[:16]}.lark")
+    return str(directory / f"grammar-{cache_on_disk.digest(grammar)}.lark")

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from storel import cache
 from storel.errors import BackendError
-from storel.runtime import cache, toolchain
+from storel.runtime import toolchain
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from storel import cache
 from storel.codegen import c_source, numba_source
 from storel.errors import BackendError
 from storel.loops.nodes import (
@@ -27,7 +28,7 @@ from storel.loops.nodes import (
     Role,
     Store,
 )
-from storel.runtime import cache, toolchain
+from storel.runtime import toolchain
 from storel.runtime.kernel import Backend, load
 from storel.scalars import ScalarType
 

@@ -1,4 +1,4 @@
-"""Compiled code on disk, shared by all processes of a user.
+"""What was computed once, on disk, shared by all processes of a user.
 
 An artifact is a directory named by a hash of all that went into it. It is built under a temporary name
 and renamed, so that nobody sees half of one. Whatever is wrong with the cache (no permission, no
@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import pickle
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -103,6 +104,29 @@ def _remove(artifact: Path) -> None:
 def _own_directory() -> tempfile.TemporaryDirectory[str]:
     """Return a directory that goes when the process ends."""
     return tempfile.TemporaryDirectory(prefix="storel-", ignore_cleanup_errors=True)
+
+
+def kept(name: str, build: Callable[[], Loaded]) -> Loaded:
+    """Return the object ``name`` from the cache, or what ``build`` makes, which is kept then.
+
+    ``name`` must say all that the object depends on, the code of its classes included.
+    """
+    path = directory() / name
+    try:
+        check_seal(path)
+        return pickle.loads(path.read_bytes())
+    except (Damaged, OSError, pickle.PickleError, AttributeError, EOFError, ImportError, TypeError):
+        made = build()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".building-", dir=path.parent) as fresh:
+            note = Path(fresh, name)
+            note.write_bytes(pickle.dumps(made))
+            seal(note)
+            note.replace(path)
+    except OSError:
+        return made  # the next process builds it again
+    return made
 
 
 def recall(name: str) -> str | None:

@@ -2,7 +2,7 @@
 
 What analysis promises for every ``Definition``: each free name of its expression is a tensor, array,
 parameter, size or pointwise function; no binder hides another name; blank ranges are filled in;
-``extent(A, d)`` occurs only of tensors and arrays by name; ranks, types and semirings fit.
+``extent(A, d)`` occurs only of tensors by name; ranks, types and semirings fit.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def facts_of(name: str, signature: Signature) -> Facts:
             )
             return Facts(Bounds(), dimensions)
         case ArraySignature(_, length, low, high):
-            dimension = Dimension(length, True, 0, Extent(Name(name), 0), f"the length of {name}")
+            dimension = Dimension(length, True, 0, Number(length), f"the length of {name}")
             return Facts(Bounds(low, high), (dimension,))
         case ParameterSignature():
             return Facts()

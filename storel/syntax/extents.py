@@ -38,7 +38,7 @@ from storel.syntax.nodes import (
     Unique,
 )
 from storel.syntax.ranges import Access, infer_ranges
-from storel.syntax.signatures import Signatures
+from storel.syntax.signatures import Signatures, TensorSignature
 from storel.syntax.walk import map_children
 
 Scope = Mapping[str, Facts]
@@ -55,11 +55,12 @@ class Inferred:
 def infer_extents(expression: Expression, signatures: Signatures) -> Inferred:
     """Fill blank ranges and find the dimensions of a resolved, well-typed expression.
 
-    ``extent(A, d)`` stays where ``A`` is a name of ``signatures``; of other values it becomes a number.
+    ``extent(A, d)`` stays where ``A`` is a tensor of ``signatures``; of other values it becomes a number.
     Raises ``ExtentError``.
     """
     scope = {name: facts_of(name, signature) for name, signature in signatures.items()}
-    analysis = _Analysis(frozenset(scope))
+    tensors = frozenset(name for name, own in signatures.items() if isinstance(own, TensorSignature))
+    analysis = _Analysis(frozenset(scope), tensors)
     facts = analysis.of(expression, scope)
     return Inferred(analysis.filled(expression), facts.dimensions)
 
@@ -69,6 +70,7 @@ class _Analysis:
     """``accesses`` are the reads seen under the blank ranges ``unsolved``, by key."""
 
     known: frozenset[str]
+    tensors: frozenset[str]
     ranges: dict[int, Range] = field(default_factory=dict[int, Range])
     extents: dict[int, Number] = field(default_factory=dict[int, Number])
     accesses: list[Access] = field(default_factory=list[Access])
@@ -243,7 +245,7 @@ class _Analysis:
             if self.unsolved:
                 return Facts(Bounds(0))
             raise ExtentError("this extent is not known", span=node.span, hint="declare it in a type")
-        if not (isinstance(node.tensor, Name) and node.tensor.name in self.known):
+        if not (isinstance(node.tensor, Name) and node.tensor.name in self.tensors):
             self.extents[id(node)] = Number(dimension.size, node.span)
         return Facts(Bounds.exactly(dimension.size), (), node, node)
 

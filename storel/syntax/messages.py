@@ -57,8 +57,10 @@ def _hint(token: Token, expected: Collection[str], source: Source) -> str | None
         return f"'{word}' is a reserved word" if word != "_" else "'_' binds nothing and stands for nothing"
     if token.type == "EQUAL" and "EQ" in expected:
         return "equality is written =="
-    if token.type in _COMPARISONS and "AND" in expected:
+    if token.type in _COMPARISONS and any(sign in before.rpartition("\n")[2] for sign in "<>=!"):
         return "comparisons do not chain: join them with 'and'"
+    if token.type == "EQUAL" and "_AS" in expected:
+        return "a definition is written CREATE TENSOR name AS expression"
     if token.type == "EQUAL" and before.endswith("="):
         return "equality is written =="
     if token.type in ("AMPERSAND", "BAR") and before.endswith(word):

@@ -193,7 +193,7 @@ def _subtract(left: Expression, right: Expression) -> Expression:
             return _add(left, Number(-b))
         case _, Binary("-", other, Number(a)):
             return _subtract(_add(left, Number(a)), other)
-        case _, Binary("*", Number(a), other) if a < 0:
+        case _, Binary("*", Number(int() as a), other) if a < 0:
             return _add(left, _scale(other, -a))
         case _:
             return Binary("-", left, right)

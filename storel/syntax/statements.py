@@ -81,11 +81,10 @@ class ProgramBuilder(ExpressionBuilder):
     ) -> LoadTensor:
         return LoadTensor(name.text, annotation, semiring, path, stored, span)
 
-    def load_array(self, span: Span, array: Declaration, path: str) -> LoadArray:
-        if isinstance(array, PartDeclaration):  # a scalar type that is none
-            array = ArrayDeclaration(array.name, TypeAnnotation(array.format.name, span=array.format.span))
-        checked_type(array.type)
-        return LoadArray(array, path, span)
+    def load_array(self, span: Span, name: Word, type_: TypeAnnotation, *rest: Property | str) -> LoadArray:
+        properties = tuple(each for each in rest if not isinstance(each, str))
+        path = next(each for each in rest if isinstance(each, str))
+        return LoadArray(ArrayDeclaration(name.text, checked_type(type_), properties, span), path, span)
 
     def load_arrays(self, span: Span, path: str) -> LoadArrays:
         return LoadArrays(path, span)

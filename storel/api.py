@@ -72,7 +72,7 @@ class Kernel:
 
     def explain(self, stage: str | None = None) -> str:
         """Return what became of the program at each stage, or at one of them."""
-        return explain_text(self._outcome, stage)
+        return explain_text(self._outcome.compilations, stage)
 
     @property
     def compilation(self) -> Compilation:
@@ -87,7 +87,7 @@ class Kernel:
     @property
     def plan(self) -> str:
         """The physical plan as text."""
-        return explain_text(self._outcome, "plan")
+        return explain_text(self._outcome.compilations, "plan")
 
 
 def explain(source: str | Path, /, stage: str | None = None, **tensors: Any) -> str:

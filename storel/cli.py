@@ -74,7 +74,7 @@ def run(
         print(json.dumps(report.as_object(outcome, with_time=time)))
         return
     if outcome.explained:
-        print(explain_text(outcome))
+        print(explain_text(outcome.compilations))
     if out is None and not output and not outcome.saved:
         for name, tensor in outcome.results.items():
             print(report.tensor_text(name, tensor))
@@ -100,7 +100,11 @@ def explain(
     runner = _runner(script, binding or [], options)
     runner.runs = False
     outcome = runner.run(_read(script))
-    print(json.dumps(explain_json(outcome)) if as_json else explain_text(outcome, stage))
+    print(
+        json.dumps(explain_json(outcome.compilations))
+        if as_json
+        else explain_text(outcome.compilations, stage)
+    )
 
 
 @app.command()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from storel.compiler import STAGES, Compilation
 from storel.errors import UnknownNameError, nearest
 from storel.optimizer.saturate import PhaseReport
-from storel.script import Outcome
 
 
-def explain_text(outcome: Outcome, stage: str | None = None) -> str:
+def explain_text(compilations: Mapping[str, Compilation], stage: str | None = None) -> str:
     """Return one block per stage for each compiled definition, or only the given stage.
 
     Raises UnknownNameError for a stage that is none.
@@ -20,12 +20,12 @@ def explain_text(outcome: Outcome, stage: str | None = None) -> str:
         raise UnknownNameError(
             f"unknown stage '{stage}'", expected=", ".join(known), hint=nearest(stage, known)
         )
-    return "\n\n".join(_compilation(each, stage) for each in outcome.compilations.values())
+    return "\n\n".join(_compilation(each, stage) for each in compilations.values())
 
 
-def explain_json(outcome: Outcome) -> dict[str, Any]:
+def explain_json(compilations: Mapping[str, Compilation]) -> dict[str, Any]:
     """Return the same as ``explain_text`` as one object per definition."""
-    return {name: _as_object(each) for name, each in outcome.compilations.items()}
+    return {name: _as_object(each) for name, each in compilations.items()}
 
 
 def _compilation(compilation: Compilation, stage: str | None) -> str:

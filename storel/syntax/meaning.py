@@ -140,11 +140,10 @@ class Interpreter:
         inner = self.meaning(expression, types, ring)
         if kind.rank != 0:
             return lambda environment: converted(inner(environment), kind.scalar)
-        zero = zero_of(kind, ring)
 
         def fitted(environment: Environment) -> Value:
             value = inner(environment)
-            return zero if isinstance(value, dict) else rounded(value, kind.scalar)
+            return zero_of(kind, ring) if isinstance(value, dict) else rounded(value, kind.scalar)
 
         return fitted
 

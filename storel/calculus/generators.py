@@ -17,8 +17,7 @@ from storel.calculus.binding import shift, substitute
 from storel.calculus.nodes import Add, Apply, Empty, If, Let, Literal, Lookup, Reduce, Sum, Term, Variable
 from storel.calculus.scope import Scope
 from storel.calculus.strictness import strict
-from storel.calculus.verify import Type, element, infer, with_zero
-from storel.scalars import ScalarType
+from storel.calculus.verify import element, infer, zero_literal
 from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
 from storel.syntax.nodes import Binder, Expression, Generator
@@ -28,14 +27,6 @@ NOTHING = Empty(0)
 
 Body: TypeAlias = Callable[[Scope], Term]
 """Builds what stands inside the loops, in the scope that they make."""
-
-
-def zero_literal(kind: Type, semiring: str) -> Literal:
-    """Return the zero of ``semiring`` as a literal of the scalar type ``kind``, or of one that holds it."""
-    zero, scalar = SEMIRINGS[semiring].zero, with_zero(kind, semiring).scalar
-    if scalar is ScalarType.BOOL:
-        return Literal(bool(zero), scalar)
-    return Literal(float(zero) if scalar.is_real else int(zero), scalar)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +41,9 @@ class Total:
     def guard(self, condition: Term, body: Term) -> Term:
         return NOTHING if body == NOTHING else If(condition, body, self.semiring)
 
-    def ignores_zeros(self, body: Term) -> bool:
-        return strict(body, 0, self.semiring)
+    def ignores_zeros(self, body: Term, semiring: str) -> bool:
+        """Whether ``body`` adds nothing where its variable 0 is the zero of ``semiring``, or empty."""
+        return SEMIRINGS[semiring].zero == SEMIRINGS[self.semiring].zero and strict(body, 0, self.semiring)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +59,18 @@ class Reduction:
     def guard(self, condition: Term, body: Term) -> Term:
         return Add(If(condition, body), If(Apply("not", (condition,)), self.unit))
 
-    def ignores_zeros(self, body: Term) -> bool:
+    def ignores_zeros(self, body: Term, _semiring: str) -> bool:
+        """Whether ``body`` changes nothing at all."""
         return body == self.unit
 
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """Lowers the generators of one loop. ``semiring`` is that of the values of its sources."""
+    """Lowers the generators of one loop; ``source_of`` gives a source and the semiring of its entries."""
 
     symbols: Symbols
-    semiring: str
     form: Total | Reduction
-    source_of: Callable[[Expression, Scope], Term]
+    source_of: Callable[[Expression, Scope], tuple[Term, str]]
 
     def lower(
         self, generators: tuple[Generator, ...], scope: Scope, body: Body, bound: frozenset[str] = frozenset()
@@ -87,7 +79,7 @@ class Nest:
         if not generators:
             return body(scope)
         first, rest = generators[0], generators[1:]
-        source = self.source_of(first.source, scope)
+        source, semiring = self.source_of(first.source, scope)
         if source == NOTHING:
             source = Empty(len(first.keys))
         known = bound | {key.name for key in first.keys if key.name is not None}
@@ -95,11 +87,12 @@ class Nest:
         def inside(inner: Scope) -> Term:
             return self.lower(rest, inner, body, known)
 
-        return self._keys(source, first.keys, first.value, scope, inside, bound)
+        return self._keys(source, semiring, first.keys, first.value, scope, inside, bound)
 
     def _keys(
         self,
         source: Term,
+        semiring: str,
         keys: tuple[Binder, ...],
         value: Binder,
         scope: Scope,
@@ -112,7 +105,7 @@ class Nest:
         known = bound if name is None else bound | {name}
 
         def deeper(inner: Scope) -> Term:
-            return self._keys(Variable(0), rest, value, inner, body, known) if rest else body(inner)
+            return self._keys(Variable(0), semiring, rest, value, inner, body, known) if rest else body(inner)
 
         def bind(outer: Scope) -> Scope:
             return outer.bind(None if rest else value.name, element(kind))
@@ -122,11 +115,11 @@ class Nest:
         position = scope.find(name)
         inner = deeper(bind(scope))
         if not kind.is_array:
-            row = Lookup(source, position, self.semiring)
-            if self.form.ignores_zeros(inner):
+            row = Lookup(source, position, semiring)
+            if self.form.ignores_zeros(inner, semiring):
                 return substitute(inner, row) if rest else Let(row, inner)
             if kind.rank == 1:
-                present = Apply("not_equal", (Variable(0), zero_literal(element(kind), self.semiring)))
+                present = Apply("not_equal", (Variable(0), zero_literal(element(kind), semiring)))
                 return Let(row, self.form.guard(present, inner))
         same = Apply("equal", (Variable(1), shift(position, 2)))
         return self.form.loop(source, self.form.guard(same, deeper(bind(scope.bind(None)))))

@@ -2,7 +2,7 @@
 
 Names become De Bruijn indices, generators nested sums (``generators.py``). Values are over the program's
 semiring; keys, addresses, bounds, conditions and comparisons are ordinary arithmetic. A stored tensor is
-a dictionary over the program's semiring wherever it stands (``views.py``).
+seen over the program's semiring (``views.py``) unless it is the source of a sum (``mixed.py``).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from storel.calculus import bits
 from storel.calculus.binding import substitute
 from storel.calculus.generators import NOTHING, Body, Nest, Reduction, Total, zero_literal
+from storel.calculus.mixed import separate
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -64,7 +65,7 @@ _IDEMPOTENT = {"min": "min_plus", "max": "max_plus"}
 def lower(expression: Expression, symbols: Symbols, semiring: str = ORDINARY) -> Term:
     """Return the term of a composed, well-typed expression whose values are over ``semiring``."""
     term = _Lowering(symbols, semiring).term(expression, Scope(), semiring)
-    return Empty(1) if term == NOTHING else term
+    return Empty(1) if term == NOTHING else separate(term, symbols)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +133,16 @@ class _Lowering:
     def _total(
         self, generators: tuple[Generator, ...], scope: Scope, semiring: str, over: str, body: Body
     ) -> Term:
-        """Return the sum over the semiring ``over``; the sources are dictionaries over ``semiring``."""
+        """Return the sum over the semiring ``over``; the sources are computed over ``semiring``."""
         return self._nest(semiring, Total(over)).lower(generators, scope, body)
 
     def _nest(self, semiring: str, form: Total | Reduction) -> Nest:
-        def source(node: Expression, scope: Scope) -> Term:
-            return self.term(node, scope, semiring)
+        def source(node: Expression, scope: Scope) -> tuple[Term, str]:
+            if isinstance(node, syntax.Mapped):
+                return lower(node.mapping, self.symbols, node.semiring), node.semiring
+            return self.term(node, scope, semiring), semiring
 
-        return Nest(self.symbols, semiring, form, source)
+        return Nest(self.symbols, form, source)
 
     def _comprehension(
         self,

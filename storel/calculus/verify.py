@@ -147,6 +147,14 @@ def with_zero(kind: Type, semiring: str) -> Type:
     return kind
 
 
+def zero_literal(kind: Type, semiring: str) -> Literal:
+    """Return the zero of ``semiring`` as a literal of the scalar type ``kind``, or of one that holds it."""
+    zero, scalar = SEMIRINGS[semiring].zero, with_zero(kind, semiring).scalar
+    if scalar is ScalarType.BOOL:
+        return Literal(bool(zero), scalar)
+    return Literal(float(zero) if scalar.is_real else int(zero), scalar)
+
+
 def added(kind: Type, semiring: str) -> Type:
     """Return the type of the semiring's sums of ``kind``.
 

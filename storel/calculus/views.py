@@ -9,33 +9,28 @@ and its sums, singletons and conditions are taken over s, so that what is known 
 to the whole. That is right where nothing is added up, since no key repeats; a mapping of which this is
 not evident is read entry by entry, ``sum_s(<k, v> in mapping) {k -> v}``, its sums its own. Over
 ``or_and``, whose sums would make truths of numbers, only truths are taken over. An entry whose value is
-the zero of s is lost: a dictionary over s cannot hold it.
+the zero of s is lost: a dictionary over s cannot hold it. So a tensor that is the source of a sum is not
+seen over the program's semiring, but as it is (``mixed.py``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from storel.calculus.generators import zero_literal
+from storel.calculus.mixed import has_unique_keys
 from storel.calculus.nodes import (
-    Add,
     Apply,
     If,
     Let,
-    Literal,
-    Lookup,
-    Range,
     Singleton,
-    Slice,
     Sum,
-    Symbol,
     Term,
     Variable,
 )
-from storel.calculus.verify import KEY, Context, element, infer
+from storel.calculus.verify import KEY, Context, element, infer, zero_literal
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
-from storel.symbols import ArraySymbol, Symbols
+from storel.symbols import Symbols
 
 
 def seen_over(term: Term, own: str, semiring: str, symbols: Symbols) -> Term:
@@ -55,7 +50,7 @@ class _View:
 
     def of(self, term: Term, context: Context) -> Term:
         match term:
-            case Sum(source, body, _) if _has_unique_keys(source, body, self.symbols):
+            case Sum(source, body, _) if has_unique_keys(source, body, self.symbols):
                 entry = element(infer(source, self.symbols, context))
                 return Sum(source, self.of(body, (entry, KEY, *context)), self.semiring)
             case Singleton(key, value, _):
@@ -77,34 +72,3 @@ class _View:
             return term
         zero = zero_literal(infer(term, self.symbols, context), self.own)
         return Let(term, If(Apply("not_equal", (Variable(0), zero)), Variable(0), self.semiring))
-
-
-def _has_unique_keys(source: Term, body: Term, symbols: Symbols) -> bool:
-    """Return whether ``sum(<k, v> in source) body`` evidently makes no key, or tuple of keys, twice."""
-    while isinstance(body, If):
-        body = body.body
-    keys: list[Term] = []
-    while isinstance(body, Singleton):
-        keys.append(body.key)
-        body = body.value
-    if not keys:
-        return False
-    if keys[0] == Variable(1):
-        return True
-    array = source.array if isinstance(source, Slice) else source
-    fact = symbols.get(array.name) if isinstance(array, Symbol) else None
-    if keys[0] != Variable(0) or not isinstance(fact, ArraySymbol):
-        return isinstance(array, Range) and keys[0] == Variable(0)
-    if fact.increasing or fact.unique or (fact.within is not None and _is_segment(source, fact.within)):
-        return True
-    others = tuple(Lookup(Symbol(name), Variable(1)) for name in fact.group[1:])
-    return fact.group[:1] == (fact.name,) and tuple(keys[1 : len(fact.group)]) == others
-
-
-def _is_segment(source: Term, boundaries: str) -> bool:
-    """Return whether ``source`` is ``array(boundaries(e):boundaries(e + 1))``."""
-    match source:
-        case Slice(_, Lookup(Symbol(low), start), Lookup(Symbol(high), Add(end, Literal(1)))):
-            return low == high == boundaries and start == end
-        case _:
-            return False

@@ -17,7 +17,6 @@ from storel.loading import as_tensor, format_text, known_semiring, load_tensor
 from storel.notation import einsum_source
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
-from storel.storage.files.kinds import save_tensor
 from storel.storage.formats import Formats
 from storel.storage.tensor import Tensor
 from storel.syntax.nodes import FormatReference
@@ -134,11 +133,6 @@ def tensor(
 def read(path: str | Path, format: str | None = None) -> Tensor:  # noqa: A002
     """Read a tensor from a file (.mtx, .tns, .npy, .npz, the first two also with .gz)."""
     return load_tensor(Path(path), Formats(), reference=format_text(format))
-
-
-def save(stored: Tensor, path: str | Path) -> None:
-    """Write a tensor to a file, as the ending of its name says; on an error nothing is written."""
-    save_tensor(stored, Path(path))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -96,6 +97,23 @@ class Tensor:
             return wrapped
         coordinates, values = self.to_coo()
         return sp.coo_array((values, tuple(coordinates)), shape=self.shape)
+
+    def to(self, format: str) -> Tensor:  # noqa: A002
+        """Return the tensor in another format, written as after ``STORED AS``.
+
+        Raises FormatError if there is none of that name for the rank, or if the data does not fit it.
+        """
+        from storel.storage.build import convert  # here, since packing makes tensors itself
+        from storel.storage.formats import Formats
+        from storel.syntax.parser import parse_format
+
+        return convert(self, Formats().resolve(parse_format(format), self.rank))
+
+    def save(self, path: str | Path) -> None:
+        """Write the tensor to a file, as the ending of its name says; on an error nothing is written."""
+        from storel.storage.files.kinds import save_tensor  # here, since files are made of tensors
+
+        save_tensor(self, Path(path))
 
     def __float__(self) -> float:
         return float(self.item())

@@ -1,0 +1,70 @@
+"""Every block in the README is executed, and the architecture page names things that exist."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import storel
+from storel.compiler import STAGES
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def test_python_blocks_print_what_the_text_blocks_show() -> None:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec("\n".join(blocks("python")), {})
+    shown = blocks("text")
+    assert len(shown) == 2
+    for text in shown:
+        assert text in printed.getvalue()
+
+
+@pytest.mark.parametrize("number", range(len(blocks("sdql"))))
+def test_programs_run_beside_the_example(number: int, tmp_path: Path) -> None:
+    for data in (ROOT / "examples").iterdir():
+        (tmp_path / data.name).write_bytes(data.read_bytes())
+    script = tmp_path / "readme.sdql"
+    script.write_text(blocks("sdql")[number], encoding="utf-8")
+    result = storel.run(script)
+    assert isinstance(result, storel.Tensor)
+    assert result.nnz > 0
+
+
+def test_the_first_program_is_the_example() -> None:
+    example = (ROOT / "examples" / "mttkrp.sdql").read_text(encoding="utf-8")
+    assert blocks("sdql")[0].strip() in example
+
+
+def test_shell_blocks_name_commands_that_work() -> None:
+    setups = blocks("sh")
+    assert ".venv/bin/storel run examples/mttkrp.sdql" in setups[0]
+    assert ".venv/bin/pytest" in setups[1]
+    for block in setups:
+        for command in re.findall(r"\.venv/bin/storel (.*)", block):
+            arguments = command.split()
+            completed = subprocess.run(
+                [sys.executable, "-m", "storel", *arguments], cwd=ROOT, capture_output=True, text=True
+            )
+            assert completed.returncode == 0, completed.stderr
+            assert completed.stdout.strip()
+
+
+def test_the_architecture_page_names_files_that_exist() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    for name in re.findall(r"`([a-z_/]+\.py)`", text):
+        assert (ROOT / "storel" / name).is_file(), name
+    for stage in STAGES:
+        assert f"| `{stage.name}` |" in text

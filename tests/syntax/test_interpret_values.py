@@ -222,6 +222,7 @@ SEMIRING_PROGRAMS = [
     ("min_plus", "{ 0 -> sum(<(i, j), a> in D) a * -1 }", [-1]),
     ("min_plus", "sum(<i, _> in 0:2) if (i == 5) then 1", np.inf),
     ("min_plus", "D(0, 2)", np.inf),
+    ("min_plus", "{} + 1", 1),
     ("min_plus", "count(<(i, j), a> in D)", 6),
     ("max_plus", "sum(<(i, j), a> in D) { i -> a }", [3, 1, 2]),
     ("max_times", "sum(<(i, j), a> in D) { i -> a * a }", [9, 1, 4]),

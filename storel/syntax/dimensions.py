@@ -16,6 +16,9 @@ from storel.syntax.signatures import (
     TensorSignature,
 )
 
+NOTHING = Bounds(0, -1)
+"""The bounds of the elements of an empty array."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
@@ -71,7 +74,7 @@ def facts_of(name: str, signature: Signature) -> Facts:
             return Facts(Bounds(), dimensions)
         case ArraySignature(_, length, low, high):
             dimension = Dimension(length, True, 0, Number(length), f"the length of {name}")
-            return Facts(Bounds(low, high), (dimension,))
+            return Facts(Bounds(low, high) if length else NOTHING, (dimension,))
         case ParameterSignature():
             return Facts()
         case SizeSignature(value):

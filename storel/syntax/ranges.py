@@ -179,6 +179,8 @@ def _add(left: Expression, right: Expression) -> Expression:
             return other
         case Binary("-", other, Number(a)), Number(b):
             return _subtract(other, Number(a - b))
+        case _, Number(b) if b < 0:
+            return Binary("-", left, Number(-b))
         case _:
             return Binary("+", left, right)
 
@@ -189,6 +191,8 @@ def _subtract(left: Expression, right: Expression) -> Expression:
             return Number(a - b)
         case other, Number(0):
             return other
+        case Binary("+", other, Number(a)), Number(b):
+            return _add(other, Number(a - b))
         case _, Number(b) if b < 0:
             return _add(left, Number(-b))
         case _, Binary("-", other, Number(a)):

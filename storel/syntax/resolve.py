@@ -147,7 +147,7 @@ class _Resolver:
             source = self.settled(generator, ranges)
             source = self.visit(source, scope)
             _check_binders(generator, keys, values)
-            new = [key for key in generator.keys if key.name not in keys]
+            new = {key.name: key for key in generator.keys if key.name not in keys}.values()
             scope = self.bind([*new, generator.value], scope)
             keys |= {key.name for key in generator.keys if key.name}
             values |= {generator.value.name} if generator.value.name else set()

@@ -99,7 +99,8 @@ def test_blank_ranges_are_the_largest_in_bounds(source: str, body: str, ranges: 
 def test_an_inner_blank_range_may_wait_for_the_outer_one() -> None:
     text, _ = inferred("sum(<i, _> in _) { i -> K(i) * sum(<x, _> in _) v(i + x) }")
     assert text == (
-        "sum(<i, _> in 0:extent(K, 0)) { i -> K(i) * sum(<x, _> in 0:extent(v, 0) + 1 - extent(K, 0)) v(i + x) }"
+        "sum(<i, _> in 0:extent(K, 0)) { i -> "
+        "K(i) * (sum(<x, _> in 0:extent(v, 0) + 1 - extent(K, 0)) v(i + x)) }"
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from storel.errors import ProgramSyntaxError
 from storel.source import Source
 from storel.syntax import parser
-from storel.syntax.nodes import Call, Name, Number, Range, Sum, Text
+from storel.syntax.nodes import Binary, Call, Name, Number, Range, Sum, Text
 from storel.syntax.parser import parse, parse_expression
 
 SAME = [
@@ -52,7 +52,8 @@ def test_precedence(text: str, grouped: str) -> None:
 def test_spans_cover_the_text_of_a_node() -> None:
     expression = parse_expression(Source("test", "1 + sum(<i, x> in v(0:2)) x"))
     assert expression.span.text == "1 + sum(<i, x> in v(0:2)) x"
-    total = expression.right if not isinstance(expression, Name) and hasattr(expression, "right") else None
+    assert isinstance(expression, Binary)
+    total = expression.right
     assert isinstance(total, Sum)
     assert total.span.text == "sum(<i, x> in v(0:2)) x"
     generator = total.generators[0]

@@ -32,7 +32,7 @@ def resolved(text: str) -> str:
         ("sum(<i_2, x> in v) sum(<i, y> in v) sum(<i, z> in v) i", None),
         ("sum(<i, _> in _ where i in 0:n) { i -> v(i) }", "sum(<i, _> in 0:n) { i -> v(i) }"),
         ("min(<i, v> in v) exp(v)", "min(<i, v_2> in v) exp(v_2)"),
-        ("merge(<p, n, k> in <A, B>) p + n", "merge(<p, n_2, k> in <A, B>) p + n_2"),
+        ("merge(<p, n, k> in <A, B>) (p + n)", "merge(<p, n_2, k> in <A, B>) (p + n_2)"),
     ],
 )
 def test_names_are_unique_along_every_path(text: str, expected: str | None) -> None:

@@ -21,8 +21,10 @@ from storel.errors import (
 from storel.scalars import ScalarType
 from storel.semiring import PLUS_TIMES, SEMIRINGS, Semiring
 from storel.source import Span
+from storel.syntax.bits import expand_bits
 from storel.syntax.declarations import declared_extents, declared_type
 from storel.syntax.extents import Inferred, infer_extents
+from storel.syntax.format_check import check_format
 from storel.syntax.free_names import free_names
 from storel.syntax.infer import Inference
 from storel.syntax.inline import inline_lets
@@ -124,12 +126,13 @@ class _Analyzer:
             case CreateTensor():
                 self.create_tensor(statement)
             case CreateFormat(name):
+                check_format(statement)
                 if self.formats is not None:
                     self.formats.add(name)
             case LoadTensor(name, type_, semiring, _, format_, span):
                 self.define(name, span)
                 self.semiring(semiring, span)
-                self.check_format(format_)
+                self.require_format(format_)
                 if type_ is not None:
                     self.declare_tensor(name, type_)
             case LoadArray(array, _, span):
@@ -137,6 +140,8 @@ class _Analyzer:
                 self.declare_array(array.name, array.type)
             case Parameter(declaration, span):
                 self.define(declaration.name, span)
+                if declaration.default is not None:
+                    declared_type(declaration.type, Inference().of(declaration.default, {}, PLUS_TIMES))
             case Save(name, _, span) | Explain(name, _, span):
                 self.require_tensor(name, span)
             case LoadArrays() | Include():
@@ -165,13 +170,13 @@ class _Analyzer:
                 hint="give the new tensor another name",
             )
         self.pending.discard(name)
-        self.check_format(statement.format)
+        self.require_format(statement.format)
         semiring = self.semiring(statement.semiring, span)
         expression = resolve(statement.expression, self.signatures, self.pending)
         if statement.semiring is None:
             self.require_ordinary_tensors(expression, span)
         kind, expression = self.typed(expression, semiring)
-        inferred = infer_extents(expression, self.signatures)
+        inferred = infer_extents(expand_bits(expression, self.signatures), self.signatures)
         scalar, extents = self.result(statement, kind, inferred)
         used = free_names(inferred.expression)
         sizes = {
@@ -268,7 +273,7 @@ class _Analyzer:
             )
         return PLUS_TIMES if name is None else SEMIRINGS[name]
 
-    def check_format(self, reference: FormatReference | None) -> None:
+    def require_format(self, reference: FormatReference | None) -> None:
         if reference is not None and self.formats is not None and reference.name not in self.formats:
             raise FormatError(
                 f"unknown format '{reference.name}'",

@@ -81,7 +81,8 @@ def test_the_results_of_a_script(text: str, results: tuple[str, ...]) -> None:
 
 
 def test_a_format_that_the_script_creates_may_be_used() -> None:
-    text = "CREATE FORMAT f(T: real[n]) USING val: real[n] AS val; CREATE TENSOR y STORED AS f AS F"
+    text = "CREATE FORMAT f(T: real[n]) USING val: real[n] AS sum(<i, x> in val) { i -> x }"
+    text += "CREATE TENSOR y STORED AS f AS F"
     analysis = analyze(parse(Source("t.sdql", text)), SIGNATURES, ["csr"])
     assert analysis.definitions[0].format is not None
 

@@ -1,0 +1,56 @@
+"""What can be said of a format from its text alone: its names and its rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from storel.errors import TypeMismatchError, UnknownNameError
+from storel.semiring import PLUS_TIMES
+from storel.syntax.free_names import free_names
+from storel.syntax.infer import Inference
+from storel.syntax.nodes import CreateFormat, Expression
+from storel.syntax.resolve import resolve
+from storel.syntax.signatures import SCALAR_TYPES
+from storel.syntax.types import INTEGER, Role, Type, Variable
+
+
+def check_format(declaration: CreateFormat) -> None:
+    """Check the mapping of a format against its declarations.
+
+    Names that are free in lengths are sizes. Raises ``UnknownNameError``, ``TypeMismatchError``.
+    """
+    scope = dict(_declared(declaration))
+    mapping = resolve(declaration.mapping, scope)
+    kind = Inference().value(mapping, scope, PLUS_TIMES)
+    rank = len(declaration.type.extents)
+    if not kind.is_zero and kind.rank != rank:
+        raise TypeMismatchError(
+            f"the mapping of format '{declaration.name}' has another rank than its tensor",
+            expected=str(Type(SCALAR_TYPES[declaration.type.scalar], rank)),
+            found=str(kind),
+            span=declaration.mapping.span,
+        )
+
+
+def _declared(declaration: CreateFormat) -> Iterator[tuple[str, Variable]]:
+    """Yield what the mapping may name; raises ``UnknownNameError`` for a name declared twice."""
+    lengths: tuple[Expression, ...] = declaration.type.extents
+    for array in declaration.arrays:
+        lengths += array.type.extents
+    for length in lengths:
+        for name in sorted(free_names(length)):
+            yield name, Variable(INTEGER, Role.KEY)
+    seen: set[str] = set()
+    for each in (*declaration.parameters, *declaration.arrays, *declaration.parts):
+        if each.name in seen:
+            raise UnknownNameError(f"'{each.name}' is declared twice in one format", span=each.span)
+        seen.add(each.name)
+    for parameter in declaration.parameters:
+        yield parameter.name, Variable(Type(SCALAR_TYPES[parameter.type.scalar]), Role.KEY)
+    for array in declaration.arrays:
+        scalar = SCALAR_TYPES[array.type.scalar]
+        is_array = bool(array.type.extents) and not array.type.is_hash
+        yield array.name, Variable(Type(scalar, len(array.type.extents), is_array))
+    for part in declaration.parts:
+        scalar = SCALAR_TYPES[declaration.type.scalar]
+        yield part.name, Variable(Type(scalar, len(declaration.type.extents)))

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from storel.errors import StorelError
+from storel.resources import directory
+from storel.source import Source
+from storel.syntax.format_check import check_format
+from storel.syntax.nodes import CreateFormat
+from storel.syntax.parser import parse
+
+
+def check(source: Source) -> None:
+    statements = parse(source).statements
+    assert statements
+    for statement in statements:
+        assert isinstance(statement, CreateFormat)
+        check_format(statement)
+
+
+@pytest.mark.parametrize("path", directory("storage_formats").glob("*.sdql"), ids=lambda path: path.name)
+def test_what_ships_is_sound(path: Path) -> None:
+    check(Source(str(path), path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(
+    ("using", "mapping", "message"),
+    [
+        ("val: real[n]", "sum(<i, x> in vals) { i -> x }", "unknown name 'vals'"),
+        ("val: real[n]", "sum(<i, x> in val) x", "another rank"),
+        ("val: real[n]", "val", "an array is no dictionary"),
+        ("val: real[n], val: real[n]", "{}", "declared twice"),
+        ("val: real[n]", "sum(<i, x> in val) { x -> i }", "a key must be an integer"),
+    ],
+)
+def test_mistakes_in_a_format(using: str, mapping: str, message: str) -> None:
+    text = f"CREATE FORMAT f(T: real[n]; w: int = 2) USING {using} AS {mapping}"
+    with pytest.raises(StorelError, match=message):
+        check(Source("test", text))
+
+
+def test_a_sum_of_parts_and_lengths() -> None:
+    check(Source("t", "CREATE FORMAT f(T: real[n]; w: int) USING a: g(w) TAKES i < w, b: coo AS a + b"))
+    check(
+        Source(
+            "t",
+            "CREATE FORMAT f(T: real[n]) USING val: real[d * w] AS sum(<i, _> in 0:d * w) { i -> val(i) }",
+        )
+    )

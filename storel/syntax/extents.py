@@ -100,7 +100,7 @@ class _Analysis:
                 facts = self.loop(generators, Number(0) if body is None else body, scope)
                 return facts if monoid in ("min", "max") else Facts(Bounds(0) if body is None else Bounds())
             case Singleton(keys, value):
-                dimensions = tuple(_dimension(self.of(key, scope)) for key in keys)
+                dimensions = tuple(_dimension(key, self.of(key, scope)) for key in keys)
                 inner = self.of(value, scope)
                 return Facts(inner.bounds, (*dimensions, *inner.dimensions))
             case Call():
@@ -250,10 +250,12 @@ class _Analysis:
         return Facts(Bounds.exactly(dimension.size), (), node, node)
 
 
-def _dimension(key: Facts) -> Dimension:
-    """Return the dimension of a dictionary whose keys are as ``key`` says."""
-    high = key.bounds.high
-    return Dimension(None if high is None else max(high + 1, 0), False, max(key.bounds.low or 0, 0))
+def _dimension(key: Expression, facts: Facts) -> Dimension:
+    """Return the dimension of a dictionary whose keys are as ``facts`` says; a literal is not negative."""
+    low, high = facts.bounds.low, facts.bounds.high
+    if high is not None and high < 0 and not free_names(key):  # a name may be guarded by a condition
+        raise ExtentError("a negative key", expected="a natural number", found=str(high), span=key.span)
+    return Dimension(None if high is None else max(high + 1, 0), False, max(low or 0, 0))
 
 
 def _function_bounds(name: str, arguments: list[Bounds]) -> Bounds:

@@ -117,6 +117,8 @@ BY_SUBJECT = {
         "CREATE TENSOR y AS sum(<i, _> in _) { i -> 1 }",
         "CREATE TENSOR y AS sum(<i, _> in _) { i -> v(pos(i // 2)) }",
         "CREATE TENSOR y AS sum(<p, j> in idx) { j -> 1 }",
+        "CREATE TENSOR y AS { -1 -> 2 }",
+        "CREATE TENSOR y AS sum(<i, x> in v) { (i, 2 - 3) -> x }",
         "CREATE TENSOR y: real[m + 1] AS v",
         "CREATE TENSOR y: real[0 - 1] AS v",
         "CREATE TENSOR y: real[m] AS sum(<p, j> in idx) { j -> 1 }",

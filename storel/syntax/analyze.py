@@ -212,6 +212,12 @@ class _Analyzer:
             scalar = declared_type(statement.type, kind)
             found += [None] * (len(statement.type.extents) - len(found))
             extents, bound = declared_extents(statement.type, found, self.signatures)
+            if statement.name in bound:
+                raise UnknownNameError(
+                    f"'{statement.name}' is defined twice: as a tensor and as its size",
+                    span=statement.type.span,
+                    hint="give the size another name",
+                )
             self.signatures |= {name: SizeSignature(size) for name, size in bound.items()}
             return scalar, extents
         if kind.is_zero:

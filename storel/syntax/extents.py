@@ -170,7 +170,8 @@ class _Analysis:
                     continue
                 own = key_facts(dimension)
                 if key.name in dimensions:
-                    agree(dimensions[key.name], dimension, f"key '{key.name}'", key.span)
+                    subject = f"key '{key.span.text or key.name}'"
+                    agree(dimensions[key.name], dimension, subject, key.span)
                     earlier = {**scope, **bound}[key.name]
                     if dimension.size is not None:
                         self.accesses.append(Access(Name(key.name), dimension, {**scope, **bound}))

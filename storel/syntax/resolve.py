@@ -140,7 +140,11 @@ class _Resolver:
     ) -> tuple[tuple[Generator, ...], Scope]:
         """Bind the generators of one loop from left to right; return them with the scope of the body."""
         settled: list[Generator] = []
-        ranges = {each.name: each for each in where}
+        ranges: dict[str, Where] = {}
+        for clause in where:
+            if clause.name in ranges:
+                raise UnknownNameError(f"the range of '{clause.name}' is settled twice", span=clause.span)
+            ranges[clause.name] = clause
         keys: set[str] = set()
         values: set[str] = set()
         for generator in generators:

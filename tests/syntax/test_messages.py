@@ -75,6 +75,8 @@ BY_SUBJECT = {
         "CREATE TENSOR y AS z\nCREATE TENSOR z AS v",
         "CREATE TENSOR y AS v\nCREATE TENSOR y AS w",
         "CREATE TENSOR v AS w",
+        "CREATE TENSOR y: real[y] AS v",
+        "CREATE TENSOR y AS sum(<i, _> in _ where i in 0:2, i in 0:3) 1",
         "CREATE TENSOR y OVER minplus AS v",
         "CREATE TENSOR y STORED AS crs AS v",
         "CREATE TENSOR y AS v SAVE yy TO 'y.npy'",
@@ -110,6 +112,7 @@ BY_SUBJECT = {
     ],
     "extents": [
         "CREATE TENSOR y AS sum(<(i, j), a> in A, <i, x> in v) a * x",
+        "CREATE TENSOR y AS sum(<i, x> in v) sum(<(i, j), a> in A, <i, y> in v) y",
         "CREATE TENSOR y AS A + B",
         "CREATE TENSOR y AS A * B",
         "CREATE TENSOR y: real[5] AS sum(<(i, j), a> in A) { j -> a } + v",

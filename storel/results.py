@@ -79,26 +79,37 @@ def collect(
     is_closed: bool,
 ) -> Tensor:
     """Make the tensor that a kernel's output buffers hold."""
-    values = outputs["result.val"].astype(scalar_type.dtype, copy=False)
     if isinstance(destination, Coordinates):
         parts = [outputs[f"result.coordinate_{number}"] for number in range(len(shape))]
+        values = outputs["result.val"].astype(scalar_type.dtype, copy=False)
         return pack(result.wanted, np.stack(parts), values, shape, semiring, is_closed=is_closed)
     assembled = result.assembled
     assert assembled is not None
     signature = level_signature(assembled)
     assert signature is not None
-    arrays = _arrays(outputs, signature) | {signature.values: values}
+    arrays = _arrays(outputs, signature, shape)
+    arrays[signature.values] = arrays[signature.values].astype(scalar_type.dtype, copy=False)
     sizes = all_sizes(assembled, shape, arrays)
     tensor = Tensor(shape, scalar_type, assembled, arrays, sizes, semiring, is_closed)
     return tensor if result.wanted is assembled else convert(tensor, result.wanted)
 
 
-def _arrays(outputs: Mapping[str, Array], signature: LevelSignature) -> dict[str, Array]:
-    """Return the index arrays of the levels under the names that the format gives them."""
+def _arrays(
+    outputs: Mapping[str, Array], signature: LevelSignature, shape: tuple[int, ...]
+) -> dict[str, Array]:
+    """Return the arrays of the levels under the names that the format gives them.
+
+    The kernel has room for as many positions as it may need; a level is cut to those of its parent.
+    """
     arrays: dict[str, Array] = {}
+    positions = 1
     for number, level in enumerate(signature.levels):
-        if level.idx is not None:
-            arrays[level.idx] = outputs[f"result.idx_{number}"]
         if level.pos is not None:
-            arrays[level.pos] = outputs[f"result.pos_{number}"]
+            arrays[level.pos] = outputs[f"result.pos_{number}"][: positions + 1]
+        if level.idx is None:
+            positions *= shape[number]
+            continue
+        arrays[level.idx] = outputs[f"result.idx_{number}"]
+        positions = len(arrays[level.idx])
+    arrays[signature.values] = outputs["result.val"][:positions]
     return arrays

@@ -18,9 +18,9 @@ from storel.syntax.analyze import Definition, analyze
 from storel.syntax.iteration import Environment
 from storel.syntax.meaning import Interpreter
 from storel.syntax.nodes import Expression, Script
-from storel.syntax.signatures import Signatures
+from storel.syntax.signatures import ArraySignature, Signatures, SizeSignature
 from storel.syntax.types import variable_of
-from storel.syntax.values import Value, constant, converted, entries
+from storel.syntax.values import Value, constant, converted, entries, stored_array
 
 __all__ = ["constant", "evaluate", "evaluate_definition", "run_script"]
 
@@ -43,7 +43,7 @@ def evaluate(
     types = {name: variable_of(signature) for name, signature in signatures.items()}
     interpreter = Interpreter(signatures, types)
     kind = interpreter.type_of(expression, types, ring)
-    outer = interpreter.outer_values(values)
+    outer = _outer_values(signatures, values)
     return interpreter.fitting(expression, kind, types, ring)(Environment(outer, (), set()))
 
 
@@ -71,6 +71,19 @@ def run_script(script: Script, signatures: Signatures, values: Mapping[str, Valu
     for definition in analysis.definitions:
         known[definition.name] = evaluate_definition(definition, {}, known)
     return {name: known[name] for name in analysis.results}
+
+
+def _outer_values(signatures: Signatures, values: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the values of the names in ``signatures``; a name without a value is not needed."""
+    known: dict[str, Value] = {}
+    for name, signature in signatures.items():
+        if isinstance(signature, SizeSignature):
+            known[name] = signature.value
+        elif isinstance(signature, ArraySignature) and name in values:
+            known[name] = stored_array(name, values[name])
+        elif name in values:
+            known[name] = converted(values[name], signature.type)
+    return known
 
 
 def _require_inside(value: Value, extents: tuple[int, ...], name: str, span: Span) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from storel.semiring import Semiring
 from storel.syntax.nodes import Binder
 from storel.syntax.types import Type
-from storel.syntax.values import Value, add_into, entries, zero_of
+from storel.syntax.values import Value, add_into, entries, found_at, zero_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,11 @@ class Environment:
     def bind(self, binder: Binder, value: Value) -> Environment:
         if binder.name is None:
             return self
-        return replace(self, values={**self.values, binder.name: value})
+        return Environment({**self.values, binder.name: value}, self.path, self.seen)
+
+    def under(self, key: int) -> Environment:
+        """Return the environment for the value of an entry that is being made."""
+        return Environment(self.values, (*self.path, key), self.seen)
 
     def fresh(self) -> Environment:
         """Return the environment for a value of its own, with keys of its own."""
@@ -60,10 +64,11 @@ def bound_entries(
         yield environment.bind(value, source)
         return
     key, rest = keys[0], keys[1:]
-    for found, item in entries(source):
-        if key.name in bound:
-            if environment.values[key.name] == found:
-                yield from bound_entries(rest, value, item, environment, bound)
-        else:
-            now_bound = bound if key.name is None else bound | {key.name}
-            yield from bound_entries(rest, value, item, environment.bind(key, found), now_bound)
+    if key.name in bound:
+        found = found_at(source, environment.values[key.name])
+        if found is not None:
+            yield from bound_entries(rest, value, found, environment, bound)
+        return
+    now_bound = bound if key.name is None else bound | {key.name}
+    for position, item in entries(source):
+        yield from bound_entries(rest, value, item, environment.bind(key, position), now_bound)

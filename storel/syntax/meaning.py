@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from storel.errors import EvaluationError
 from storel.semiring import PLUS_TIMES, SEMIRINGS, Semiring
@@ -35,7 +35,7 @@ from storel.syntax.nodes import (
 )
 from storel.syntax.reductions import reduce_all
 from storel.syntax.roles import Scope, is_index
-from storel.syntax.signatures import ArraySignature, Signatures, SizeSignature, TensorSignature
+from storel.syntax.signatures import ArraySignature, Signatures, TensorSignature
 from storel.syntax.types import Type
 from storel.syntax.values import (
     Value,
@@ -45,10 +45,10 @@ from storel.syntax.values import (
     integers,
     put,
     rounded,
-    stored_array,
     times,
     zero_of,
 )
+from storel.syntax.walk import children
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,24 +58,14 @@ class Interpreter:
     signatures: Signatures
     outer: Scope
 
-    def outer_values(self, values: Mapping[str, Value]) -> dict[str, Value]:
-        """Return the values of the names in ``signatures``; a name without a value is not needed."""
-        known: dict[str, Value] = {}
-        for name, signature in self.signatures.items():
-            if isinstance(signature, SizeSignature):
-                known[name] = signature.value
-            elif isinstance(signature, ArraySignature) and name in values:
-                known[name] = stored_array(name, values[name])
-            elif name in values:
-                known[name] = converted(values[name], signature.type)
-        return known
-
     def type_of(self, expression: Expression, types: Scope, ring: Semiring) -> Type:
         return Inference().of(expression, types, ring)
 
     def meaning(self, expression: Expression, types: Scope, ring: Semiring) -> Meaning:
         """Return the function from environments to values of ``expression``, computed in ``ring``."""
         inner = self.node(expression, types, ring)
+        if isinstance(expression, Name | Number | Truth):
+            return inner  # these cannot fail
         span = expression.span
 
         def located(environment: Environment) -> Value:
@@ -132,12 +122,13 @@ class Interpreter:
 
     def own(self, expression: Expression, types: Scope, ring: Semiring) -> Meaning:
         """Return the meaning of what is no part of the dictionary that is being built."""
-        inner = self.meaning(expression, types, ring)
-        return lambda environment: inner(environment.fresh())
+        return _apart(expression, self.meaning(expression, types, ring))
 
     def fitting(self, expression: Expression, kind: Type, types: Scope, ring: Semiring) -> Meaning:
         """Return the meaning of ``expression`` where a value of type ``kind`` is wanted: {} is any zero."""
-        inner = self.meaning(expression, types, ring)
+        inner, own = self.meaning(expression, types, ring), self.type_of(expression, types, ring)
+        if own == kind:
+            return inner
         if kind.rank != 0:
             return lambda environment: converted(inner(environment), kind.scalar)
 
@@ -149,8 +140,7 @@ class Interpreter:
 
     def scalar(self, expression: Expression, types: Scope, ring: Semiring) -> Meaning:
         kind = Type(self.type_of(expression, types, ring).scalar)
-        inner = self.fitting(expression, kind, types, ring)
-        return lambda environment: inner(environment.fresh())
+        return _apart(expression, self.fitting(expression, kind, types, ring))
 
     def key(self, expression: Expression, types: Scope) -> Meaning:
         """Return the meaning of a key; it is part of the dictionary that it is a key of."""
@@ -199,7 +189,7 @@ class Interpreter:
             found = key(environment)
             if found < 0:
                 raise EvaluationError(f"a negative key in a result: {found}", span=span)
-            inner = replace(environment, path=(*environment.path, found))
+            inner = environment.under(found)
             dictionary: dict[int, Value] = {}
             put(dictionary, found, built(inner, depth + 1), ring)
             return dictionary
@@ -218,7 +208,8 @@ class Interpreter:
                 return lambda environment: mapping(environment).part(first(environment), end(environment))
             case arguments:
                 keys = [self.key(argument, types) for argument in arguments]
-        if self.type_of(function, types, ring).is_array:
+        source = self.type_of(function, types, ring)
+        if source.is_array:
             return lambda environment: mapping(environment).at(keys[0](environment))
         zero = zero_of(kind, ring)
 
@@ -228,7 +219,7 @@ class Interpreter:
                 value = value.get(key(environment))
                 if value is None:
                     return zero
-            return converted(value, kind.scalar)
+            return value if source.scalar is kind.scalar else converted(value, kind.scalar)
 
         return looked_up
 
@@ -260,7 +251,12 @@ class Interpreter:
             case "+":
                 kind = self.type_of(node, types, ring)
                 one, two = self.fitting(left, kind, types, ring), self.fitting(right, kind, types, ring)
-                return lambda environment: add_into(one(environment), two(environment), kind.scalar, ring)
+
+                def added(environment: Environment) -> Value:
+                    total = converted(one(environment), kind.scalar)  # a copy: no input is changed
+                    return add_into(total, two(environment), kind.scalar, ring)
+
+                return added
             case "*":
                 kind = self.type_of(node, types, ring)
                 one, two = self.own(left, types, ring), self.own(right, types, ring)
@@ -340,3 +336,12 @@ class Interpreter:
                 return length
             case _:
                 raise EvaluationError(f"'{tensor.name}' has no dimension {dimension}", span=tensor.span)
+
+
+def _apart(expression: Expression, meaning: Meaning) -> Meaning:
+    """Return ``meaning`` with keys of its own, which only matters to a promise in ``expression``."""
+    return (lambda environment: meaning(environment.fresh())) if _promises(expression) else meaning
+
+
+def _promises(expression: Expression) -> bool:
+    return isinstance(expression, Unique) or any(map(_promises, children(expression)))

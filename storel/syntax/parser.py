@@ -25,6 +25,9 @@ from storel.syntax.words import terminal_of
 
 STARTS = ["script", "expression", "format"]
 
+DEEPEST = 150
+"""How deep a tree may be: every later pass follows it by recursion."""
+
 
 def parse(source: Source) -> Script:
     """Return the statements of ``source``; raises ``ProgramSyntaxError``.
@@ -58,20 +61,20 @@ def _parse(source: Source, start: str) -> Any:
         return _build(_tables().parse(source.text, start=start), ProgramBuilder(source))
     except UnexpectedInput as error:
         raise syntax_error(error, source) from None
-    except RecursionError:
-        raise ProgramSyntaxError(
-            "the program is nested too deeply", hint="name parts of it with CREATE TENSOR"
-        ) from None
 
 
-def _build(tree: Any, builder: ProgramBuilder) -> Any:
+def _build(tree: Any, builder: ProgramBuilder, depth: int = 0) -> Any:
     """Return what ``builder`` makes of a parse tree, the children first."""
     if tree is None:
         return None
+    if depth > DEEPEST:
+        raise ProgramSyntaxError(
+            "the program is nested too deeply", hint="name parts of it with CREATE TENSOR"
+        )
     if isinstance(tree, Token):
         return Word(tree.type, str(tree), Span(builder.source, tree.start_pos or 0, tree.end_pos or 0))
     start, end = (0, 0) if tree.meta.empty else (tree.meta.start_pos, tree.meta.end_pos)
-    children = [_build(child, builder) for child in tree.children]
+    children = [_build(child, builder, depth + 1) for child in tree.children]
     return builder.build(str(tree.data), Span(builder.source, start, end), children)
 
 

@@ -29,6 +29,7 @@ class Remark:
 def is_index(expression: Expression, scope: Scope) -> bool:
     """Return whether an expression addresses: its names are keys, sizes, or read from arrays.
 
+    >>> from storel.syntax.types import INTEGER
     >>> is_index(Binary("+", Name("i"), Number(1)), {"i": Variable(INTEGER, Role.KEY)})
     True
     """

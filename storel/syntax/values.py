@@ -90,6 +90,13 @@ def entries(value: Value) -> Iterator[tuple[int, Value]]:
         yield from sorted(value.items())
 
 
+def found_at(value: Value, key: int) -> Value | None:
+    """Return the entry of a dictionary or the element of an array at ``key``, None if there is none."""
+    if isinstance(value, Array):
+        return value.read(key) if value.low <= key < value.high else None
+    return value.get(key)
+
+
 def put(dictionary: dict[int, Value], key: int, value: Value, semiring: Semiring) -> None:
     """Store an entry; one whose value is the zero is none."""
     is_zero = not value if isinstance(value, dict) else semiring.is_zero(value)

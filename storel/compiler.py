@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -41,11 +41,13 @@ from storel.optimizer.saturate import Limits
 from storel.plan import printer as plan_printer
 from storel.plan.nodes import Plan
 from storel.plan.verify import verify as verify_plan
+from storel.reformat import conversion_cost, conversions, convertible_operands
 from storel.results import ResultFormat, choose_result_format
 from storel.runtime.kernel import CompiledKernel, load
 from storel.runtime.toolchain import choose
 from storel.storage.compose import Composed, View, compose
 from storel.storage.formats import Format
+from storel.storage.tensor import Tensor
 from storel.symbols import ArraySymbol, Symbols
 from storel.syntax import printer as syntax_printer
 from storel.syntax.analyze import Definition
@@ -73,7 +75,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Compilation:
-    """Everything the compiler made of one definition."""
+    """Everything the compiler made of one definition; ``converted`` are operands in another format."""
 
     definition: Definition
     composed: Composed
@@ -83,6 +85,7 @@ class Compilation:
     plan: Plan
     kernel: Kernel
     backend: Literal["c", "numba"]
+    converted: Mapping[str, Tensor]
 
     @property
     def symbols(self) -> Symbols:
@@ -122,6 +125,8 @@ STAGES = (
 
 DEFAULTS = Options()
 
+NOTHING_CONVERTED: Mapping[str, Tensor] = {}
+
 _MAY_OVERFLOW = frozenset({"divide", "exp", "log", "sqrt", "power", "floor_divide", "modulo"})
 """Functions that make inf or NaN of finite numbers."""
 
@@ -135,8 +140,38 @@ def compile_definition(
 ) -> Compilation:
     """Compile one definition for the data at hand; ``views`` are the definitions to inline.
 
-    The result is stored as ``storage`` says, or in what suits its estimated number of entries.
+    The result is stored as ``storage`` says, or in what suits its estimated number of entries. An
+    operand that would be searched too often is converted first (``reformat.py``).
     """
+    best = _compile(definition, views, environment, storage, options)
+    cost = best.optimized.cost.nanoseconds
+    pending = convertible_operands(best.optimized.term, environment, cost)
+    while pending:
+        candidates: list[tuple[float, str, Compilation]] = []
+        for name in pending:
+            for tensor in conversions(environment.tensors[name], environment):
+                changed = {**best.converted, name: tensor}
+                given = replace(environment, tensors={**environment.tensors, **changed})
+                candidate = _compile(definition, views, given, storage, options, changed)
+                conversion = sum(map(conversion_cost, changed.values()))
+                candidates.append((candidate.optimized.cost.nanoseconds + conversion, name, candidate))
+        cheapest, name, candidate = min(candidates, key=lambda each: each[:2])
+        if cheapest >= cost:
+            break
+        best, cost = candidate, cheapest
+        pending.remove(name)
+    return best
+
+
+def _compile(
+    definition: Definition,
+    views: Mapping[str, View],
+    environment: Environment,
+    storage: Format | None,
+    options: Options,
+    converted: Mapping[str, Tensor] = NOTHING_CONVERTED,
+) -> Compilation:
+    """Compile for the operands as they are stored in ``environment``."""
     composed = compose(view_of(definition), views, environment.tensors, environment.facts())
     symbols = composed.symbols
     term = lower_expression(composed.expression, symbols, definition.semiring)
@@ -154,7 +189,7 @@ def compile_definition(
         verify_plan(plan, symbols)
         verify_loops(kernel)
     backend = choose("auto" if options.backend == "interpret" else options.backend)
-    return Compilation(definition, composed, term, optimized, result, plan, kernel, backend)
+    return Compilation(definition, composed, term, optimized, result, plan, kernel, backend, converted)
 
 
 def view_of(definition: Definition) -> View:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,8 @@ def _arguments(
 ) -> tuple[dict[str, Scalar], dict[str, Any]]:
     """Return the scalar and array arguments of the kernel."""
     sizes = {name: fact.value for name, fact in compilation.symbols.items() if isinstance(fact, SizeSymbol)}
-    stored = environment.physical_arrays()
+    tensors = {**environment.tensors, **compilation.converted}
+    stored = replace(environment, tensors=tensors).physical_arrays()
     arrays = {buffer.name: stored[buffer.name] for buffer in compilation.kernel.inputs}
     return {**sizes, **environment.parameters}, arrays
 

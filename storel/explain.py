@@ -32,6 +32,9 @@ def _compilation(compilation: Compilation, stage: str | None) -> str:
     if stage is not None:
         return next(each.show(compilation) for each in STAGES if each.name == stage)
     blocks = [f"=== {compilation.definition.name} in {compilation.result.wanted.name}"]
+    blocks += [
+        f"{name} is converted to {tensor.format} first" for name, tensor in compilation.converted.items()
+    ]
     for each in STAGES:
         blocks.append(f"--- {each.name}\n{each.show(compilation)}")
         if each.name == "optimized":
@@ -56,6 +59,7 @@ def _phase(report: PhaseReport) -> str:
 def _as_object(compilation: Compilation) -> dict[str, Any]:
     return {
         "format": compilation.result.wanted.name,
+        "converted": {name: tensor.format for name, tensor in compilation.converted.items()},
         "backend": compilation.backend,
         "stages": {each.name: each.show(compilation) for each in STAGES},
         "nanoseconds": compilation.optimized.cost.nanoseconds,

@@ -1,0 +1,67 @@
+"""Operands in another format, where a plan would search for their entries again and again.
+
+A program that reads a tensor against the order of its storage finds each entry by a search. Where the
+estimated time of that exceeds the time of a conversion, plans for the operands' other default formats
+are made, too, one operand after the other, and the cheapest, conversions included, is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from storel.calculus.nodes import Apply, Find, If, Singleton, Sum, Symbol, Term, children
+from storel.environment import Environment
+from storel.storage.build import convert
+from storel.storage.tensor import Tensor
+
+CONVERSION = 30.0
+"""Nanoseconds per stored entry that a conversion takes."""
+
+WORTHWHILE = 1e6
+"""Nanoseconds of estimated time below which nothing is converted."""
+
+
+def conversion_cost(tensor: Tensor) -> float:
+    """Return the estimated nanoseconds of converting ``tensor``."""
+    return CONVERSION * max((len(array) for array in tensor.arrays.values()), default=0)
+
+
+def convertible_operands(term: Term, environment: Environment, nanoseconds: float) -> list[str]:
+    """Return the tensors that ``term`` reads, if it searches them and a conversion is cheap beside that.
+
+    Not only what is searched is worth converting: of two operands stored by columns the one that is
+    scanned decides that the other must be searched.
+    """
+    arrays = frozenset(_arrays(term))
+    if not _searches(term):
+        return []
+    return [
+        name
+        for name, tensor in sorted(environment.tensors.items())
+        if tensor.rank > 1
+        and any(f"{name}_{array}" in arrays for array in tensor.arrays)
+        and nanoseconds > WORTHWHILE + 2 * conversion_cost(tensor)
+    ]
+
+
+def conversions(tensor: Tensor, environment: Environment) -> Iterator[Tensor]:
+    """Yield ``tensor`` in each other format that data of its rank may be stored in unasked."""
+    for alternative in environment.formats.alternatives(tensor.rank, is_dense=False):
+        if alternative is not tensor.storage:
+            yield convert(tensor, alternative)
+
+
+def _searches(term: Term) -> bool:
+    """Return whether ``term`` looks for keys: by a search, by comparing all, or in a table made for it."""
+    match term:
+        case Find() | If(Apply("equal", _), _) | Sum(Sum() | Singleton(), _):
+            return True
+        case _:
+            return any(_searches(child) for child, _ in children(term))
+
+
+def _arrays(term: Term) -> Iterator[str]:
+    if isinstance(term, Symbol):
+        yield term.name
+    for child, _ in children(term):
+        yield from _arrays(child)

@@ -12,11 +12,13 @@ import numpy as np
 from storel.compiler import BACKENDS, FLOATING_POINT, Backend, Compilation, Options, with_rules
 from storel.environment import Environment
 from storel.errors import UnknownNameError, nearest
+from storel.execution import execute
 from storel.explain import explain_text
 from storel.loading import as_tensor, format_text, known_semiring, load_tensor
 from storel.notation import einsum_source
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
+from storel.storage.facts import is_like
 from storel.storage.formats import Formats
 from storel.storage.tensor import Tensor
 from storel.syntax.nodes import FormatReference
@@ -62,12 +64,33 @@ class Kernel:
         self._options = options
         runner = _runner(source, options, tensors)
         runner.runs = False
+        self._given = frozenset(tensors)
+        self._environment = runner.environment
         self._outcome = runner.run(_source(source))
 
     def __call__(self, **tensors: Any) -> Tensor | dict[str, Tensor]:
         """Run the program on ``tensors``."""
-        outcome = _runner(self._source, self._options, tensors).run(_source(self._source))
-        return _result(outcome)
+        runner = _runner(self._source, self._options, tensors)
+        if self._fits(runner.environment):
+            return execute(self.compilation, runner.environment, self._options.memory_limit)
+        return _result(runner.run(_source(self._source)))
+
+    def _fits(self, environment: Environment) -> bool:
+        """Return whether the one kernel that there is can be run on other data, whose facts are the same."""
+        own = self._environment
+        is_one = len(self._outcome.compilations) == 1 and not self.compilation.converted
+        if not is_one or self._options.backend == "interpret":
+            return False
+        if not (self._is_given(own) and self._is_given(environment)):
+            return False
+        return own.parameter_facts() == environment.parameter_facts() and all(
+            name in environment.tensors and is_like(tensor, environment.tensors[name])
+            for name, tensor in own.tensors.items()
+        )
+
+    def _is_given(self, environment: Environment) -> bool:
+        """Return whether the caller gave all data: nothing was loaded."""
+        return not environment.arrays and self._given == {*environment.tensors, *environment.parameters}
 
     def explain(self, stage: str | None = None) -> str:
         """Return what became of the program at each stage, or at one of them."""

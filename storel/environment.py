@@ -122,6 +122,10 @@ class Environment:
         }
         return stored | self.arrays
 
+    def parameter_facts(self) -> dict[str, tuple[ScalarType, bool]]:
+        """Return what a plan may rely on about each scalar: its type, and whether it is finite."""
+        return {name: (type_of(value), math.isfinite(value)) for name, value in self.parameters.items()}
+
     def has_only_finite_parameters(self) -> bool:
         """Return whether no scalar is inf or NaN."""
         return all(math.isfinite(value) for value in self.parameters.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +24,38 @@ from storel.syntax.nodes import (
     Pad,
 )
 
+_KNOWN: WeakKeyDictionary[Tensor, dict[str, dict[str, Fact]]] = WeakKeyDictionary()
+"""Facts by tensor and prefix: a tensor does not change, so its statistics are collected once."""
+
 
 def symbols_of(tensor: Tensor, prefix: str) -> dict[str, Fact]:
     """Return the facts about the arrays and sizes of ``tensor``, each named ``prefix_name``."""
+    by_prefix = _KNOWN.setdefault(tensor, {})
+    if prefix not in by_prefix:
+        by_prefix[prefix] = _collected(tensor, prefix)
+    return by_prefix[prefix]
+
+
+def is_finite(tensor: Tensor) -> bool:
+    """Return whether no value of ``tensor`` is inf or NaN."""
+    facts = symbols_of(tensor, "").values()
+    return all(fact.finite for fact in facts if isinstance(fact, ArraySymbol))
+
+
+def is_like(one: Tensor, other: Tensor) -> bool:
+    """Return whether a kernel for ``one`` is right for ``other``: the same is promised of both."""
+    return (
+        one.shape == other.shape
+        and one.type is other.type
+        and one.format == other.format
+        and one.semiring == other.semiring
+        and one.sizes == other.sizes
+        and all(one.arrays[name].dtype == other.arrays[name].dtype for name in one.arrays)
+        and is_finite(one) == is_finite(other)
+    )
+
+
+def _collected(tensor: Tensor, prefix: str) -> dict[str, Fact]:
     found: dict[str, Fact] = {}
     groups = _groups(tensor, prefix)
     for declaration in tensor.storage.arrays:

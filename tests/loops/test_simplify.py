@@ -110,7 +110,7 @@ def test_statement(before: Statement, after: tuple[Statement, ...]) -> None:
     assert block((before,)) == after
 
 
-@pytest.mark.parametrize("law", LAWS, ids=str)
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: " ".join(map(str, law[:4])))
 def test_every_law_fires_for_each_of_its_types(
     law: tuple[str, object, object, object, frozenset[ScalarType]],
 ):

@@ -90,7 +90,8 @@ class Kernel:
 
     def _is_given(self, environment: Environment) -> bool:
         """Return whether the caller gave all data: nothing was loaded."""
-        return not environment.arrays and self._given == frozenset((*environment.tensors, *environment.parameters))
+        named = frozenset((*environment.tensors, *environment.parameters))
+        return not environment.arrays and self._given == named
 
     def explain(self, stage: str | None = None) -> str:
         """Return what became of the program at each stage, or at one of them."""

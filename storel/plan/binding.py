@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from storel.calculus.binding import free_variables
-from storel.calculus.nodes import Symbol, Term, children
+from storel.calculus.nodes import Lookup, Symbol, Term, Variable, children
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -78,6 +78,22 @@ def store_terms(store: Store) -> tuple[Term, ...]:
             return extents
         case ListStore(extent=extent):
             return (extent,)
+
+
+def row_extents(store: Term, stores: tuple[tuple[Term, ...], ...]) -> tuple[Term, ...]:
+    """Return the extents of a bound store, or of one of its rows; ``stores`` has those of each binder."""
+    depth = 0
+    while isinstance(store, Lookup):
+        store, depth = store.mapping, depth + 1
+    assert isinstance(store, Variable)
+    return stores[store.index][depth:]
+
+
+def source_extents(source: Source, stores: tuple[tuple[Term, ...], ...]) -> tuple[tuple[Term, ...], ...]:
+    """Return the extents of each binder of ``source``, the innermost first: a value may itself be a row."""
+    if isinstance(source, Entries):
+        return row_extents(source.store, stores)[1:], ()
+    return ((),) * binders(source)
 
 
 def terms(action: Action, depth: int = 0) -> Iterator[tuple[Term, int]]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from storel.calculus.binding import free_variables, shift
-from storel.calculus.nodes import Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
-from storel.plan.binding import binders, occurs, store_terms
+from storel.calculus.nodes import Apply, Literal, Multiply, Symbol, Term, Variable
+from storel.plan.binding import binders, occurs, row_extents, source_extents, store_terms
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -63,7 +63,7 @@ def _entries(
         case Enter(_, body):
             return _below(body, level, extents, stores)
         case Loop(source, body):
-            inner = _entries(body, level, extents, ((),) * binders(source) + stores)
+            inner = _entries(body, level, extents, source_extents(source, stores) + stores)
             return None if inner is None else _repeated(source, inner, stores)
         case Guard(condition, body):
             inner = _entries(body, level, extents, stores)
@@ -124,19 +124,10 @@ def _length(source: Source, stores: tuple[Extents, ...]) -> Term | None:
         case Matches():
             return None
         case Entries(store):
-            return _rows(store, stores)
+            return row_extents(store, stores)[0]
         case Intersection(left, right):
             lengths = (_difference(left.low, left.high), _difference(right.low, right.high))
             return Apply("minimum", lengths)
-
-
-def _rows(store: Term, stores: tuple[Extents, ...]) -> Term:
-    """Return the extent of a bound store, or of one of its rows."""
-    depth = 0
-    while isinstance(store, Lookup):
-        store, depth = store.mapping, depth + 1
-    assert isinstance(store, Variable)
-    return stores[store.index][depth]
 
 
 def _difference(low: Term, high: Term) -> Term:

@@ -13,7 +13,7 @@ from enum import IntEnum
 from storel.calculus.intervals import Interval, bounds, narrowed
 from storel.calculus.nodes import Lookup, Symbol, Term, Variable
 from storel.optimizer.physical.facts import array, is_ascending, is_increasing
-from storel.plan.binding import binders, store_terms
+from storel.plan.binding import binders, row_extents, source_extents, store_terms
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -196,8 +196,9 @@ def _note_keys(
             found[level] = interval if before is None else before.hull(interval)
             _note_keys(body, level + 1, context, symbols, found)
         case Loop(source, body):
-            bound = tuple((interval, ()) for interval in source_intervals(source, context, symbols))
-            _note_keys(body, level, bound[::-1] + context, symbols, found)
+            inner = source_intervals(source, context, symbols)[::-1]
+            bound = tuple(zip(inner, source_extents(source, _stores(context)), strict=True))
+            _note_keys(body, level, bound + context, symbols, found)
         case Guard(condition, body):
             inside = narrowed(condition, symbols, intervals)
             refined = tuple((interval, entry[1]) for interval, entry in zip(inside, context, strict=True))
@@ -239,9 +240,9 @@ def source_intervals(source: Source, context: _Context, symbols: Symbols) -> tup
 
 
 def _store_keys(store: Term, context: _Context, symbols: Symbols) -> Interval:
-    depth = 0
-    while isinstance(store, Lookup):
-        store, depth = store.mapping, depth + 1
-    assert isinstance(store, Variable)
-    extent = bounds(context[store.index][1][depth], symbols)
+    extent = bounds(row_extents(store, _stores(context))[0], symbols)
     return Interval(0, None if extent.high is None else extent.high - 1)
+
+
+def _stores(context: _Context) -> tuple[tuple[Term, ...], ...]:
+    return tuple(extents for _, extents in context)

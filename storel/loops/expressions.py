@@ -34,6 +34,7 @@ from storel.calculus.nodes import (
     Unique,
     Variable,
 )
+from storel.calculus.verify import Type, with_zero
 from storel.loops.emitter import INDEX, Emitter, convert, index, plus
 from storel.loops.nodes import (
     BINARY_OPERATORS,
@@ -84,9 +85,8 @@ class ExpressionLowering:
                 return self._lookup(mapping, key, scope)
             case Add(left, right, semiring):
                 operator = SEMIRINGS[semiring].plus_name
-                return self._arithmetic(
-                    operator, self.lower(left, scope, role), self.lower(right, scope, role), role
-                )
+                one, two = self.lower(left, scope, role), self.lower(right, scope, role)
+                return self._arithmetic(operator, _holding_zero(one, semiring), two, role)
             case Multiply(left, right, semiring):
                 return self._product(
                     semiring, self.lower(left, scope, role), self.lower(right, scope, role), role
@@ -191,6 +191,7 @@ class ExpressionLowering:
 
     def _product(self, semiring: str, left: Expression, right: Expression, role: Role) -> Expression:
         ring = SEMIRINGS[semiring]
+        left = _holding_zero(left, semiring)
         product = self._arithmetic(ring.times_name, left, right, role)
         if self.is_finite or not type_of(product).is_real or role is Role.INDEX:
             return product
@@ -225,7 +226,7 @@ class ExpressionLowering:
         test = self.condition(condition, scope)
         inner = Scope(scope.bindings, narrowed(condition, self.symbols, scope.intervals))
         with self.emitter.block() as inside:
-            value = self.lower(body, inner, role)
+            value = _holding_zero(self.lower(body, inner, role), semiring)
         scalar_type = type_of(value)
         zero = convert(Constant(SEMIRINGS[semiring].zero, scalar_type), scalar_type)
         if isinstance(value, Constant | Local) and not inside:
@@ -233,6 +234,11 @@ class ExpressionLowering:
         chosen = self.emitter.declare("chosen", zero)
         self.emitter.emit(Branch(test, (*inside, Assign(chosen, value))))
         return chosen
+
+
+def _holding_zero(value: Expression, semiring: str) -> Expression:
+    """Return ``value`` in a type that holds the zero of ``semiring``, too."""
+    return convert(value, with_zero(Type(type_of(value)), semiring).scalar)
 
 
 def between(position: Expression, extent: Expression) -> Expression:

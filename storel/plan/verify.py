@@ -21,7 +21,6 @@ from storel.plan.nodes import (
     Loop,
     Place,
     Plan,
-    ScalarStore,
     Together,
     Unite,
 )
@@ -49,8 +48,8 @@ def _require(condition: bool, message: str) -> None:
         raise IllegalPlanError(message)
 
 
-def _verify_action(action: Action, rank: int, stores: tuple[bool, ...], symbols: Symbols) -> None:
-    """Check ``action`` on a destination of ``rank``; ``stores`` says which binders are dictionaries."""
+def _verify_action(action: Action, rank: int, stores: tuple[int, ...], symbols: Symbols) -> None:
+    """Check ``action`` on a destination of ``rank``; ``stores`` has each binder's rank."""
     match action:
         case Accumulate(value):
             _require(rank == 0, f"a value is added to a dictionary of rank {rank}")
@@ -63,10 +62,9 @@ def _verify_action(action: Action, rank: int, stores: tuple[bool, ...], symbols:
             for name in arrays_of(source):
                 _require(isinstance(symbols.get(name), ArraySymbol), f"{name} is not an array")
             if isinstance(source, Entries):
-                _verify_store(source.store, stores)
-                bound = (_is_row(source.store, stores), False)
+                bound: tuple[int, ...] = (_rank(source.store, stores) - 1, 0)
             else:
-                bound = (False,) * binders(source)
+                bound = (0,) * binders(source)
                 for term in source_terms(source):
                     _verify_term(term, stores, symbols)
             _verify_action(body, rank, bound + stores, symbols)
@@ -77,7 +75,7 @@ def _verify_action(action: Action, rank: int, stores: tuple[bool, ...], symbols:
             for term in store_terms(store):
                 _require(not free_variables(term), "the extent of a store depends on a loop")
             _verify_action(value, len(store_terms(store)), stores, symbols)
-            _verify_action(body, rank, (not isinstance(store, ScalarStore), *stores), symbols)
+            _verify_action(body, rank, (len(store_terms(store)), *stores), symbols)
         case Together(parts):
             for part in parts:
                 _verify_action(part, rank, stores, symbols)
@@ -88,7 +86,7 @@ def _verify_action(action: Action, rank: int, stores: tuple[bool, ...], symbols:
                 _verify_action(branch, rank, stores, symbols)
 
 
-def _verify_term(term: Term, stores: tuple[bool, ...], symbols: Symbols) -> None:
+def _verify_term(term: Term, stores: tuple[int, ...], symbols: Symbols) -> None:
     for index in free_variables(term):
         _require(index < len(stores), f"variable {index} is not bound")
     _verify_symbols(term, symbols)
@@ -101,12 +99,12 @@ def _verify_symbols(term: Term, symbols: Symbols) -> None:
         _verify_symbols(child, symbols)
 
 
-def _verify_store(term: Term, stores: tuple[bool, ...]) -> None:
+def _rank(term: Term, stores: tuple[int, ...]) -> int:
+    """Return the rank of a store, or of one of its rows."""
+    depth = 0
     while isinstance(term, Lookup):
-        term = term.mapping
-    _require(isinstance(term, Variable) and stores[term.index], "the source of a loop is not a store")
-
-
-def _is_row(term: Term, stores: tuple[bool, ...]) -> bool:
-    """Return whether the values of a store may be dictionaries themselves; rows are looked up by name."""
-    return isinstance(term, Variable) and stores[term.index]
+        term, depth = term.mapping, depth + 1
+    assert isinstance(term, Variable)
+    rank = stores[term.index] - depth
+    _require(rank > 0, "the source of a loop is not a store")
+    return rank

@@ -55,7 +55,7 @@ def choose_store(
     limits = key_intervals(filled, dictionary.rank, intervals, symbols)
     if any(limit.high is None for limit in limits):
         raise MemoryLimitError("the keys of an intermediate result have no bound that could be proved")
-    extents = [(limit.high or 0) + 1 for limit in limits]
+    extents = [max(0, (limit.high or 0) + 1) for limit in limits]
     places = math.prod(extents)
     if places > LARGEST_TABLE:
         shape = " x ".join(map(str, extents))

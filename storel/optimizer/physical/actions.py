@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from storel.calculus.binding import shift, substitute
-from storel.calculus.intervals import Interval, binder_bounds, bounds, narrowed
+from storel.calculus.intervals import TRUTH, Interval, binder_bounds, bounds
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -35,10 +36,13 @@ from storel.calculus.nodes import (
     children,
     map_children,
 )
+from storel.calculus.strictness import strict
 from storel.calculus.verify import Type, infer
 from storel.optimizer.physical.facts import ZERO, array, is_increasing, size_term
 from storel.optimizer.physical.normalize import intersected, is_atom, scaled
-from storel.optimizer.physical.stores import choose_store, reduction_store
+from storel.optimizer.physical.scope import Monoid, Scope, sum_over
+from storel.optimizer.physical.shape import addends, entries_of, has_loop, is_store, semiring_of
+from storel.optimizer.physical.stores import choose_store, is_scanned, reduction_store
 from storel.plan.binding import store_terms
 from storel.plan.nodes import (
     Accumulate,
@@ -61,26 +65,10 @@ from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
 
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Types and integer bounds of the enclosing binders, the innermost first.
-
-    The interval of a store is that of its outermost keys. ``loops`` counts the enclosing loops.
-    """
-
-    types: tuple[Type, ...] = ()
-    intervals: tuple[Interval, ...] = ()
-    loops: int = 0
-
-    def bind(self, *entries: tuple[Type, Interval], loops: int = 0) -> Scope:
-        """Enter binders, the outermost first."""
-        types = tuple(entry[0] for entry in reversed(entries))
-        intervals = tuple(entry[1] for entry in reversed(entries))
-        return Scope(types + self.types, intervals + self.intervals, self.loops + loops)
-
+PlanBody: TypeAlias = Callable[[Term, Scope, Monoid], Action]
 
 INDEX_TYPE = Type(ScalarType.INT64, 0)
+TRUTH_TYPE = Type(ScalarType.BOOL, 0)
 
 
 @dataclass
@@ -95,59 +83,57 @@ class ActionPlanner:
     def type_of(self, term: Term, scope: Scope) -> Type:
         return infer(term, self.symbols, scope.types)
 
-    def value(self, term: Term, scope: Scope, operator: str) -> Action:
-        """Plan ``term``, whatever its rank, into a destination combined by ``operator``."""
+    def value(self, term: Term, scope: Scope, into: Monoid) -> Action:
+        """Plan ``term``, whatever its rank, into a destination combined by ``into``."""
         if self.rank(term, scope) > 0:
-            return self.dictionary(term, scope, operator)
-        return self.scalar(term, scope, operator)
+            return self.dictionary(term, scope, into)
+        return self.scalar(term, scope, into)
 
-    def dictionary(self, term: Term, scope: Scope, operator: str) -> Action:
+    def dictionary(self, term: Term, scope: Scope, into: Monoid) -> Action:
         """Plan a term of rank 1 or more."""
         match term:
             case Empty():
                 return Together(())
             case Singleton(key, value, semiring):
                 if has_loop(key):
-                    return self._bound(
-                        key, Singleton(Variable(0), shift(value, 1), semiring), scope, operator
-                    )
-                return Enter(key, self.value(value, scope, operator))
+                    return self._bound(key, Singleton(Variable(0), shift(value, 1), semiring), scope, into)
+                return Enter(key, self.value(value, scope, into))
             case Sum() | Merge() | Find():
-                return self._loop(term, scope, operator)
+                return self._loop(term, scope, into)
             case If(condition, body):
-                return self._guard(condition, body, term, scope, operator)
+                return self._guard(condition, body, term, scope, into)
             case Let(value, body):
-                return self._let(value, body, scope, operator)
+                return self._let(value, body, scope, into)
             case Add():
-                return self._together(term, scope, operator)
+                return self._together(term, scope, into)
             case Multiply(left, right, semiring):
-                return self._product(left, right, semiring, scope, operator)
+                return self._product(left, right, semiring, scope, into)
             case Variable() | Lookup():
-                return self._copy(term, scope, operator)
+                return self._copy(term, scope, into)
             case Literal() | Symbol() | Range() | Slice() | Reduce() | Apply() | Unique():
                 raise AssertionError(f"not a dictionary: {type(term).__name__}")
 
-    def scalar(self, term: Term, scope: Scope, operator: str) -> Action:
-        """Plan a term of rank 0: ``operator`` combines what its loops add up."""
+    def scalar(self, term: Term, scope: Scope, into: Monoid) -> Action:
+        """Plan a term of rank 0: its loops add up in ``into`` if that is their own monoid."""
         if not has_loop(term):
             return Accumulate(term)
         match term:
             case Sum(semiring=semiring) | Merge(semiring=semiring) | Find(semiring=semiring):
-                if SEMIRINGS[semiring].plus_name == operator:
-                    return self._loop(term, scope, operator)
-                return self._bound(term, Variable(0), scope, operator)
-            case Add(semiring=semiring) if SEMIRINGS[semiring].plus_name == operator:
-                return self._together(term, scope, operator)
-            case If(condition, body, semiring) if SEMIRINGS[semiring].plus_name == operator:
-                return self._guard(condition, body, term, scope, operator)
+                if sum_over(semiring) == into:
+                    return self._loop(term, scope, into)
+                return self._bound(term, Variable(0), scope, into)
+            case Add(semiring=semiring) if sum_over(semiring) == into:
+                return self._together(term, scope, into)
+            case If(condition, body, semiring) if sum_over(semiring) == into:
+                return self._guard(condition, body, term, scope, into)
             case Let(value, body):
-                return self._let(value, body, scope, operator)
+                return self._let(value, body, scope, into)
             case Reduce():
-                return self._bound(term, Variable(0), scope, operator)
+                return self._bound(term, Variable(0), scope, into)
             case _:
-                return self._bind_first_loop(term, scope, operator)
+                return self._bind_first_loop(term, scope, into)
 
-    def _bind_first_loop(self, term: Term, scope: Scope, operator: str) -> Action:
+    def _bind_first_loop(self, term: Term, scope: Scope, into: Monoid) -> Action:
         """Bind the first child of ``term`` that contains a loop, and go on with the rest."""
         chosen = next(child for child, binders in children(term) if binders == 0 and has_loop(child))
         replaced = False
@@ -159,40 +145,56 @@ class ActionPlanner:
                 return Variable(0)
             return shift(child, 1)
 
-        return self._bound(chosen, map_children(term, replace), scope, operator)
+        return self._bound(chosen, map_children(term, replace), scope, into)
 
-    def _bound(self, value: Term, body: Term, scope: Scope, operator: str) -> Action:
+    def _bound(self, value: Term, body: Term, scope: Scope, into: Monoid) -> Action:
         """Plan ``let value in body``."""
-        return self._let(value, body, scope, operator)
+        return self._let(value, body, scope, into)
 
-    def _let(self, value: Term, body: Term, scope: Scope, operator: str) -> Action:
+    def _let(self, value: Term, body: Term, scope: Scope, into: Monoid) -> Action:
         if is_atom(value):
-            return self.value(substitute(body, value), scope, operator)
+            return self.value(substitute(body, value), scope, into)
+        return self._stored(value, scope, is_scanned(body, 0), lambda inner: self.value(body, inner, into))
+
+    def _stored(self, value: Term, scope: Scope, scanned: bool, use: Callable[[Scope], Action]) -> Action:
+        """Bind ``value``; ``use`` plans what follows, with the value as variable 0."""
         type_ = self.type_of(value, scope)
-        interval = bounds(value, self.symbols, scope.intervals)
-        inner = scope.bind((type_, interval))
         if isinstance(value, Reduce):
             store = reduction_store(value.monoid, type_.scalar)
-            filled = self._loop_over(value.source, value.body, scope, self.scalar, store.operator)
-            return Bind(store, filled, self.value(body, inner, operator))
-        ring = SEMIRINGS[semiring_of(value)]
+            filled = self._reduced(value, scope, Monoid(store.operator, store.zero))
+            return Bind(store, filled, use(scope.bind((type_, Interval()))))
+        ring, into = SEMIRINGS[semiring_of(value)], sum_over(semiring_of(value))
         if type_.rank == 0:
+            interval = bounds(value, self.symbols, scope.intervals)
             store = ScalarStore(type_.scalar, ring.plus_name, ring.zero)
-            return Bind(store, self.scalar(value, scope, ring.plus_name), self.value(body, inner, operator))
-        filled = self.dictionary(value, scope, ring.plus_name)
-        chosen = choose_store(filled, body, type_, ring, scope.intervals, scope.loops, self.symbols)
+            return Bind(store, self.scalar(value, scope, into), use(scope.bind((type_, interval))))
+        filled = self.dictionary(value, scope, into)
+        chosen = choose_store(
+            filled, type_, ring, scope.intervals, self.symbols, is_revisited=scanned or scope.loops > 0
+        )
         extent = bounds(store_terms(chosen)[0], self.symbols)
         keys = Interval(0, None if extent.high is None else extent.high - 1)
-        return Bind(chosen, filled, self.value(body, scope.bind((type_, keys)), operator))
+        return Bind(chosen, filled, use(scope.bind((type_, keys))))
 
-    def _guard(self, condition: Term, body: Term, term: Term, scope: Scope, operator: str) -> Action:
+    def _reduced(self, term: Reduce, scope: Scope, into: Monoid) -> Action:
+        """Plan a comprehension; one over the rows of its own source adds to the same destination."""
+        inner = term.body
+        is_nest = isinstance(inner, Reduce) and inner.monoid == term.monoid and inner.source == Variable(0)
+
+        def plan_body(body: Term, within: Scope, into: Monoid) -> Action:
+            if is_nest and isinstance(body, Reduce):
+                return self._reduced(body, within, into)
+            return self.scalar(body, within, into)
+
+        return self._loop_over(term.source, inner, scope, plan_body, into, skips_empty=is_nest)
+
+    def _guard(self, condition: Term, body: Term, term: Term, scope: Scope, into: Monoid) -> Action:
         if has_loop(condition):
-            return self._bind_first_loop(term, scope, operator)
-        inner = Scope(scope.types, narrowed(condition, self.symbols, scope.intervals), scope.loops)
-        return Guard(condition, self.value(body, inner, operator))
+            return self._bind_first_loop(term, scope, into)
+        return Guard(condition, self.value(body, scope.where(condition, self.symbols), into))
 
-    def _together(self, term: Term, scope: Scope, operator: str) -> Action:
-        parts = [self.value(part, scope, operator) for part in addends(term)]
+    def _together(self, term: Term, scope: Scope, into: Monoid) -> Action:
+        parts = [self.value(part, scope, into) for part in addends(term)]
         branches = [part for part in parts if self._is_increasing_scan(part)]
         if len(parts) > 1 and len(branches) == len(parts):
             return Unite(tuple(branch for branch in branches if isinstance(branch, Loop)))
@@ -205,85 +207,102 @@ class ActionPlanner:
             case _:
                 return False
 
-    def _product(self, left: Term, right: Term, semiring: str, scope: Scope, operator: str) -> Action:
+    def _product(self, left: Term, right: Term, semiring: str, scope: Scope, into: Monoid) -> Action:
         ranks = self.rank(left, scope), self.rank(right, scope)
         if ranks[0] > 0 and ranks[1] > 0:
-            if not _is_store(right):
+            if not is_store(right):
                 body = Multiply(shift(left, 1), Variable(0), semiring)
-                return self._bound(right, body, scope, operator)
-            return self.dictionary(intersected(left, right, semiring), scope, operator)
+                return self._bound(right, body, scope, into)
+            return self.dictionary(intersected(left, right, semiring), scope, into)
         factor, dictionary = (left, right) if ranks[0] == 0 else (right, left)
         if not is_atom(factor):
-            return self._bound(factor, Multiply(Variable(0), shift(dictionary, 1), semiring), scope, operator)
+            return self._bound(factor, Multiply(Variable(0), shift(dictionary, 1), semiring), scope, into)
         product = scaled(factor, dictionary, semiring)
         if isinstance(product, Multiply):
-            product = scaled(factor, _entries_of(dictionary, semiring), semiring)
-        return self.dictionary(product, scope, operator)
+            product = scaled(factor, entries_of(dictionary, semiring), semiring)
+        return self.dictionary(product, scope, into)
 
-    def _copy(self, term: Term, scope: Scope, operator: str) -> Action:
-        if not _is_store(term):
+    def _copy(self, term: Term, scope: Scope, into: Monoid) -> Action:
+        if not is_store(term):
             assert isinstance(term, Lookup)
             body = Lookup(Variable(0), shift(term.key, 1), term.semiring)
-            return self._bound(term.mapping, body, scope, operator)
-        return self.dictionary(_entries_of(term, "plus_times"), scope, operator)
+            return self._bound(term.mapping, body, scope, into)
+        return self.dictionary(entries_of(term, "plus_times"), scope, into)
 
-    def _loop(self, term: Sum | Merge | Find, scope: Scope, operator: str) -> Action:
+    def _loop(self, term: Sum | Merge | Find, scope: Scope, into: Monoid) -> Action:
         match term:
-            case Sum(source, body):
-                return self._loop_over(source, body, scope, self.value, operator)
+            case Sum(source, body, semiring):
+                skips_empty = strict(body, 0, semiring)
+                return self._loop_over(source, body, scope, self.value, into, skips_empty=skips_empty)
             case Merge(left, right, body):
                 sources = self._elements(left), self._elements(right)
                 p, x = binder_bounds(left, self.symbols, scope.intervals)
                 q, y = binder_bounds(right, self.symbols, scope.intervals)
                 inner = scope.bind((INDEX_TYPE, p), (INDEX_TYPE, q), (INDEX_TYPE, x.meet(y)), loops=1)
-                return Loop(Intersection(*sources), self.value(body, inner, operator))
+                return Loop(Intersection(*sources), self.value(body, inner, into))
             case Find(source, key, body):
                 if has_loop(key):
                     replaced = Find(shift(source, 1), Variable(0), shift(body, 1, 1), term.semiring)
-                    return self._bound(key, replaced, scope, operator)
+                    return self._bound(key, replaced, scope, into)
                 scan = self._elements(source)
                 unique = array(self.symbols, scan.array).unique
                 unique = unique or is_increasing(self.symbols, scan.array, scan.low, scan.high)
                 position, _ = binder_bounds(source, self.symbols, scope.intervals)
                 inner = scope.bind((INDEX_TYPE, position), loops=1)
                 matches = Matches(scan.array, scan.low, scan.high, key, unique)
-                return Loop(matches, self.value(body, inner, operator))
+                return Loop(matches, self.value(body, inner, into))
 
     def _loop_over(
-        self,
-        source: Term,
-        body: Term,
-        scope: Scope,
-        plan_body: Callable[[Term, Scope, str], Action],
-        operator: str,
+        self, source: Term, body: Term, scope: Scope, plan_body: PlanBody, into: Monoid, *, skips_empty: bool
     ) -> Action:
-        """Plan a loop that binds key and value; a source that is not stored is bound first."""
+        """Plan a loop that binds key and value; a source that is not stored is bound first.
+
+        ``skips_empty`` if ``body`` adds nothing for an empty row, which a table has and a dictionary has not.
+        """
+
+        def over(inner: Term, binders: int) -> Callable[[Scope], Action]:
+            moved = shift(body, binders, 2)
+            return lambda within: self._loop_over(
+                inner, moved, within, plan_body, into, skips_empty=skips_empty
+            )
+
         match source:
+            case Let(value, inner) if is_atom(value):
+                return over(substitute(inner, value), 0)(scope)
             case Let(value, inner):
-                moved = Sum(inner, shift(body, 1, 2), _semiring_named(operator))
-                return self._let(value, moved, scope, operator)
+                return self._stored(value, scope, is_scanned(inner, 0), over(inner, 1))
+            case If(condition, inner) if has_loop(condition):
+                return self._stored(
+                    condition, scope, False, lambda s: Guard(Variable(0), over(shift(inner, 1), 1)(s))
+                )
             case If(condition, inner):
-                moved = Sum(inner, body, _semiring_named(operator))
-                return self.value(If(condition, moved, _semiring_named(operator)), scope, operator)
+                return Guard(condition, over(inner, 0)(scope.where(condition, self.symbols)))
             case Empty():
                 return Together(())
             case _:
                 pass
         planned = self._source(source)
         if planned is None:
-            moved = Sum(Variable(0), shift(body, 1, 2), _semiring_named(operator))
-            return self._bound(source, moved, scope, operator)
+            return self._stored(source, scope, True, over(Variable(0), 1))
+        inner_scope = scope.bind(*self._entry(source, planned, scope), loops=1)
+        if inner_scope.types[0].rank == 0 or skips_empty:
+            return Loop(planned, plan_body(body, inner_scope, into))
+        found = ScalarStore(ScalarType.BOOL, "or", False)
+        guarded = Guard(Variable(0), plan_body(shift(body, 1), inner_scope.bind((TRUTH_TYPE, TRUTH)), into))
+        return Loop(planned, Bind(found, _any_entry(inner_scope.types[0].rank), guarded))
+
+    def _entry(self, source: Term, planned: Source, scope: Scope) -> tuple[tuple[Type, Interval], ...]:
+        """Return the types and bounds of the key and the value that a loop over ``source`` binds."""
         key, element = binder_bounds(source, self.symbols, scope.intervals)
-        if isinstance(planned, Entries):
-            stored = self.type_of(source, scope)
-            value_type = Type(stored.scalar, stored.rank - 1)
-            key = scope.intervals[source.index] if isinstance(source, Variable) else key
-        elif isinstance(planned, Elements):
-            value_type = Type(array(self.symbols, planned.array).type, 0)
-        else:
-            value_type = INDEX_TYPE
-        inner_scope = scope.bind((INDEX_TYPE, key), (value_type, element), loops=1)
-        return Loop(planned, plan_body(body, inner_scope, operator))
+        match planned:
+            case Entries():
+                stored = self.type_of(source, scope)
+                key = scope.intervals[source.index] if isinstance(source, Variable) else key
+                return (INDEX_TYPE, key), (Type(stored.scalar, stored.rank - 1), element)
+            case Elements(name):
+                return (INDEX_TYPE, key), (Type(array(self.symbols, name).type, 0), element)
+            case Positions() | Matches() | Intersection():
+                return (INDEX_TYPE, key), (INDEX_TYPE, element)
 
     def _source(self, source: Term) -> Source | None:
         match source:
@@ -294,7 +313,7 @@ class ActionPlanner:
             case Slice(Range(first, last), low, high):
                 return Positions(Apply("maximum", (first, low)), Apply("minimum", (last, high)))
             case _:
-                return Entries(source) if _is_store(source) else None
+                return Entries(source) if is_store(source) else None
 
     def _elements(self, source: Term) -> Elements:
         match source:
@@ -309,53 +328,8 @@ class ActionPlanner:
                 raise AssertionError(f"not an array: {type(source).__name__}")
 
 
-def has_loop(term: Term) -> bool:
-    """Return whether evaluating ``term`` needs a loop or a store."""
-    if isinstance(term, Sum | Reduce | Merge | Find | Singleton | Empty):
-        return True
-    if isinstance(term, Lookup) and not isinstance(term.mapping, Symbol):
-        return not _is_store(term.mapping) or has_loop(term.key)
-    return any(has_loop(child) for child, _ in children(term))
-
-
-def addends(term: Term) -> list[Term]:
-    """Return the terms that a nest of additions over one semiring adds up."""
-    if isinstance(term, Add):
-        return [part for side in (term.left, term.right) for part in _same_addends(side, term.semiring)]
-    return [term]
-
-
-def _same_addends(term: Term, semiring: str) -> list[Term]:
-    return addends(term) if isinstance(term, Add) and term.semiring == semiring else [term]
-
-
-def semiring_of(term: Term) -> str:
-    """Return the semiring in which the outermost operation of ``term`` adds."""
-    match term:
-        case Sum() | Merge() | Find() | Add() | If() | Multiply() | Lookup() | Singleton():
-            return term.semiring
-        case Let(_, value):
-            return semiring_of(value)
-        case _:
-            return "plus_times"
-
-
-def _semiring_named(operator: str) -> str:
-    """Return a semiring that adds by ``operator``; which of them does not matter to a loop."""
-    names = [name for name, ring in SEMIRINGS.items() if ring.plus_name == operator]
-    return names[0] if names else "plus_times"
-
-
-def _is_store(term: Term) -> bool:
-    """Return whether ``term`` denotes a bound dictionary or a part of one."""
-    match term:
-        case Variable():
-            return True
-        case Lookup(mapping, key):
-            return _is_store(mapping) and not has_loop(key)
-        case _:
-            return False
-
-
-def _entries_of(store: Term, semiring: str) -> Term:
-    return Sum(store, Singleton(Variable(1), Variable(0), semiring), semiring)
+def _any_entry(rank: int) -> Action:
+    """Return what finds out whether the row that is variable 0 has an entry."""
+    if rank == 0:
+        return Accumulate(Literal(True, ScalarType.BOOL))
+    return Loop(Entries(Variable(0)), _any_entry(rank - 1))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from storel.calculus.nodes import Term
 from storel.calculus.verify import infer
-from storel.optimizer.physical.actions import ActionPlanner, Scope, semiring_of
+from storel.optimizer.physical.actions import ActionPlanner
 from storel.optimizer.physical.destination import (
     Candidate,
     choose_destination,
@@ -15,6 +15,8 @@ from storel.optimizer.physical.destination import (
 )
 from storel.optimizer.physical.facts import size_term
 from storel.optimizer.physical.normalize import hoist_keys, inline_atoms
+from storel.optimizer.physical.scope import Scope, sum_over
+from storel.optimizer.physical.shape import semiring_of
 from storel.plan.nodes import Levels, Plan
 from storel.semiring import SEMIRINGS
 from storel.storage.signature import LevelKind
@@ -38,7 +40,7 @@ def plan_term(term: Term, request: Request, symbols: Symbols, semiring: str | No
     term = hoist_keys(inline_atoms(term))
     ring = SEMIRINGS[semiring or semiring_of(term)]
     leaf = result_type(infer(term, symbols), ring)
-    action = ActionPlanner(symbols).value(term, Scope(), ring.plus_name)
+    action = ActionPlanner(symbols).value(term, Scope(), sum_over(ring.name))
     dimensions = extent_terms(request.extents, symbols)
     if not request.extents:
         return Plan(Levels((), leaf), action)

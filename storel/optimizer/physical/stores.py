@@ -41,14 +41,14 @@ def reduction_store(monoid: str, scalar_type: ScalarType) -> ScalarStore:
 
 def choose_store(
     filled: Action,
-    body: Term,
     dictionary: Type,
     ring: Semiring,
     intervals: tuple[Interval, ...],
-    loops: int,
     symbols: Symbols,
+    *,
+    is_revisited: bool,
 ) -> Store:
-    """Return a table, or a list where the places are many and are scanned or cleared repeatedly.
+    """Return a table, or a list where the places are many and revisited: scanned, or cleared in a loop.
 
     Raises MemoryLimitError where the keys are unbounded or too many for a table.
     """
@@ -65,20 +65,19 @@ def choose_store(
             hint="define it as a tensor of its own, STORED AS a sparse format",
         )
     terms = tuple(size_term(symbols, extent) for extent in extents)
-    is_wide = places > SMALL_TABLE and (loops > 0 or _is_scanned(body, 0))
-    if dictionary.rank == 1 and is_wide:
+    if dictionary.rank == 1 and is_revisited and places > SMALL_TABLE:
         return ListStore(dictionary.scalar, ring.plus_name, ring.zero, terms[0])
     return TableStore(dictionary.scalar, ring.plus_name, ring.zero, terms)
 
 
-def _is_scanned(term: Term, index: int) -> bool:
+def is_scanned(term: Term, index: int) -> bool:
     """Return whether ``term`` sums over variable ``index`` instead of looking it up."""
     match term:
         case Sum(Variable(position)) if position == index:
             return True
         case Lookup(Variable(position), _) if position == index:
-            return any(_is_scanned(child, index + binders) for child, binders in children(term)[1:])
+            return any(is_scanned(child, index + binders) for child, binders in children(term)[1:])
         case Variable(position):
             return position == index
         case _:
-            return any(_is_scanned(child, index + binders) for child, binders in children(term))
+            return any(is_scanned(child, index + binders) for child, binders in children(term))

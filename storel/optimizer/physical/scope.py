@@ -1,0 +1,47 @@
+"""Where the planner stands: the enclosing binders, and the destination of what it plans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from storel.calculus.intervals import Interval, narrowed
+from storel.calculus.nodes import Term
+from storel.calculus.verify import Type
+from storel.semiring import SEMIRINGS, Scalar
+from storel.symbols import Symbols
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Types and integer bounds of the enclosing binders, the innermost first.
+
+    The interval of a store is that of its outermost keys. ``loops`` counts the enclosing loops.
+    """
+
+    types: tuple[Type, ...] = ()
+    intervals: tuple[Interval, ...] = ()
+    loops: int = 0
+
+    def bind(self, *entries: tuple[Type, Interval], loops: int = 0) -> Scope:
+        """Enter binders, the outermost first."""
+        types = tuple(entry[0] for entry in reversed(entries))
+        intervals = tuple(entry[1] for entry in reversed(entries))
+        return Scope(types + self.types, intervals + self.intervals, self.loops + loops)
+
+    def where(self, condition: Term, symbols: Symbols) -> Scope:
+        """Go where ``condition`` holds."""
+        return replace(self, intervals=narrowed(condition, symbols, self.intervals))
+
+
+@dataclass(frozen=True, slots=True)
+class Monoid:
+    """How a destination combines what is added to it; without a ``zero`` something must be."""
+
+    operator: str
+    zero: Scalar | None
+
+
+def sum_over(semiring: str) -> Monoid:
+    """Return the additive monoid of a semiring: sums over it may be added up in such a destination."""
+    ring = SEMIRINGS[semiring]
+    return Monoid(ring.plus_name, ring.zero)

@@ -43,7 +43,7 @@ from storel.optimizer.physical.normalize import intersected, is_atom, scaled
 from storel.optimizer.physical.scope import Monoid, Scope, sum_over
 from storel.optimizer.physical.shape import addends, entries_of, has_loop, is_store, semiring_of
 from storel.optimizer.physical.stores import choose_store, is_scanned, reduction_store
-from storel.plan.binding import store_terms
+from storel.plan.binding import source_extents, store_terms
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -170,11 +170,12 @@ class ActionPlanner:
             return Bind(store, self.scalar(value, scope, into), use(scope.bind((type_, interval))))
         filled = self.dictionary(value, scope, into)
         chosen = choose_store(
-            filled, type_, ring, scope.intervals, self.symbols, is_revisited=scanned or scope.loops > 0
+            filled, type_, ring, scope, self.symbols, is_revisited=scanned or scope.loops > 0
         )
-        extent = bounds(store_terms(chosen)[0], self.symbols)
+        extents = store_terms(chosen)
+        extent = bounds(extents[0], self.symbols)
         keys = Interval(0, None if extent.high is None else extent.high - 1)
-        return Bind(chosen, filled, use(scope.bind((type_, keys))))
+        return Bind(chosen, filled, use(scope.bind((type_, keys), extents=(extents,))))
 
     def _reduced(self, term: Reduce, scope: Scope, into: Monoid) -> Action:
         """Plan a comprehension; one over the rows of its own source adds to the same destination."""
@@ -284,7 +285,8 @@ class ActionPlanner:
         planned = self._source(source)
         if planned is None:
             return self._stored(source, scope, True, over(Variable(0), 1))
-        inner_scope = scope.bind(*self._entry(source, planned, scope), loops=1)
+        extents = source_extents(planned, scope.extents)
+        inner_scope = scope.bind(*self._entry(source, planned, scope), extents=extents, loops=1)
         if inner_scope.types[0].rank == 0 or skips_empty:
             return Loop(planned, plan_body(body, inner_scope, into))
         found = ScalarStore(ScalarType.BOOL, "or", False)

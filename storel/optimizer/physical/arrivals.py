@@ -13,6 +13,7 @@ from enum import IntEnum
 from storel.calculus.intervals import Interval, bounds, narrowed
 from storel.calculus.nodes import Lookup, Symbol, Term, Variable
 from storel.optimizer.physical.facts import array, is_ascending, is_increasing
+from storel.optimizer.physical.scope import Scope
 from storel.plan.binding import binders, row_extents, source_extents, store_terms
 from storel.plan.nodes import (
     Accumulate,
@@ -170,12 +171,10 @@ def _source_order(source: Source, slot: int | str, symbols: Symbols) -> Order:
             return Order.ANY
 
 
-def key_intervals(
-    action: Action, rank: int, context: tuple[Interval, ...], symbols: Symbols
-) -> tuple[Interval, ...]:
+def key_intervals(action: Action, rank: int, scope: Scope, symbols: Symbols) -> tuple[Interval, ...]:
     """Return, for each level, an interval that holds every key that ``action`` enters there."""
     found: list[Interval | None] = [None] * rank
-    _note_keys(action, 0, tuple((interval, ()) for interval in context), symbols, found)
+    _note_keys(action, 0, tuple(zip(scope.intervals, scope.extents, strict=True)), symbols, found)
     return tuple(Interval(0, -1) if interval is None else interval for interval in found)
 
 

@@ -15,18 +15,26 @@ from storel.symbols import Symbols
 class Scope:
     """Types and integer bounds of the enclosing binders, the innermost first.
 
-    The interval of a store is that of its outermost keys. ``loops`` counts the enclosing loops.
+    The interval of a store is that of its outermost keys. ``extents`` are those of binders that are
+    stores or rows of one, empty for the others. ``loops`` counts the enclosing loops.
     """
 
     types: tuple[Type, ...] = ()
     intervals: tuple[Interval, ...] = ()
+    extents: tuple[tuple[Term, ...], ...] = ()
     loops: int = 0
 
-    def bind(self, *entries: tuple[Type, Interval], loops: int = 0) -> Scope:
-        """Enter binders, the outermost first."""
+    def bind(
+        self,
+        *entries: tuple[Type, Interval],
+        extents: tuple[tuple[Term, ...], ...] | None = None,
+        loops: int = 0,
+    ) -> Scope:
+        """Enter binders, the outermost first; ``extents`` come the innermost first."""
         types = tuple(entry[0] for entry in reversed(entries))
         intervals = tuple(entry[1] for entry in reversed(entries))
-        return Scope(types + self.types, intervals + self.intervals, self.loops + loops)
+        bound = ((),) * len(entries) if extents is None else extents
+        return Scope(types + self.types, intervals + self.intervals, bound + self.extents, self.loops + loops)
 
     def where(self, condition: Term, symbols: Symbols) -> Scope:
         """Go where ``condition`` holds."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Lookup, Sum, Term, Variable, children
 from storel.calculus.verify import Type
 from storel.errors import MemoryLimitError
 from storel.optimizer.physical.arrivals import key_intervals
 from storel.optimizer.physical.facts import size_term
+from storel.optimizer.physical.scope import Scope
 from storel.plan.nodes import Action, ListStore, ScalarStore, Store, TableStore
 from storel.scalars import ScalarType
 from storel.semiring import Semiring
@@ -43,7 +43,7 @@ def choose_store(
     filled: Action,
     dictionary: Type,
     ring: Semiring,
-    intervals: tuple[Interval, ...],
+    scope: Scope,
     symbols: Symbols,
     *,
     is_revisited: bool,
@@ -52,7 +52,7 @@ def choose_store(
 
     Raises MemoryLimitError where the keys are unbounded or too many for a table.
     """
-    limits = key_intervals(filled, dictionary.rank, intervals, symbols)
+    limits = key_intervals(filled, dictionary.rank, scope, symbols)
     if any(limit.high is None for limit in limits):
         raise MemoryLimitError("the keys of an intermediate result have no bound that could be proved")
     extents = [max(0, (limit.high or 0) + 1) for limit in limits]

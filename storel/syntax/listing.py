@@ -1,4 +1,4 @@
-"""Statements and scripts to text: ``parse(listing(s)) == s``."""
+"""Statements and scripts to text: ``parse(render_script(s)) == s``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from storel.syntax.nodes import (
 from storel.syntax.printer import quoted, render, render_format, render_operand, render_type
 
 
-def listing(script: Script) -> str:
+def render_script(script: Script) -> str:
     """Return the script as text, a statement on each line."""
     return "".join(f"{render_statement(statement)}\n" for statement in script.statements)
 

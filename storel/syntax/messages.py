@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Collection
 
 from lark import Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from storel.errors import ProgramSyntaxError, nearest
+from storel.errors import ProgramSyntaxError
 from storel.source import Source, Span
 from storel.syntax.words import KEYWORDS, OPERATORS, STATEMENT_STARTS, spelled
 
-_COMPARISONS = ("EQ", "NE", "LE", "GE", "LT", "GT")
+_COMPARISONS = frozenset({"EQ", "NE", "LE", "GE", "LT", "GT"})
+
+_CLOSING = {")": "(", "]": "[", "}": "{"}
+
+_BRACKET = re.compile(r"--[^\n]*|'(?:[^'\n]|'')*'|[()\[\]{}]")
+"""A bracket, or what may hide one: a comment or a text."""
 
 _FOREIGN_SIGNS = {
     "!": "'not' negates, '!=' compares",
@@ -21,58 +28,106 @@ _FOREIGN_SIGNS = {
 }
 
 
-def syntax_error(error: UnexpectedInput, source: Source) -> ProgramSyntaxError:
-    """Translate what lark found: where, what it expected there, and the likely fix."""
-    match error:
-        case UnexpectedToken(token=Token() as token):
-            return _unexpected_token(token, set(error.accepts or error.expected), source)
-        case UnexpectedCharacters():
-            position = error.pos_in_stream or 0
-            sign = source.text[position]
-            span = Span(source, position, position + 1)
-            return ProgramSyntaxError(
-                f"unexpected character {sign!r}", span=span, hint=_FOREIGN_SIGNS.get(sign)
-            )
-        case _:
-            return ProgramSyntaxError("this is not a program", span=Span(source, 0, 0))
+def syntax_error(error: UnexpectedInput, expected: Collection[str], source: Source) -> ProgramSyntaxError:
+    """Translate what lark found: where, which terminals it ``expected`` there, and the likely fix."""
+    if isinstance(error, UnexpectedToken) and isinstance(error.token, Token):
+        return _unexpected_token(error.token, expected, source)
+    position = error.pos_in_stream or 0
+    span = Span(source, position, position + 1)
+    if isinstance(error, UnexpectedCharacters):
+        sign = source.text[position]
+        return ProgramSyntaxError(f"unexpected character {sign!r}", span=span, hint=_FOREIGN_SIGNS.get(sign))
+    return ProgramSyntaxError("this is not a program", span=span)
 
 
 def _unexpected_token(token: Token, expected: Collection[str], source: Source) -> ProgramSyntaxError:
     wanted = _wanted(expected)
+    hint = _hint(token, expected, source)
     if token.type == "$END":
         end = len(source.text.rstrip())
         place = Span(source, max(end - 1, 0), end)
-        return ProgramSyntaxError("the text ends too early", expected=wanted, span=place)
+        return ProgramSyntaxError("the text ends too early", expected=wanted, span=place, hint=hint)
     span = Span(source, token.start_pos or 0, token.end_pos or 0)
-    return ProgramSyntaxError(
-        f"unexpected '{token}'", expected=wanted, span=span, hint=_hint(token, expected, source)
-    )
+    return ProgramSyntaxError(f"unexpected '{token}'", expected=wanted, span=span, hint=hint)
 
 
 def _hint(token: Token, expected: Collection[str], source: Source) -> str | None:
-    """Return the likely fix of the usual mistakes."""
-    word = str(token)
-    before = source.text[: token.start_pos].rstrip()
-    if "NAME" in expected and word.lower() in KEYWORDS and word.isidentifier():
-        return f"'{word}' is a reserved word" if word != "_" else "'_' binds nothing and stands for nothing"
-    if token.type == "EQUAL" and "EQ" in expected:
+    """Return the likely fix of the usual mistakes, the most certain ones first."""
+    text = source.text if token.type == "$END" else source.text[: token.start_pos]
+    return (
+        _wrong_sign(token, expected, text.rstrip())
+        or _wrong_word(token, expected)
+        or _wrong_bracket(token, expected, source, text)
+        or _missing(token, expected)
+    )
+
+
+def _wrong_sign(token: Token, expected: Collection[str], before: str) -> str | None:
+    sign = str(token)
+    if token.type == "EQUAL" and ("EQ" in expected or before.endswith("=")):
         return "equality is written =="
-    if token.type in _COMPARISONS and any(sign in before.rpartition("\n")[2] for sign in "<>=!"):
-        return "comparisons do not chain: join them with 'and'"
     if token.type == "EQUAL" and "_AS" in expected:
         return "a definition is written CREATE TENSOR name AS expression"
-    if token.type == "EQUAL" and before.endswith("="):
-        return "equality is written =="
-    if token.type in ("AMPERSAND", "BAR") and before.endswith(word):
-        return f"write '{'and' if word == '&' else 'or'}'"
+    if token.type in _COMPARISONS and "AND" in expected:
+        return "comparisons do not chain: join them with 'and'"
+    if token.type in ("AMPERSAND", "BAR") and before.endswith(sign):
+        return f"write '{'and' if sign == '&' else 'or'}'"
     if token.type == "STAR" and before.endswith("*"):
         return "write pow(a, b)"
+    if token.type == "LSQB" and "LPAR" in expected:
+        return "an entry is looked up with A(i), not A[i]"
+    return None
+
+
+def _wrong_word(token: Token, expected: Collection[str]) -> str | None:
+    word = str(token)
+    if "NAME" in expected and word.lower() in KEYWORDS:
+        return f"'{word}' is a reserved word" if word != "_" else "'_' binds nothing and stands for nothing"
+    if token.type != "NAME":
+        return None
+    possible = {
+        terminal.lstrip("_").lower(): spelled(terminal)
+        for terminal in expected
+        if terminal.lstrip("_").lower() in KEYWORDS
+    }
+    close = difflib.get_close_matches(word.lower(), sorted(possible), n=1, cutoff=0.7)
+    return f"did you mean {possible[close[0]]}?" if close else None
+
+
+def _wrong_bracket(token: Token, expected: Collection[str], source: Source, before: str) -> str | None:
+    if token.type not in STATEMENT_STARTS | {"$END", "RPAR", "RSQB", "RBRACE", "_THEN", "_ELSE", "_AS"}:
+        return None
+    position = _open_bracket(before)
+    if position is None:
+        return f"this '{token}' closes nothing" if str(token) in _CLOSING else None
+    if expected and not {"RPAR", "RSQB", "RBRACE"} & set(expected):
+        return None
+    line, column, _ = source.line_at(position)
+    return f"the '{before[position]}' at line {line}, column {column} is not closed"
+
+
+def _open_bracket(text: str) -> int | None:
+    """Return where the innermost bracket opens that ``text`` does not close.
+
+    >>> _open_bracket("f(a, { i -> '(' } -- [")
+    1
+    """
+    opened: list[int] = []
+    for match in _BRACKET.finditer(text):
+        if match[0] in _CLOSING.values():
+            opened.append(match.start())
+        elif opened and _CLOSING.get(match[0]) == text[opened[-1]]:
+            opened.pop()
+    return opened[-1] if opened else None
+
+
+def _missing(token: Token, expected: Collection[str]) -> str | None:
+    if "_THEN" in expected:
+        return "a condition is followed by 'then'"
     if token.type in ("NAME", "INTEGER", "REAL") and "STAR" in expected:
         return "a product is written a * b"
-    if expected and set(expected) <= STATEMENT_STARTS | {"SEMICOLON", "$END"}:
-        starts = (terminal.lstrip("_").lower() for terminal in STATEMENT_STARTS)
-        close = nearest(word.lower(), starts)
-        return close.upper().replace("DID YOU MEAN", "did you mean") if close else None
+    if set(expected) >= STATEMENT_STARTS and "STAR" not in expected:
+        return f"statements begin with {_joined([spelled(start) for start in sorted(STATEMENT_STARTS)])}"
     return None
 
 
@@ -98,6 +153,8 @@ def _wanted(expected: Collection[str]) -> str | None:
         rest.discard("COLON")
     rest.discard("$END")
     parts.extend(sorted(spelled(terminal) for terminal in rest))
-    if len(parts) < 2:
-        return parts[0] if parts else None
-    return f"{', '.join(parts[:-1])} or {parts[-1]}"
+    return _joined(parts) if parts else None
+
+
+def _joined(parts: list[str]) -> str:
+    return " or ".join(part for part in (", ".join(parts[:-1]), parts[-1]) if part)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lark import Lark, Token
-from lark.exceptions import UnexpectedInput
+from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from storel import cache as cache_on_disk
 from storel.errors import ProgramSyntaxError
@@ -60,7 +60,22 @@ def _parse(source: Source, start: str) -> Any:
     try:
         return _build(_tables().parse(source.text, start=start), ProgramBuilder(source))
     except UnexpectedInput as error:
-        raise syntax_error(error, source) from None
+        raise syntax_error(error, _expected(source, start, error), source) from None
+
+
+def _expected(source: Source, start: str, error: UnexpectedInput) -> set[str]:
+    """Return the terminals that the text before the error may go on with.
+
+    lark's own answer comes too late: after reductions that only the wrong token has caused.
+    """
+    if not isinstance(error, UnexpectedToken):
+        return set()
+    state = _tables().parse_interactive(source.text, start=start)
+    for token in state.lexer_thread.lex(state.parser_state):
+        if token == error.token and token.start_pos == error.token.start_pos:
+            break
+        state.feed_token(token)
+    return state.accepts()
 
 
 def _build(tree: Any, builder: ProgramBuilder, depth: int = 0) -> Any:

@@ -172,8 +172,9 @@ def render_type(annotation: TypeAnnotation) -> str:
 def render_format(reference: FormatReference) -> str:
     """Return what follows ``STORED AS``.
 
-    >>> render_format(FormatReference("levels", (Name("dense"),), (("order", TupleArgument((Number(1),))),)))
-    'levels(dense; order=(1))'
+    >>> order = TupleArgument((Number(1), Number(0)))
+    >>> render_format(FormatReference("levels", (Name("dense"), Name("dense")), (("order", order),)))
+    'levels(dense, dense; order=(1, 0))'
     """
     positional = ", ".join(_argument(argument) for argument in reference.arguments)
     keywords = ", ".join(f"{name}={_argument(value)}" for name, value in reference.keywords)
@@ -192,13 +193,9 @@ def quoted(text: str) -> str:
 
 
 def _argument(argument: FormatArgument) -> str:
-    match argument:
-        case TupleArgument(items):
-            return f"({_list(items)})"
-        case FormatReference():
-            return render_format(argument)
-        case _:
-            return render(argument)
+    if isinstance(argument, TupleArgument):
+        return f"({_list(argument.items)})"
+    return render_format(argument) if isinstance(argument, FormatReference) else render(argument)
 
 
 def _number(value: int | float) -> str:

@@ -6,12 +6,13 @@ import pytest
 
 from storel.resources import directory
 from storel.source import Source
-from storel.syntax.listing import listing
+from storel.syntax.listing import render_script
 from storel.syntax.parser import parse
 
 SHIPPED = [
     *directory("storage_formats").glob("*.sdql"),
     *(Path(__file__).parents[2] / "experiments" / "paper_kernels").glob("*.sdql"),
+    *Path(__file__).parent.glob("*.sdql"),
 ]
 
 STATEMENTS = [
@@ -48,14 +49,14 @@ STATEMENTS = [
 
 @pytest.mark.parametrize("text", STATEMENTS)
 def test_a_statement_is_printed_as_it_was_written(text: str) -> None:
-    assert listing(parse(Source("test", text))) == f"{text}\n"
+    assert render_script(parse(Source("test", text))) == f"{text}\n"
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
 def test_what_ships_survives_printing(path: Path) -> None:
     script = parse(Source(str(path), path.read_text(encoding="utf-8")))
     assert script.statements
-    assert parse(Source("again", listing(script))) == script
+    assert parse(Source("again", render_script(script))) == script
 
 
 def test_statements_need_no_separator_and_words_either_case() -> None:

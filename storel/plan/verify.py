@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
-
 from storel.calculus.binding import free_variables
-from storel.calculus.nodes import Lookup, Symbol, Term, Variable, children
+from storel.calculus.nodes import (
+    Empty,
+    Find,
+    Lookup,
+    Merge,
+    Reduce,
+    Singleton,
+    Sum,
+    Symbol,
+    Term,
+    Variable,
+    children,
+)
 from storel.plan.binding import arrays_of, binders, source_terms, store_terms
 from storel.plan.nodes import (
     Accumulate,
@@ -16,7 +26,9 @@ from storel.plan.nodes import (
     Elements,
     Enter,
     Entries,
+    Gather,
     Guard,
+    Level,
     Levels,
     Loop,
     Place,
@@ -37,10 +49,25 @@ def verify(plan: Plan, symbols: Symbols) -> None:
         case Coordinates(rank):
             _verify_action(plan.action, rank, (), symbols)
         case Levels(levels):
-            for level, below in itertools.pairwise(levels):
-                repeats = isinstance(level, Place | Append) and level.repeats
-                _require(not repeats or below is levels[-1], "what repeats has one level below")
+            _verify_levels(levels, symbols)
             _verify_action(plan.action, len(levels), (), symbols)
+
+
+def _verify_levels(levels: tuple[Level, ...], symbols: Symbols) -> None:
+    for above, level in enumerate(reversed(levels)):
+        if isinstance(level, Gather):
+            _require(above == 0, "a level that is gathered is the last")
+        if isinstance(level, Append) and level.repeats:
+            _require(above > 0, "the last level does not repeat")
+        if isinstance(level, Append | Place) and level.repeats:
+            _require(above < 2, "what repeats has one level below")
+        if isinstance(level, Place | Gather):
+            _verify_extent(level.extent, symbols)
+
+
+def _verify_extent(extent: Term, symbols: Symbols) -> None:
+    _require(not free_variables(extent), "an extent depends on a loop")
+    _verify_term(extent, (), symbols)
 
 
 def _require(condition: bool, message: str) -> None:
@@ -73,7 +100,7 @@ def _verify_action(action: Action, rank: int, stores: tuple[int, ...], symbols: 
             _verify_action(body, rank, stores, symbols)
         case Bind(store, value, body):
             for term in store_terms(store):
-                _require(not free_variables(term), "the extent of a store depends on a loop")
+                _verify_extent(term, symbols)
             _verify_action(value, len(store_terms(store)), stores, symbols)
             _verify_action(body, rank, (len(store_terms(store)), *stores), symbols)
         case Together(parts):
@@ -81,7 +108,8 @@ def _verify_action(action: Action, rank: int, stores: tuple[int, ...], symbols: 
                 _verify_action(part, rank, stores, symbols)
         case Unite(branches):
             for branch in branches:
-                is_scan = isinstance(branch.source, Elements) and isinstance(branch.body, Enter)
+                enters = isinstance(branch.body, Enter) and branch.body.key == Variable(0)
+                is_scan = isinstance(branch.source, Elements) and enters
                 _require(is_scan, "a united branch is a scan that enters its elements")
                 _verify_action(branch, rank, stores, symbols)
 
@@ -89,14 +117,16 @@ def _verify_action(action: Action, rank: int, stores: tuple[int, ...], symbols: 
 def _verify_term(term: Term, stores: tuple[int, ...], symbols: Symbols) -> None:
     for index in free_variables(term):
         _require(index < len(stores), f"variable {index} is not bound")
-    _verify_symbols(term, symbols)
+    _verify_parts(term, symbols)
 
 
-def _verify_symbols(term: Term, symbols: Symbols) -> None:
+def _verify_parts(term: Term, symbols: Symbols) -> None:
+    is_loop = isinstance(term, Sum | Reduce | Merge | Find | Singleton | Empty)
+    _require(not is_loop, f"a {type(term).__name__.lower()} in a scalar expression")
     if isinstance(term, Symbol):
         _require(term.name in symbols, f"{term.name} is unknown")
     for child, _ in children(term):
-        _verify_symbols(child, symbols)
+        _verify_parts(child, symbols)
 
 
 def _rank(term: Term, stores: tuple[int, ...]) -> int:
@@ -104,6 +134,8 @@ def _rank(term: Term, stores: tuple[int, ...]) -> int:
     depth = 0
     while isinstance(term, Lookup):
         term, depth = term.mapping, depth + 1
+    is_bound = isinstance(term, Variable) and term.index < len(stores)
+    _require(is_bound, "the source of a loop is not a store")
     assert isinstance(term, Variable)
     rank = stores[term.index] - depth
     _require(rank > 0, "the source of a loop is not a store")

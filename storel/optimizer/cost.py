@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from storel.calculus.intervals import COMPARISONS
 from storel.calculus.nodes import Term
@@ -45,9 +45,11 @@ class Constants:
     merge_step: float = 1.5
     search_step: float = 4.0
     branch: float = 0.5
+    node: float = 0.01
 
 
 CONSTANTS = Constants()
+_OPERATIONS = Constants(flop=1.0, **{f.name: 0.0 for f in fields(Constants) if f.name != "flop"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +70,8 @@ class Variation:
 
 PLAIN = Variation("plain")
 SHARED = Variation("shared", shared_loops=0.1)
-ARITHMETIC = Variation("arithmetic", flops=10.0)
+ARITHMETIC = Variation("arithmetic", flops=1000.0)
 FULL = Variation("full", selective=True)
-
-_EPSILON = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,11 @@ def estimate(term: Term, symbols: Symbols, constants: Constants = CONSTANTS) -> 
     loops: list[Loop] = []
     appraised = fold(term, symbols, price, loops)
     return Cost(appraised.cost, tuple(loop.iterations for loop in loops))
+
+
+def arithmetic(term: Term, symbols: Symbols) -> float:
+    """Return the estimated number of arithmetic operations on values."""
+    return estimate(term, symbols, _OPERATIONS).nanoseconds
 
 
 def gather(length: float, constants: Constants) -> float:
@@ -123,10 +128,11 @@ def combine(
         case "Add" | "Mul":
             if result.counts and constructor == "Mul":
                 both = all(estimate.counts for estimate in estimates)
-                each = constants.hash_build if both else constants.flop * variation.flops
-                return below + result.total * each + _EPSILON
+                table = constants.tile if result.total <= TILE else constants.hash_build
+                each = constants.flop * variation.flops + (table if both else 0.0)
+                return below + result.total * each + constants.node
             return below + (
-                _EPSILON if result.counts or text == "index" else constants.flop * variation.flops
+                constants.node if result.counts or text == "index" else constants.flop * variation.flops
             )
         case "Apply1" | "Apply2" | "Apply3":
             return below + _function(text, constants)
@@ -136,19 +142,20 @@ def combine(
                 return below + mapping.total * constants.hash_build + constants.hash_probe
             return below + _read(mapping, key, place, constants)
         case "Single":
-            return below + (constants.tile if place is not None and place.fills_tile else constants.write)
+            near = math.prod(result.spans) <= TILE or (place is not None and place.fills_tile)
+            return below + (constants.tile if near else constants.write)
         case "If":
             body = costs[1] * estimates[0].probability if variation.selective else costs[1]
             return costs[0] + body + constants.branch
         case "Let":
             value = estimates[0]
             each = constants.tile if value.total <= TILE else constants.store
-            return below + (each * value.total if value.counts else 0.0) + _EPSILON
+            return below + (each * value.total if value.counts else 0.0) + constants.node
         case "Sum" | "Reduce" | "Merge" | "Find":
             part = variation.shared_loops if outer <= 1 else 1.0
-            return max(*costs, _loop(constructor, costs, estimates, constants) * part) + _EPSILON
+            return max(*costs, _loop(constructor, costs, estimates, constants) * part) + constants.node
         case _:
-            return below + _EPSILON
+            return below + constants.node
 
 
 def _loop(

@@ -24,6 +24,9 @@ from storel.optimizer.sharing import hoisted, share
 from storel.symbols import Symbols
 
 NORMALIZE = Limits()
+CLOSE = 1.5
+"""Plans whose estimates differ by less than this factor are ordered by their arithmetic, which is certain."""
+
 MAIN = Limits(iterations=30, nodes=5_000, seconds=2.0)
 
 
@@ -68,7 +71,9 @@ def optimize(
     expected = infer(term, symbols)
     typed = [plan for plan in (*shared, normalized, term) if infer(plan, symbols) == expected]
     priced = [(cost.estimate(plan, symbols, options.constants), plan) for plan in typed]
-    best, plan = min(priced, key=lambda pair: pair[0].nanoseconds)
+    limit = CLOSE * min(price.nanoseconds for price, _ in priced)
+    close = [(price, plan) for price, plan in priced if price.nanoseconds <= limit]
+    best, plan = min(close, key=lambda pair: (cost.arithmetic(pair[1], symbols), pair[0].nanoseconds))
     return Optimized(plan, best, (first, second), normalized)
 
 

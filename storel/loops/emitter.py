@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
 from storel.loops.nodes import (
@@ -26,8 +26,10 @@ INDEX = ScalarType.INT64
 class Emitter:
     """A cursor in a procedure under construction: statements go to the innermost open block."""
 
-    def __init__(self) -> None:
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        """Start at the beginning of a procedure; ``taken`` are names that no local may have."""
         self._blocks: list[list[Statement]] = [[]]
+        self._taken = set(taken)
         self._uses: Counter[str] = Counter()
 
     @property
@@ -52,9 +54,12 @@ class Emitter:
 
     def fresh(self, hint: str, scalar_type: ScalarType = INDEX) -> Local:
         """Return a local whose name is ``hint``, numbered from its second use on."""
-        self._uses[hint] += 1
-        count = self._uses[hint]
-        return Local(hint if count == 1 else f"{hint}_{count}", scalar_type)
+        name = hint
+        while name in self._taken:
+            self._uses[hint] += 1
+            name = f"{hint}_{self._uses[hint] + 1}"
+        self._taken.add(name)
+        return Local(name, scalar_type)
 
     def declare(self, hint: str, value: Expression, scalar_type: ScalarType | None = None) -> Local:
         """Introduce a local that holds ``value``, converted to ``scalar_type`` if given."""

@@ -35,8 +35,8 @@ from storel.plan.nodes import Action, Coordinates, Gather, Levels, Place, Plan
 from storel.semiring import Scalar
 from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols
 
-LENGTHS = Buffer("lengths", INDEX, Role.INDEX)
-SIZES = Buffer("sizes", INDEX, Role.INDEX)
+LENGTHS = Buffer("buffers.lengths", INDEX, Role.INDEX)
+SIZES = Buffer("buffers.sizes", INDEX, Role.INDEX)
 
 UNBOUNDED = 2**48
 """What stands for a bound that is not known; the memory limit caps the reservation."""
@@ -100,7 +100,7 @@ class _Frame:
     """One procedure under construction."""
 
     def __init__(self, symbols: Symbols, is_finite: bool) -> None:
-        self.emitter = Emitter()
+        self.emitter = Emitter(symbols)
         self._counts: dict[tuple[int, bool], Expression] = {}
         self.expressions = ExpressionLowering(self.emitter, symbols, is_finite)
         self.actions = ActionLowering(self.expressions)

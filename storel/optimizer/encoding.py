@@ -155,9 +155,9 @@ def encode(
         case If(condition, body, semiring):
             return f'(If "{semiring}" {key(condition)} {value(body)})'
         case Add(left, right, semiring):
-            return f'(Add "{INDEX if index else semiring}" {value(left)} {value(right)})'
+            return f'(Add "{_spelled(semiring, index)}" {value(left)} {value(right)})'
         case Multiply(left, right, semiring):
-            return f'(Mul "{INDEX if index else semiring}" {value(left)} {value(right)})'
+            return f'(Mul "{_spelled(semiring, index)}" {value(left)} {value(right)})'
         case Apply(function, arguments):
             return f'(Apply{len(arguments)} "{function}" {" ".join(map(value, arguments))})'
         case Merge(left, right, body, semiring):
@@ -174,6 +174,11 @@ def _literal(literal: Literal, numbering: Numbering) -> str:
     if literal.type is ScalarType.INT64:
         return f"(Int {literal.value})"
     return f"(Const {numbering.constant(literal)})"
+
+
+def _spelled(semiring: str, index: bool) -> str:
+    """Return the semiring that a node carries; a condition may hold arithmetic of another one."""
+    return INDEX if index and semiring == "plus_times" else semiring
 
 
 def zero(semiring: str, rank: int) -> Term:

@@ -202,8 +202,10 @@ def with_rules(path: Path) -> RuleSet:
     """Return the shipped rules and those in a user's file."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"the rules {path} cannot be read: {error}") from error
+    except OSError as error:
+        raise DataError(f"the rules {path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"the rules {path} are no UTF-8 text: {error}") from error
     return collect((*shipped().rules, *parse(text, path.name)))
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from storel.errors import UnknownNameError
+from storel.errors import TypeMismatchError, UnknownNameError
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 from storel.source import Span
@@ -70,17 +70,24 @@ class Environment:
         if array.ndim == 0:
             self._add_scalar(name, array.item(), span)
             return
+        if array.ndim > 1:
+            raise TypeMismatchError(
+                f"array {name} has {array.ndim} dimensions",
+                expected="one: raw arrays are physical",
+                found=f"shape {array.shape}",
+                span=span,
+                hint="load it as a TENSOR, or flatten it first",
+            )
         self._require_new(name, span)
-        flat = np.ascontiguousarray(array).reshape(-1)
-        self.arrays[name] = flat
+        self.arrays[name] = np.ascontiguousarray(array)
         if declaration is None:
-            self.array_symbols[name] = measured_symbol(name, flat)
+            self.array_symbols[name] = measured_symbol(name, self.arrays[name])
             return
         for length in declaration.type.extents:
             if isinstance(length, Name):
-                self.sizes.setdefault(length.name, len(flat))
+                self.sizes.setdefault(length.name, len(array))
         verify_array(declaration, self.arrays, self.sizes)
-        self.array_symbols[name] = array_symbol(declaration, flat, self.sizes, name, name, ())
+        self.array_symbols[name] = array_symbol(declaration, self.arrays[name], self.sizes, name, name, ())
 
     def _add_scalar(self, name: str, value: Scalar, span: Span | None) -> None:
         """Bind a number that came with raw arrays: one that can be a size is known when compiling."""

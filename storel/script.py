@@ -240,8 +240,10 @@ def read_source(path: Path, name: str | None = None) -> Source:
     """Return the text of a script; raises ProgramSyntaxError if it cannot be read."""
     try:
         return Source(name or str(path), path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ProgramSyntaxError(f"the script {path} cannot be read: {error}") from error
+    except OSError as error:
+        raise ProgramSyntaxError(f"the script {name or path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ProgramSyntaxError(f"the script {name or path} is no UTF-8 text: {error}") from error
 
 
 def _needed(wanted: list[str], definitions: Mapping[str, Definition]) -> set[str]:

@@ -1,0 +1,162 @@
+"""In which order, and within which bounds, keys arrive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from strategies.plans import ADD, csr_symbols, number, read, real, row, upto, var
+
+from storel.calculus.intervals import Interval
+from storel.calculus.nodes import Add, Apply, Multiply, Symbol, Term
+from storel.calculus.verify import KEY
+from storel.optimizer.physical.arrivals import Order, key_intervals, orders
+from storel.optimizer.physical.scope import Scope
+from storel.plan.nodes import (
+    Accumulate,
+    Action,
+    Bind,
+    Elements,
+    Enter,
+    Entries,
+    Guard,
+    Intersection,
+    Loop,
+    Matches,
+    Positions,
+    Source,
+    TableStore,
+    Together,
+    Unite,
+)
+from storel.scalars import ScalarType
+from storel.symbols import ArraySymbol, Symbols
+
+INCREASING, ASCENDING, ANY = Order.INCREASING, Order.ASCENDING, Order.ANY
+ONE = Accumulate(real(1.0))
+NNZ = Symbol("nnz")
+FLOAT64, INT64 = ScalarType.FLOAT64, ScalarType.INT64
+
+
+def index(name: str, **facts: Any) -> ArraySymbol:
+    return ArraySymbol(name, INT64, 4, 0, 3, **facts)
+
+
+SYMBOLS: Symbols = {
+    **csr_symbols(),
+    "inc": index("inc", increasing=True),
+    "asc": index("asc", ascending=True),
+    "any": index("any"),
+    "r": index("r", group=("r", "c"), ascending=True),
+    "c": index("c"),
+    "lead": index("lead", group=("lead", "c")),
+    "second": index("second", group=("r", "second")),
+}
+
+
+def whole(array: str) -> Elements:
+    return Elements(array, number(0), NNZ)
+
+
+def enter(key: Term, body: Action = ONE) -> Enter:
+    return Enter(key, body)
+
+
+def first(source: Source, key: Term) -> Action:
+    return Loop(source, enter(key))
+
+
+def match(array: str, *, unique: bool) -> Matches:
+    return Matches(array, number(0), NNZ, number(1), unique)
+
+
+ORDERS = [
+    ("one key", enter(number(3)), INCREASING),
+    ("nothing", Together(()), INCREASING),
+    ("a range", first(upto("n"), var(0)), INCREASING),
+    ("increasing elements", first(whole("inc"), var(0)), INCREASING),
+    ("elements of a segment", first(row(number(1)), var(0)), INCREASING),
+    ("a segment of another kind", first(Elements("A_idx", number(0), NNZ), var(0)), ANY),
+    ("ascending elements", first(whole("asc"), var(0)), ASCENDING),
+    ("the first of a group", first(whole("lead"), var(0)), ASCENDING),
+    ("other elements", first(whole("any"), var(0)), ANY),
+    ("positions of elements", first(whole("any"), var(1)), INCREASING),
+    ("an increasing array at a position", first(upto("n"), read("inc", var(0))), INCREASING),
+    ("an ascending array at a position", first(whole("any"), read("asc", var(1))), ASCENDING),
+    ("another array at a position", first(upto("n"), read("any", var(0))), ANY),
+    ("a match", first(match("any", unique=False), var(0)), INCREASING),
+    ("the rest of a group at a match", first(match("r", unique=False), read("second", var(0))), INCREASING),
+    ("another array at a match", first(match("r", unique=False), read("any", var(0))), ANY),
+    ("common elements", first(Intersection(whole("inc"), whole("inc")), var(0)), INCREASING),
+    ("positions of common elements", first(Intersection(whole("inc"), whole("inc")), var(1)), INCREASING),
+    ("a computed key", first(upto("n"), Multiply(var(0), number(2))), ANY),
+    ("the same key again", first(upto("n"), number(1)), ANY),
+    ("a range inside a range", Loop(upto("m"), first(upto("n"), var(0))), ANY),
+    ("a range around a range", Loop(upto("m"), first(upto("n"), var(2))), ASCENDING),
+    ("a range around one match", Loop(upto("m"), first(match("inc", unique=True), var(1))), INCREASING),
+    ("a range inside one match", Loop(match("inc", unique=True), first(upto("m"), var(0))), INCREASING),
+    ("a guarded range", Loop(upto("n"), Guard(var(0), enter(var(0)))), INCREASING),
+    ("a copy of a key", Loop(upto("n"), Bind(ADD, Accumulate(var(0)), enter(var(0)))), INCREASING),
+    ("a sum", Loop(upto("n"), Bind(ADD, Loop(upto("n"), ONE), enter(var(0)))), ANY),
+    ("two ranges", Together((first(upto("n"), var(0)), first(upto("n"), var(0)))), ANY),
+    ("united scans", Unite((Loop(row(number(0)), enter(var(0))),) * 2), INCREASING),
+]
+
+
+@pytest.mark.parametrize(("action", "order"), [case[1:] for case in ORDERS], ids=[case[0] for case in ORDERS])
+def test_the_order_of_one_level(action: Action, order: Order) -> None:
+    assert orders(action, 1, SYMBOLS) == (order,)
+
+
+@pytest.mark.parametrize(
+    ("action", "found"),
+    [
+        (Loop(upto("m"), enter(var(0), Loop(row(var(0)), enter(var(0))))), (INCREASING, INCREASING)),
+        (Loop(upto("m"), Loop(row(var(0)), enter(var(2), enter(var(0))))), (ASCENDING, ANY)),
+        (Loop(upto("m"), Loop(row(var(0)), enter(var(0), enter(var(2))))), (ANY, ANY)),
+        (Loop(whole("r"), enter(var(0), enter(read("c", var(1))))), (ASCENDING, ANY)),
+        (Together((Loop(upto("m"), enter(var(0), enter(number(0)))),) * 2), (ANY, ANY)),
+        (Loop(upto("m"), enter(var(0), Together((enter(number(0)), enter(number(1)))))), (INCREASING, ANY)),
+    ],
+    ids=["rows", "repeated rows", "columns first", "coordinates", "two parts", "two parts below"],
+)
+def test_the_orders_of_two_levels(action: Action, found: tuple[Order, ...]) -> None:
+    assert orders(action, 2, SYMBOLS) == found
+
+
+TABLE = TableStore(FLOAT64, "add", 0, (Symbol("m"), Symbol("n")))
+
+
+def test_a_store_is_scanned_in_increasing_order() -> None:
+    scan = Loop(Entries(var(0)), enter(var(1), Loop(Entries(var(0)), enter(var(1)))))
+    assert orders(Bind(TABLE, Together(()), scan), 2, SYMBOLS) == (INCREASING, INCREASING)
+
+
+@pytest.mark.parametrize(
+    ("action", "interval"),
+    [
+        (Together(()), Interval(0, -1)),
+        (enter(number(3)), Interval(3, 3)),
+        (Together((enter(number(3)), enter(number(7)))), Interval(3, 7)),
+        (first(upto("n"), var(0)), Interval(0, 3)),
+        (first(Positions(number(2), Symbol("n")), var(0)), Interval(2, 3)),
+        (first(row(number(0)), var(0)), Interval(0, 3)),
+        (first(row(number(0)), var(1)), Interval(0, 3)),
+        (first(match("any", unique=False), var(0)), Interval(0, 3)),
+        (first(upto("n"), Add(var(0), number(10))), Interval(10, 13)),
+        (first(upto("n"), read("any", var(0))), Interval(0, 3)),
+        (Loop(upto("n"), Guard(Apply("less", (var(0), number(2))), enter(var(0)))), Interval(0, 1)),
+        (Loop(upto("n"), Bind(ADD, Accumulate(var(0)), enter(var(0)))), Interval(0, 3)),
+        (Bind(ADD, Loop(upto("n"), ONE), enter(var(0))), Interval()),
+        (Bind(TABLE, Together(()), Loop(Entries(var(0)), enter(var(1)))), Interval(0, 2)),
+        (Bind(TABLE, Together(()), Loop(Entries(var(0)), Loop(Entries(var(0)), enter(var(1))))),
+         Interval(0, 3)),
+    ],
+)  # fmt: skip
+def test_the_bounds_of_keys(action: Action, interval: Interval) -> None:
+    assert key_intervals(action, 1, Scope(), SYMBOLS) == (interval,)
+
+
+def test_bounds_of_enclosing_binders_count() -> None:
+    scope = Scope().bind((KEY, Interval(5, 9)))
+    assert key_intervals(enter(var(0)), 1, scope, SYMBOLS) == (Interval(5, 9),)

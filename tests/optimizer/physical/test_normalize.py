@@ -1,0 +1,96 @@
+"""Each law as (before, after)."""
+
+from __future__ import annotations
+
+import pytest
+from strategies.plans import number, var
+
+from storel.calculus.nodes import (
+    Add,
+    Empty,
+    Find,
+    If,
+    Let,
+    Lookup,
+    Merge,
+    Multiply,
+    Range,
+    Singleton,
+    Sum,
+    Symbol,
+    Term,
+)
+from storel.optimizer.physical.normalize import hoist_keys, inline_atoms, intersected, is_atom, scaled
+
+A, B, N, S = Symbol("A"), Symbol("B"), Symbol("n"), Symbol("s")
+R = Range(number(0), N)
+PLUS = "plus_times"
+
+
+def times(left: Term, right: Term) -> Multiply:
+    return Multiply(left, right)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (Let(N, times(var(0), var(1))), times(N, var(0))),
+        (Let(var(3), times(var(0), var(1))), times(var(3), var(0))),
+        (Let(number(2), Let(var(0), var(0))), number(2)),
+        (Let(times(N, N), var(0)), Let(times(N, N), var(0))),
+        (Sum(R, Let(var(0), times(var(0), var(2)))), Sum(R, times(var(0), var(1)))),
+    ],
+)
+def test_atoms_are_inlined(before: Term, after: Term) -> None:
+    assert inline_atoms(before) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (Sum(R, Singleton(var(3), var(0))), Singleton(var(1), Sum(R, var(0)))),
+        (Sum(R, Singleton(N, var(1))), Singleton(N, Sum(R, var(1)))),
+        (Sum(R, Singleton(var(1), var(0))), Sum(R, Singleton(var(1), var(0)))),
+        (Sum(R, Sum(R, Singleton(var(3), var(0)))), Sum(R, Singleton(var(1), Sum(R, var(0))))),
+        (Merge(A, B, Singleton(var(4), var(0))), Singleton(var(1), Merge(A, B, var(0)))),
+        (Merge(A, B, Singleton(var(2), var(0))), Merge(A, B, Singleton(var(2), var(0)))),
+        (Find(A, N, Singleton(var(1), var(0))), Singleton(var(0), Find(A, N, var(0)))),
+        (Find(A, N, Singleton(var(0), N)), Find(A, N, Singleton(var(0), N))),
+    ],
+)
+def test_keys_leave_the_sums_that_do_not_bind_them(before: Term, after: Term) -> None:
+    assert hoist_keys(before) == after
+
+
+@pytest.mark.parametrize(
+    ("dictionary", "after"),
+    [
+        (Sum(R, Singleton(var(1), var(0))), Sum(R, Singleton(var(1), times(S, var(0))))),
+        (Merge(A, B, Singleton(var(0), N)), Merge(A, B, Singleton(var(0), times(S, N)))),
+        (Find(A, N, Singleton(var(0), N)), Find(A, N, Singleton(var(0), times(S, N)))),
+        (Singleton(N, N), Singleton(N, times(S, N))),
+        (If(N, Singleton(N, N)), If(N, Singleton(N, times(S, N)))),
+        (Let(A, Singleton(var(0), N)), Let(A, Singleton(var(0), times(S, N)))),
+        (Add(Singleton(N, N), Empty(1)), Add(Singleton(N, times(S, N)), Empty(1))),
+        (Lookup(var(1), N), times(S, Lookup(var(1), N))),
+    ],
+)
+def test_a_factor_goes_to_the_leaves(dictionary: Term, after: Term) -> None:
+    assert scaled(S, dictionary, PLUS) == after
+
+
+def test_a_factor_that_is_bound_is_shifted() -> None:
+    before = Sum(R, Sum(R, Singleton(var(1), var(0))))
+    assert scaled(var(7), before, PLUS) == Sum(R, Sum(R, Singleton(var(1), times(var(11), var(0)))))
+
+
+def test_a_product_of_dictionaries_is_a_loop_over_the_first() -> None:
+    entry = Singleton(var(1), times(var(0), Lookup(var(6), var(1))))
+    assert intersected(A, var(4), PLUS) == Sum(A, entry)
+
+
+@pytest.mark.parametrize(
+    ("term", "cheap"), [(var(0), True), (N, True), (number(1), True), (times(N, N), False), (R, False)]
+)
+def test_what_costs_nothing_to_repeat(term: Term, cheap: bool) -> None:
+    assert is_atom(term) is cheap

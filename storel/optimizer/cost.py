@@ -3,7 +3,7 @@
     cost(sum(R) e) = cost(R) + start + length(R) · (step + cost(e))
     cost(merge(R, S) e) = (length(R) + length(S)) · step + matches · cost(e)
     cost(find(R at k) e) = log2(length) · probe + matches · cost(e)
-    cost(let x = d in e) = cost(d) + entries(d) · store + cost(e)
+    cost(let x = d in e) = cost(d) + entries(d) · store + slots(d) · clear + cost(e)
     cost(array(k)) = by its working set, sequential where k is a variable
 
 with a dictionary that is summed over or looked up without being named charged as stored in a hash table.
@@ -40,6 +40,7 @@ class Constants:
     tile: float = 0.3
     register: float = 0.1
     store: float = 1.0
+    clear: float = 0.5
     hash_build: float = 20.0
     hash_probe: float = 10.0
     merge_step: float = 1.5
@@ -149,8 +150,7 @@ def combine(
             return costs[0] + body + constants.branch
         case "Let":
             value = estimates[0]
-            each = constants.tile if value.total <= TILE else constants.store
-            return below + (each * value.total if value.counts else 0.0) + constants.node
+            return below + (_stored(value, place, constants) if value.counts else 0.0) + constants.node
         case "Sum" | "Reduce" | "Merge" | "Find":
             part = variation.shared_loops if outer <= 1 else 1.0
             return max(*costs, _loop(constructor, costs, estimates, constants) * part) + constants.node
@@ -184,6 +184,15 @@ def _read(mapping: Estimate, key: Estimate, place: Place | None, constants: Cons
         return constants.register
     walks = key.walks if place is None else key.walks & place.innermost
     return constants.sequential if walks else gather(mapping.total, constants)
+
+
+def _stored(value: Estimate, place: Place | None, constants: Constants) -> float:
+    """Return the cost of storing a dictionary; in a loop a large one is a list, which is not cleared."""
+    slots = math.prod(value.spans)
+    if value.total <= TILE and slots <= TILE:
+        return constants.tile * value.total
+    cleared = place is not None and not place.innermost and math.isfinite(slots)
+    return constants.store * value.total + (constants.clear * slots if cleared else 0.0)
 
 
 _CHEAP = frozenset(("subtract", "negate", "minimum", "maximum", "abs", "and", "or", "not", *COMPARISONS))

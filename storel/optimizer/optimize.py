@@ -69,7 +69,7 @@ def optimize(
     shared = [share(candidate, symbols, options.constants) for candidate in dict.fromkeys(candidates)]
     # A bool that is summed becomes an integer: where rewriting lost such a sum, the type went with it.
     expected = infer(term, symbols)
-    typed = [plan for plan in (*shared, normalized, term) if infer(plan, symbols) == expected]
+    typed = [plan for plan in (*shared, normalized) if infer(plan, symbols) == expected] or [term]
     priced = [(cost.estimate(plan, symbols, options.constants), plan) for plan in typed]
     limit = CLOSE * min(price.nanoseconds for price, _ in priced)
     close = [(price, plan) for price, plan in priced if price.nanoseconds <= limit]

@@ -4,6 +4,7 @@
     unify       … t … t …             =>  let x = t in … x … x …           t contains a loop
     interchange sum(<k,_> in R) {k -> sum(S) e}  =>  sum(S) sum(<k,_> in R) {k -> e}
     tabulate    … t(g) …              =>  let x = sum(<y,_> in 0:n) {y -> t(y)} in … x(g) …
+    group       … find(<p> in R at g) t …  =>  let x = sum(<p,y> in R) {y -> t} in … x(g) …
 
 ``t`` is a scalar term that contains a loop (or, to be hoisted, a product). It moves as far out as its free
 variables allow; out of a condition only where all its array reads are proved to be in bounds. A table
@@ -17,12 +18,14 @@ from collections.abc import Iterator
 
 from storel.calculus.binding import free_variables, shift
 from storel.calculus.nodes import (
+    Find,
     Let,
     Literal,
     Lookup,
     Multiply,
     Range,
     Singleton,
+    Slice,
     Sum,
     Symbol,
     Term,
@@ -43,7 +46,7 @@ from storel.optimizer.occurrences import (
 )
 from storel.optimizer.products import arranged
 from storel.scalars import ScalarType
-from storel.symbols import SizeSymbol, Symbols
+from storel.symbols import ArraySymbol, SizeSymbol, Symbols
 
 ROUNDS = 12
 """How many terms are named at most; programs name one or two."""
@@ -54,7 +57,8 @@ def share(term: Term, symbols: Symbols, constants: Constants) -> Term:
     term = hoisted(arranged(term, symbols), symbols)
     price = cost.estimate(term, symbols, constants).nanoseconds
     for _ in range(ROUNDS):
-        moves = dict.fromkeys((*_interchanged(term, symbols), *_tabulated(term, symbols)))
+        tables = (*_interchanged(term, symbols), *_tabulated(term, symbols), *_grouped(term, symbols))
+        moves = dict.fromkeys(tables)
         found = [hoisted(moved, symbols) for moved in moves]
         priced = [(cost.estimate(table, symbols, constants).nanoseconds, table) for table in found]
         best = min(priced, key=lambda pair: pair[0], default=(price, term))
@@ -153,6 +157,41 @@ def _tables(keys: Range, entry: Term) -> Iterator[Term]:
         )
         row = Sum(shift(keys, 2), Singleton(Variable(1), swapped, entry.semiring), entry.semiring)
         yield Sum(source, row, entry.semiring)
+
+
+def _grouped(term: Term, symbols: Symbols) -> Iterator[Term]:
+    """Yield ``term`` with one search replaced by a table of what is found under each element."""
+    for found in occurrences(term, symbols):
+        group = _group(found.term, symbols)
+        if group is None or infer(found.term, symbols, found.types).rank > 0:
+            continue
+        key, table = group
+        outer = found.inside(min(free_variables(table), default=len(found.scope)))
+        home = found.scope[outer].body if outer < len(found.scope) else ()
+        entries = shift(table, -outer)
+        if outer and is_safe(entries, symbols, found.types[outer:], found.intervals[outer:]):
+            # Seen from the occurrence the table is variable `outer`, as in `_with_tables`.
+            read = Lookup(Variable(outer), shift(key, 1, outer), table.semiring)
+            named = replaced(shift(at(term, home), 1), found.path[len(home) :], read)
+            yield replaced(term, home, Let(entries, named))
+
+
+def _group(term: Term, symbols: Symbols) -> tuple[Term, Sum] | None:
+    """Return the key of a search, which may be repeated by loops, and the table to look it up in."""
+    match term:
+        case Find(Symbol(name) | Slice(Symbol(name)), key, body, semiring):
+            array = symbols[name]
+            if not isinstance(array, ArraySymbol) or array.high is None or array.low is None or array.low < 0:
+                return None
+            # The position of the search is that of the loop, which binds the element as well.
+            return key, Sum(term.source, Singleton(Variable(0), shift(body, 1), semiring), semiring)
+        case Sum(source, body, semiring):
+            group = _group(body, symbols)
+            if group is None or group[1].semiring != semiring or free_variables(group[0]) & {0, 1}:
+                return None
+            return shift(group[0], -2), Sum(source, group[1], semiring)
+        case _:
+            return None
 
 
 def _keys(found: Occurrence, key: int, outer: int, symbols: Symbols) -> Range | None:

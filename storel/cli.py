@@ -95,7 +95,10 @@ def explain(
     rules: RulesOption = None,
     floating_point: FloatingOption = "reassociate",
 ) -> None:
-    """Show what the compiler makes of a script, stage by stage, without running it."""
+    """Show what the compiler makes of a script, stage by stage, without running it.
+
+    Example: storel explain spmv.sdql -b A=matrix.mtx:csr -b x=x.npy --stage plan
+    """
     options = CallOptions(backend, formats, rules, None, floating_point)
     runner = _runner(script, binding or [], options)
     runner.runs = False
@@ -114,7 +117,10 @@ def formats(
         Path | None, typer.Option("--formats", help="A directory of further formats.")
     ] = None,
 ) -> None:
-    """List the storage formats, or show one."""
+    """List the storage formats, or show one.
+
+    Example: storel formats csr
+    """
     known = Formats(() if directory is None else (directory,))
     print(report.formats_text(known) if name is None else report.format_file_text(known, name))
 
@@ -124,7 +130,10 @@ def rules(
     file: Annotated[Path | None, typer.Option("--rules", help="A file of further rules.")] = None,
     egglog: Annotated[bool, typer.Option(help="Print what the rules compile to.")] = False,
 ) -> None:
-    """List the rewrite rules."""
+    """List the rewrite rules.
+
+    Example: storel rules --rules mine.rules --egglog
+    """
     options = compiler_options(CallOptions(rules=file))
     print(report.rules_text(options.rules, egglog=egglog))
 

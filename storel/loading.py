@@ -80,7 +80,7 @@ def as_tensor(
             return value if reference is None else convert(value, formats.resolve(reference, value.rank))
         case {}:
             return _from_dictionary(value, formats, reference, shape, semiring)
-        case (coordinates, values):
+        case tuple((coordinates, values)):
             rank = len(np.asarray(coordinates))
             storage = None if reference is None else formats.resolve(reference, rank)
             return from_coordinates(

@@ -47,7 +47,7 @@ def convertible_operands(term: Term, environment: Environment, nanoseconds: floa
 def conversions(tensor: Tensor, environment: Environment) -> Iterator[Tensor]:
     """Yield ``tensor`` in each other format that data of its rank may be stored in unasked."""
     for alternative in environment.formats.alternatives(tensor.rank, is_dense=False):
-        if alternative is not tensor.storage:
+        if alternative.name != tensor.storage.name:
             yield convert(tensor, alternative)
 
 

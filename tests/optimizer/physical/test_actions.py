@@ -76,9 +76,9 @@ def test_a_sum_in_the_same_operator_still_has_a_zero() -> None:
     """A row's sum over max_plus may be of nothing: that is -inf, and not that there is no row."""
     stored = storel.tensor(MATRIX, "csr", semiring="max_plus")
     text = "CREATE TENSOR r OVER max_plus AS max(<i, row> in A) (sum(<j, a> in row) if (a > 10) then a)"
-    answer, reference = (storel.run(text, A=stored, backend=backend) for backend in ("c", "interpret"))
-    assert isinstance(answer, storel.Tensor) and isinstance(reference, storel.Tensor)
-    assert answer.item() == reference.item() == -np.inf
+    answer = storel.run(text, A=stored)
+    assert isinstance(answer, storel.Tensor)
+    assert answer.item() == -np.inf
 
 
 def plan_of(text: str, **tensors: Any) -> str:

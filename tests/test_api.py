@@ -1,0 +1,170 @@
+"""The Python face: every kind of input, the options and their errors, kernels called again."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import storel
+from storel.errors import (
+    DataError,
+    FormatError,
+    MemoryLimitError,
+    ProgramSyntaxError,
+    StorelError,
+    TypeMismatchError,
+    UnknownNameError,
+)
+
+MATRIX = np.array([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]])
+CSR_ARRAYS = {"pos": np.array([0, 1, 3]), "idx": np.array([1, 0, 2]), "val": np.array([1.0, 2.0, 3.0])}
+ENTRIES = {(0, 1): 1.0, (1, 0): 2.0, (1, 2): 3.0}
+DOUBLE = "CREATE TENSOR r AS A * 2"
+
+
+@pytest.mark.parametrize(
+    ("make", "storage"),
+    [
+        (lambda: storel.tensor(MATRIX), "dense"),
+        (lambda: storel.tensor(MATRIX, "csr"), "csr"),
+        (lambda: storel.tensor(MATRIX.tolist()), "dense"),
+        (lambda: storel.tensor(np.asfortranarray(MATRIX), "coo"), "coo"),
+        (lambda: storel.tensor(sp.csr_matrix(MATRIX)), "csr"),
+        (lambda: storel.tensor(sp.csc_array(MATRIX)), "csc"),
+        (lambda: storel.tensor(sp.coo_array(MATRIX)), "csr"),
+        (lambda: storel.tensor(sp.csr_array(MATRIX), "dcsr"), "dcsr"),
+        (lambda: storel.tensor((np.array([[0, 1, 1], [1, 0, 2]]), np.array([1.0, 2.0, 3.0]))), "csr"),
+        (lambda: storel.tensor(ENTRIES), "csr"),
+        (lambda: storel.tensor(ENTRIES, "coo", shape=(2, 3)), "coo"),
+        (lambda: storel.tensor(CSR_ARRAYS, "csr", shape=(2, 3)), "csr"),
+        (lambda: storel.tensor(storel.tensor(MATRIX, "csr")), "csr"),
+        (lambda: storel.tensor(storel.tensor(MATRIX, "csr"), "csc"), "csc"),
+    ],
+)
+def test_inputs(make: Callable[[], storel.Tensor], storage: str) -> None:
+    stored = make()
+    assert (stored.shape, stored.format) == ((2, 3), storage)
+    np.testing.assert_array_equal(stored.to_numpy(), MATRIX)
+    result = storel.run(DOUBLE, A=stored)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_array_equal(result.to_numpy(), 2 * MATRIX)
+
+
+@pytest.mark.parametrize("value", [MATRIX, sp.csr_matrix(MATRIX), MATRIX.astype(np.float32), ENTRIES])
+def test_what_a_name_may_be_bound_to(value: Any) -> None:
+    result = storel.run(DOUBLE, A=value)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_array_equal(result.to_numpy(), 2 * MATRIX)
+
+
+@pytest.mark.parametrize("value", [3, 3.0, np.float64(3), np.int32(3), np.array(3.0)])
+def test_scalars(value: Any) -> None:
+    assert float(storel.run("CREATE TENSOR r AS s * 2", s=value)) == 6.0  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: storel.tensor("text"), TypeMismatchError, "a str cannot be stored"),
+        (lambda: storel.tensor(CSR_ARRAYS), FormatError, "need format= and shape="),
+        (lambda: storel.tensor({(0, 1): 1.0, (1,): 2.0}), DataError, "same number of coordinates"),
+        (lambda: storel.tensor(MATRIX, "crs"), FormatError, "unknown format 'crs'"),
+        (lambda: storel.tensor(CSR_ARRAYS | {"idx": np.array([1, 0, 7])}, "csr", shape=(2, 3)),
+         StorelError, "idx"),
+        (lambda: storel.run(DOUBLE, A=MATRIX, backend="d"), UnknownNameError, "unknown backend 'd'"),
+        (lambda: storel.run(DOUBLE, A=MATRIX, floating_point="fast"), UnknownNameError, "floating_point"),
+        (lambda: storel.run(DOUBLE, A=MATRIX, rules="/nowhere.rules"), DataError, "nowhere.rules"),
+        (lambda: storel.run(DOUBLE, A=MATRIX, memory_limit=8), MemoryLimitError, "memory"),
+        (lambda: storel.run(DOUBLE), UnknownNameError, "'A'"),
+        (lambda: storel.run("CREATE TENSOR"), ProgramSyntaxError, "expected"),
+        (lambda: storel.run(Path("/nowhere.sdql")), ProgramSyntaxError, "nowhere"),
+        (lambda: storel.explain(DOUBLE, A=MATRIX, stage="plans"), UnknownNameError, "unknown stage 'plans'"),
+    ],
+)  # fmt: skip
+def test_mistakes(make: Callable[[], Any], error: type[StorelError], message: str) -> None:
+    with pytest.raises(error, match=message):
+        make()
+
+
+@pytest.mark.parametrize("backend", ["auto", "c", "numba", "interpret"])
+@pytest.mark.parametrize("floating_point", ["strict", "reassociate"])
+def test_options(backend: str, floating_point: str) -> None:
+    result = storel.run(
+        DOUBLE, A=sp.csr_array(MATRIX), backend=backend, floating_point=floating_point, format="coo"
+    )
+    assert isinstance(result, storel.Tensor)
+    assert result.format == "coo"
+    np.testing.assert_array_equal(result.to_numpy(), 2 * MATRIX)
+
+
+def test_a_kernel_is_called_again() -> None:
+    kernel = storel.compile(
+        "CREATE TENSOR r AS sum(<(i, j), a> in A) { i -> a * x(j) }", A=MATRIX, x=np.ones(3)
+    )
+    for scale in (1.0, 2.0):
+        result = kernel(A=scale * MATRIX, x=np.arange(3.0))
+        assert isinstance(result, storel.Tensor)
+        np.testing.assert_array_equal(result.to_numpy(), scale * MATRIX @ np.arange(3.0))
+    wider = kernel(A=sp.csr_array(np.eye(5)), x=np.arange(5.0))
+    assert isinstance(wider, storel.Tensor)
+    np.testing.assert_array_equal(wider.to_numpy(), np.arange(5.0))
+    assert "result <- " in kernel.plan
+    assert kernel.explain("source") == kernel.source
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "shapes"),
+    [
+        ("ij,jk->ik", [(2, 3), (3, 2)]),
+        ("ij,jk", [(2, 3), (3, 2)]),
+        ("ji", [(2, 3)]),
+        ("ij->", [(2, 3)]),
+        ("ii->i", [(3, 3)]),
+        ("i,i", [(3,), (3,)]),
+        ("i,j->ji", [(2,), (3,)]),
+        (" ij , j -> i ", [(2, 3), (3,)]),
+        (",i->i", [(), (3,)]),
+    ],
+)
+def test_einsum(subscripts: str, shapes: list[tuple[int, ...]]) -> None:
+    generator = np.random.default_rng(1)
+    operands = [generator.random(shape) for shape in shapes]
+    np.testing.assert_allclose(
+        storel.einsum(subscripts, *operands).to_numpy(), np.einsum(subscripts, *operands)
+    )
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "count", "message"),
+    [
+        ("ij,jk->ik", 1, "expected: 2 operands"),
+        ("i->i", 1, "do not fit operand 0"),
+        ("ij->k", 1, "the result's index 'k'"),
+        ("ij->ii", 1, "the result's index 'i'"),
+        ("i1->i", 1, "'1' is not an index"),
+    ],
+)
+def test_einsum_mistakes(subscripts: str, count: int, message: str) -> None:
+    with pytest.raises(ProgramSyntaxError, match=message):
+        storel.einsum(subscripts, *[MATRIX] * count)
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr", "coo", "csc"])
+def test_tensors_are_pickled(storage: str) -> None:
+    stored = storel.tensor(MATRIX, storage)
+    copy = pickle.loads(pickle.dumps(stored))
+    assert (copy.format, copy.shape, copy.type) == (stored.format, stored.shape, stored.type)
+    np.testing.assert_array_equal(copy.to_numpy(), MATRIX)
+
+
+def test_only_a_scalar_is_a_number() -> None:
+    assert float(storel.tensor(np.array(2.5))) == 2.5
+    assert int(storel.tensor(np.array(2))) == 2
+    with pytest.raises(StorelError):
+        float(storel.tensor(MATRIX))

@@ -1,0 +1,65 @@
+"""Help teaches by an example, and exit codes tell whose mistake it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from storel import cli
+
+COMMANDS = ["run", "explain", "formats", "rules"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(command: str) -> None:
+    shown = CliRunner().invoke(cli.app, [command, "--help"])
+    assert shown.exit_code == 0
+    assert f"Example: storel {command}" in " ".join(shown.output.split())
+
+
+def test_help_lists_the_commands() -> None:
+    shown = CliRunner().invoke(cli.app, ["--help"])
+    assert shown.exit_code == 0
+    assert all(command in shown.output for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["formats"], 0),
+        (["formats", "csr"], 0),
+        (["formats", "crs"], 1),
+        (["rules"], 0),
+        (["rules", "--rules", "none.rules"], 1),
+        (["run", "none.sdql"], 1),
+        (["explain", "none.sdql"], 1),
+        (["run"], 2),
+        (["run", "a.sdql", "-b", "nonsense"], 2),
+        (["run", "a.sdql", "--backend", "d"], 2),
+        (["walk"], 2),
+        (["run", "a.sdql", "--output", "nonsense"], 2),
+    ],
+)
+def test_exit_codes(arguments: list[str], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.sdql").write_text("CREATE TENSOR r AS 1 + 1")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["storel", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert (ended.value.code or 0) == code
+
+
+def test_a_defect_is_told_from_a_mistake(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> str:
+        raise KeyError("inside")
+
+    monkeypatch.setattr("storel.report.formats_text", broken)
+    monkeypatch.setattr("sys.argv", ["storel", "formats"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 3
+    assert "failed internally" in capsys.readouterr().err

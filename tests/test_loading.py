@@ -1,0 +1,82 @@
+"""Files against what is declared of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import storel
+from storel.environment import Environment
+from storel.errors import (
+    DataError,
+    ExtentError,
+    FormatError,
+    StorelError,
+    TypeMismatchError,
+    UnknownNameError,
+)
+from storel.script import Runner
+from storel.source import Source
+
+COORDINATES = "1 1 2\n3 2 4\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "a.tns").write_text(COORDINATES)
+    np.save(tmp_path / "d.npy", np.array([[0.0, 0.5], [2.0, 0.0]]))
+    np.save(tmp_path / "i.npy", np.array([[1, 0], [2, 3]], np.int32))
+    storel.tensor(np.eye(3), "csr").save(tmp_path / "s.npz")
+    return tmp_path
+
+
+def load(folder: Path, statement: str) -> storel.Tensor:
+    runner = Runner(Environment(), directory=folder, runs=False)
+    runner.run(Source("test", f"{statement}\nCREATE TENSOR r AS A"))
+    return runner.environment.tensors["A"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "shape", "dtype", "storage"),
+    [
+        ("LOAD TENSOR A FROM 'a.tns'", (3, 2), "float64", "csr"),
+        ("LOAD TENSOR A: real[5, 4] FROM 'a.tns'", (5, 4), "float64", "csr"),
+        ("LOAD TENSOR A: int[m, n] FROM 'a.tns'", (3, 2), "int64", "csr"),
+        ("LOAD TENSOR A FROM 'a.tns' STORED AS coo", (3, 2), "float64", "coo"),
+        ("LOAD TENSOR A FROM 'd.npy'", (2, 2), "float64", "dense"),
+        ("LOAD TENSOR A FROM 'd.npy' STORED AS csc", (2, 2), "float64", "csc"),
+        ("LOAD TENSOR A FROM 'i.npy'", (2, 2), "int32", "dense"),
+        ("LOAD TENSOR A FROM 's.npz'", (3, 3), "float64", "csr"),
+        ("LOAD TENSOR A FROM 's.npz' STORED AS coo", (3, 3), "float64", "coo"),
+    ],
+)
+def test_what_is_loaded(
+    folder: Path, statement: str, shape: tuple[int, ...], dtype: str, storage: str
+) -> None:
+    found = load(folder, statement)
+    assert (found.shape, found.type.value, found.format) == (shape, dtype, storage)
+
+
+@pytest.mark.parametrize(
+    ("statement", "error", "message"),
+    [
+        ("LOAD TENSOR A: real[2, 2] FROM 'a.tns'", ExtentError, "declared extents"),
+        ("LOAD TENSOR A: real[3, 2] FROM 'd.npy'", ExtentError, "declared extents"),
+        ("LOAD TENSOR A: real[3] FROM 'a.tns'", TypeMismatchError, "rank 2"),
+        ("LOAD TENSOR A: int[m, n] FROM 'd.npy'", TypeMismatchError, "declared type"),
+        ("LOAD TENSOR A FROM 'none.tns'", DataError, "none.tns"),
+        ("LOAD TENSOR A FROM 'a.tns' STORED AS crs", FormatError, "crs"),
+    ],
+)
+def test_what_contradicts_the_declaration(
+    folder: Path, statement: str, error: type[StorelError], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        load(folder, statement)
+
+
+def test_a_semiring_is_one_that_is_known() -> None:
+    with pytest.raises(UnknownNameError, match="unknown semiring 'min_plu'"):
+        storel.tensor(np.eye(2), semiring="min_plu")

@@ -80,7 +80,7 @@ PROGRAMS = [
 ]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     st.sampled_from(PROGRAMS),
     tensors(2, ("float64",), finite=True, limit=3),

@@ -64,34 +64,30 @@ class Kernel:
         self._options = options
         runner = _runner(source, options, tensors)
         runner.runs = False
-        self._given = frozenset(tensors)
-        self._environment = runner.environment
+        self.environment = runner.environment
         self._outcome = runner.run(_source(source))
 
     def __call__(self, **tensors: Any) -> Tensor | dict[str, Tensor]:
         """Run the program on ``tensors``."""
         runner = _runner(self._source, self._options, tensors)
         if self._fits(runner.environment):
+            defaults = self.environment.parameters
+            runner.environment.parameters = {**defaults, **runner.environment.parameters}
             return execute(self.compilation, runner.environment, self._options.memory_limit)
         return _result(runner.run(_source(self._source)))
 
     def _fits(self, environment: Environment) -> bool:
         """Return whether the one kernel that there is can be run on other data, whose facts are the same."""
-        own = self._environment
+        own = self.environment
         is_one = len(self._outcome.compilations) == 1 and not self.compilation.converted
-        if not is_one or self._options.backend == "interpret":
+        if not is_one or self._options.backend == "interpret" or own.arrays:
             return False
-        if not (self._is_given(own) and self._is_given(environment)):
+        if own.tensors.keys() != environment.tensors.keys():
             return False
-        return own.parameter_facts() == environment.parameter_facts() and all(
-            name in environment.tensors and is_like(tensor, environment.tensors[name])
-            for name, tensor in own.tensors.items()
+        facts, given = own.parameter_facts(), environment.parameter_facts()
+        return all(facts.get(name) == fact for name, fact in given.items()) and all(
+            is_like(tensor, environment.tensors[name]) for name, tensor in own.tensors.items()
         )
-
-    def _is_given(self, environment: Environment) -> bool:
-        """Return whether the caller gave all data: nothing was loaded."""
-        named = frozenset((*environment.tensors, *environment.parameters))
-        return not environment.arrays and self._given == named
 
     def explain(self, stage: str | None = None) -> str:
         """Return what became of the program at each stage, or at one of them."""

@@ -45,6 +45,10 @@ class Case:
         return SCRIPTS / f"{self.kernel}.sdql"
 
 
+def multiplied(left: Any, right: Any) -> Any:
+    return left @ right
+
+
 def products(left: Matrix, right: Matrix) -> int:
     """Return the number of pairs of entries that a matrix product multiplies."""
     return int(np.diff(left.tocsc().indptr) @ np.diff(right.indptr))
@@ -61,7 +65,7 @@ def matrix_cases(name: str, matrix: Matrix) -> Iterator[Case]:
     rng = np.random.default_rng(0)
     rows, columns = matrix.shape
     other: Matrix = sp.csr_array(matrix.T) if rows != columns else matrix
-    x: Matrix = rng.random(columns)
+    x = rng.random(columns)
     b, c = rng.random(rows), rng.random(rows)
     left, right = rng.random((rows, WIDTH)), rng.random((WIDTH, columns))
     stored, stored_other = storel.tensor(matrix), storel.tensor(other)
@@ -79,13 +83,20 @@ def matrix_cases(name: str, matrix: Matrix) -> Iterator[Case]:
         copy.data = copy.data * np.einsum("pk,kp->p", left[row], right[:, matrix.indices])
         return copy
 
-    yield Case("spmv", name, {"A": stored}, {"x": x}, lambda: matrix @ x, lambda w: w.multiplications <= nnz)
+    yield Case(
+        "spmv",
+        name,
+        {"A": stored},
+        {"x": x},
+        lambda: multiplied(matrix, x),
+        lambda w: w.multiplications <= nnz,
+    )
     yield Case(
         "batax",
         name,
         {"A": stored},
         {"x": x},
-        lambda: 0.5 * (matrix.T @ (matrix @ x)),
+        lambda: 0.5 * multiplied(matrix.T, multiplied(matrix, x)),
         lambda w: w.multiplications <= 2 * nnz + 3 * rows,
         BY_ROWS,
     )

@@ -35,6 +35,7 @@ from storel.calculus.nodes import (
     children,
 )
 from storel.optimizer import estimates
+from storel.optimizer.encoding import INDEX, LAYOUTS, TERMS
 from storel.optimizer.estimates import Estimate
 from storel.symbols import SizeSymbol, Symbols
 
@@ -98,19 +99,24 @@ class _Fold:
     loops: list[Loop]
     names: int
 
-    def visit(self, term: Term, scope: tuple[Estimate, ...], times: float, place: Place) -> Appraised:
+    def visit(
+        self, term: Term, scope: tuple[Estimate, ...], times: float, place: Place, index: bool = False
+    ) -> Appraised:
         if isinstance(term, Variable):
             return Appraised(scope[term.index], 0.0)
         parts = children(term)
         if not parts:
             return Appraised(self._leaf(term), 0.0)
         constructor, text = shape(term)
+        if index and constructor in ("Add", "Mul"):
+            text = INDEX
+        kinds = [kind for kind in LAYOUTS[constructor] if kind in TERMS]
         loop = Loop(term, 0.0)
         if isinstance(term, Sum | Reduce | Merge | Find):
             self.loops.append(loop)
         done: list[Appraised] = []
         names: tuple[int, ...] = ()
-        for child, binders in parts:
+        for (child, binders), kind in zip(parts, kinds, strict=True):
             inner, reached, within = scope, times, place
             if binders:
                 known = [part.estimate for part in done]
@@ -127,7 +133,7 @@ class _Fold:
                 within = Place(place.innermost, bool(stored.counts) and stored.total <= TILE)
             elif isinstance(term, If) and done:
                 reached = times * done[0].estimate.probability
-            done.append(self.visit(child, inner, reached, within))
+            done.append(self.visit(child, inner, reached, within, kind == "k" or (kind == "v" and index)))
         identity = _identity(constructor, text, done)
         known = [part.estimate for part in done]
         result = estimates.combine(constructor, text, known, names, identity, self.symbols)

@@ -71,7 +71,7 @@ class Variation:
 
 PLAIN = Variation("plain")
 SHARED = Variation("shared", shared_loops=0.1)
-ARITHMETIC = Variation("arithmetic", flops=1000.0)
+ARITHMETIC = Variation("arithmetic", flops=10_000.0)
 FULL = Variation("full", selective=True)
 
 
@@ -182,6 +182,8 @@ def _read(mapping: Estimate, key: Estimate, place: Place | None, constants: Cons
     """Return the cost of a read: of a register, of the next element, or of one anywhere."""
     if place is not None and not key.varies & place.innermost:
         return constants.register
+    if mapping.stored and mapping.total <= TILE:
+        return constants.tile
     walks = key.walks if place is None else key.walks & place.innermost
     return constants.sequential if walks else gather(mapping.total, constants)
 

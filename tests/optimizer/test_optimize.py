@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from storel.optimizer.optimize import DEFAULT, Options, optimize
 from storel.optimizer.rulefile import RuleSet
 from storel.optimizer.saturate import Limits, Stop, saturate
 from storel.scalars import ScalarType
+from storel.symbols import SizeSymbol
 
 A_ROW = "A_idx(A_pos(i):A_pos(i + 1))"
 B_ROW = "B_idx(B_pos(i):B_pos(i + 1))"
@@ -198,6 +200,35 @@ def test_the_written_order_is_kept_without_a_main_phase(program: Callable[..., A
     plan = optimize(source.term, source.store.symbols, options=options)
     assert "t * A_val(q) * x(w)" in show(plan.term)
     assert [phase.phase for phase in plan.report] == ["normalize"]
+
+
+@pytest.mark.parametrize("formats", [("coo", "coo"), ("csr", "coo"), ("coo", "csc"), ("csc", "csc")])
+def test_row_sums_are_scattered(program: Callable[..., Any], formats: tuple[str, str]) -> None:
+    source = program("summm", *formats)
+    plan = show(optimize(source.term, source.store.symbols).term)
+    assert plan.startswith("let t = ") and "find" not in plan and "merge" not in plan
+
+
+def test_products_are_factored_where_that_is_hardly_dearer(program: Callable[..., Any]) -> None:
+    source = program("mttkrp", "csf", "dense", "dense")
+    symbols = source.store.symbols
+    # Nearly every fiber has one entry: a table for each of them saves one product in a hundred.
+    fibers, entries = 2_970_000, 3_000_000
+    sizes = {"m": 12_000, "n": 9_000, "o": 29_000, "r": 16, "A_rows": 12_000}
+    grown = {name: SizeSymbol(name, value) for name, value in sizes.items()}
+    arrays = {
+        "A_idx1": (12_000, 11_999),
+        "A_pos2": (12_001, fibers),
+        "A_idx2": (fibers, 8_999),
+        "A_pos3": (fibers + 1, entries),
+        "A_idx3": (entries, 28_999),
+        "A_val": (entries, None),
+        "B": (9_000 * 16, None),
+        "C": (29_000 * 16, None),
+    }
+    grown |= {name: replace(symbols[name], length=n, high=high) for name, (n, high) in arrays.items()}
+    row = "sum(<s, x> in A_idx3(A_pos3(q):A_pos3(q + 1))) sum(<i, _> in 0:r) { i -> A_val(s) * C(r * x + i) }"
+    assert f"let t = {row} in" in show(optimize(source.term, symbols | grown).term)
 
 
 def test_budgets_stop_by_node_count(program: Callable[..., Any]) -> None:

@@ -1,0 +1,74 @@
+"""No format, kernel or rule has code of its own: the compiler does not know their names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import storel
+from storel.optimizer.rulefile import shipped
+from storel.storage.formats import Formats
+
+PACKAGE = Path(storel.__file__).parent
+KERNELS = frozenset(path.stem for path in (PACKAGE.parent / "experiments" / "paper_kernels").glob("*.sdql"))
+
+SCIPY = {
+    "storage/build.py",
+    "storage/tensor.py",
+    "storage/files/matrix_market.py",
+    "storage/files/archive.py",
+}
+"""Files that name SciPy's own classes and formats, which are what a foreign matrix says it is."""
+
+WORDS = {"dense", "transposed", "factor"}
+"""Names that are ordinary words of the field, too: dense levels, a transposed matrix, a scalar factor."""
+
+LISTING = "to_coo"
+"""The public method that lists the entries of any tensor, named as everywhere else."""
+
+
+def words(path: Path) -> Iterator[str]:
+    """Yield the words in identifiers and strings of a module, docstrings excepted."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {
+        id(statement.value)
+        for node in ast.walk(tree)
+        if isinstance(node, documented)
+        for statement in node.body
+        if isinstance(statement, ast.Expr)
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str() as text) if id(node) not in docstrings:
+                yield from re.findall(r"[a-z0-9-]+", text.lower())
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name) if name != LISTING:
+                yield from name.lower().split("_")
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) if name != LISTING:
+                yield from name.lower().split("_")
+            case _:
+                pass
+
+
+def modules() -> list[str]:
+    return sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("module", modules())
+def test_a_module_names_no_format_kernel_or_rule(module: str) -> None:
+    forbidden = KERNELS | {rule.name for rule in shipped().rules}
+    if module not in SCIPY:
+        forbidden |= set(Formats().files)
+    found = set(words(PACKAGE / module)) & (forbidden - WORDS)
+    assert not found
+
+
+def test_the_search_finds_names(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text('"""csc"""\nif storage == "csr":\n    mttkrp_plan(A)\n', encoding="utf-8")
+    assert {"csr", "mttkrp"} <= set(words(module))
+    assert "csc" not in set(words(module))

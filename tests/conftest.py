@@ -1,8 +1,23 @@
-"""Settings of all tests: the same examples every time, and no deadline on a busy machine."""
+"""Settings of all tests: a cache of their own, the same examples every time, no deadline on a busy machine."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("storel", deadline=None, derandomize=True)
 settings.load_profile("storel")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    before = os.environ.get("STOREL_CACHE_DIR")
+    os.environ["STOREL_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    yield
+    if before is None:
+        del os.environ["STOREL_CACHE_DIR"]
+    else:
+        os.environ["STOREL_CACHE_DIR"] = before

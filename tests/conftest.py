@@ -1,4 +1,4 @@
-"""Settings of all tests: a cache of their own, the same examples every time, no deadline on a busy machine."""
+"""Settings of all tests: a cache of their own, the same examples every time, no deadlines."""
 
 from __future__ import annotations
 

@@ -40,6 +40,7 @@ from storel.calculus.strictness import strict
 from storel.calculus.verify import Type, infer
 from storel.optimizer.physical.facts import ZERO, array, is_increasing, size_term
 from storel.optimizer.physical.normalize import intersected, is_atom, scaled
+from storel.optimizer.physical.reductions import StoredEntries, any_entry, stored_entries, stored_rows
 from storel.optimizer.physical.scope import Monoid, Scope, sum_over
 from storel.optimizer.physical.shape import addends, entries_of, has_loop, is_store, semiring_of
 from storel.optimizer.physical.stores import choose_store, is_scanned, reduction_store
@@ -179,6 +180,9 @@ class ActionPlanner:
 
     def _reduced(self, term: Reduce, scope: Scope, into: Monoid) -> Action:
         """Plan a comprehension; one over the rows of its own source adds to the same destination."""
+        entries = stored_entries(term, self.symbols)
+        if entries is not None:
+            return self._reduced_entries(entries.sources, entries, scope, into)
         inner = term.body
         is_nest = isinstance(inner, Reduce) and inner.monoid == term.monoid and inner.source == Variable(0)
 
@@ -188,6 +192,20 @@ class ActionPlanner:
             return self.scalar(body, within, into)
 
         return self._loop_over(term.source, inner, scope, plan_body, into, skips_empty=is_nest)
+
+    def _reduced_entries(
+        self, sources: tuple[Term, ...], entries: StoredEntries, scope: Scope, into: Monoid
+    ) -> Action:
+        """Plan the loops over entries that are read from storage, those over ``sources`` being left."""
+        if sources:
+            planned = self._source(sources[0])
+            assert planned is not None
+            inner = scope.bind(*self._entry(sources[0], planned, scope), loops=1)
+            return Loop(planned, self._reduced_entries(sources[1:], entries, inner, into))
+        is_entry = Apply("not_equal", (Variable(0), entries.zero))
+        return self._stored(
+            entries.value, scope, False, lambda s: Guard(is_entry, self.scalar(entries.body, s, into))
+        )
 
     def _guard(self, condition: Term, body: Term, term: Term, scope: Scope, into: Monoid) -> Action:
         if has_loop(condition):
@@ -232,6 +250,8 @@ class ActionPlanner:
 
     def _loop(self, term: Sum | Merge | Find, scope: Scope, into: Monoid) -> Action:
         match term:
+            case Sum() if rows := stored_rows(term, self.symbols):
+                return self._loop(rows, scope, into)
             case Sum(source, body, semiring):
                 skips_empty = strict(body, 0, semiring)
                 return self._loop_over(source, body, scope, self.value, into, skips_empty=skips_empty)
@@ -291,7 +311,7 @@ class ActionPlanner:
             return Loop(planned, plan_body(body, inner_scope, into))
         found = ScalarStore(ScalarType.BOOL, "or", False)
         guarded = Guard(Variable(0), plan_body(shift(body, 1), inner_scope.bind((TRUTH_TYPE, TRUTH)), into))
-        return Loop(planned, Bind(found, _any_entry(inner_scope.types[0].rank), guarded))
+        return Loop(planned, Bind(found, any_entry(inner_scope.types[0].rank), guarded))
 
     def _entry(self, source: Term, planned: Source, scope: Scope) -> tuple[tuple[Type, Interval], ...]:
         """Return the types and bounds of the key and the value that a loop over ``source`` binds."""
@@ -328,10 +348,3 @@ class ActionPlanner:
                 return self._elements(Slice(inner, *ends))
             case _:
                 raise AssertionError(f"not an array: {type(source).__name__}")
-
-
-def _any_entry(rank: int) -> Action:
-    """Return what finds out whether the row that is variable 0 has an entry."""
-    if rank == 0:
-        return Accumulate(Literal(True, ScalarType.BOOL))
-    return Loop(Entries(Variable(0)), _any_entry(rank - 1))

@@ -32,6 +32,7 @@ GUARDS: dict[str, tuple[int, str]] = {
     "selects": (2, "(selects {0} {1})"),
     "scalar": (1, "(= 0 (rank {0}))"),
     "dictionary": (1, "(dictionary {0})"),
+    "alike": (2, "(= (rank {0}) (rank {1}))"),
     "array": (1, "(array {0})"),
     "loose": (2, "(loose {0} {1} s)"),
     "separable": (2, "(separable {0} {1} s)"),

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from storel import report
 from storel.api import CallOptions, bind, compiler_options
-from storel.compiler import Backend
+from storel.compiler import Backend, read_rules
 from storel.environment import Environment
 from storel.errors import DataError, StorelError
 from storel.explain import explain_json, explain_text
@@ -129,13 +129,44 @@ def formats(
 def rules(
     file: Annotated[Path | None, typer.Option("--rules", help="A file of further rules.")] = None,
     egglog: Annotated[bool, typer.Option(help="Print what the rules compile to.")] = False,
+    check: Annotated[
+        Path | None, typer.Option(help="A file of rules to try on random terms and data.")
+    ] = None,
+    examples: Annotated[int, typer.Option(help="With --check: how many terms for each rule.", min=1)] = 300,
 ) -> None:
-    """List the rewrite rules.
+    """List the rewrite rules theory by theory, or check rules of your own.
+
+    A rule that changes a value is shown with the smallest term and data for which it does.
 
     Example: storel rules --rules mine.rules --egglog
+
+    Example: storel rules --check mine.rules
     """
+    if check is not None:
+        _check_rules(check, examples)
+        return
     options = compiler_options(CallOptions(rules=file))
     print(report.rules_text(options.rules, egglog=egglog))
+
+
+def _check_rules(file: Path, examples: int) -> None:
+    """Print what comes of checking each rule; raises DataError if one is wrong or never applies."""
+    try:
+        from storel.soundness import check
+    except ModuleNotFoundError as error:
+        raise DataError(
+            f"rules are checked with {error.name}, which is not installed", hint='pip install "storel[check]"'
+        ) from error
+    show_progress = report.progress()
+    doubtful: list[str] = []
+    for rule in read_rules(file):
+        show_progress(f"checking {rule.name}")
+        verdict = check.check(rule, examples)
+        print(verdict)
+        if not verdict.is_sound:
+            doubtful.append(rule.name)
+    if doubtful:
+        raise DataError(f"not to be relied on: {', '.join(doubtful)}")
 
 
 def _runner(script: str, bindings: list[str], options: CallOptions) -> Runner:

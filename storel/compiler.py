@@ -36,7 +36,7 @@ from storel.optimizer.cardinality import entries
 from storel.optimizer.optimize import Optimized, optimize
 from storel.optimizer.optimize import Options as SearchOptions
 from storel.optimizer.physical.plan import Request, extent_terms, plan_term
-from storel.optimizer.rulefile import RuleSet, collect, parse, shipped
+from storel.optimizer.rulefile import Rule, RuleSet, collect, parse, shipped
 from storel.optimizer.saturate import Limits
 from storel.plan import printer as plan_printer
 from storel.plan.nodes import Plan
@@ -200,13 +200,18 @@ def view_of(definition: Definition) -> View:
 
 def with_rules(path: Path) -> RuleSet:
     """Return the shipped rules and those in a user's file."""
+    return collect((*shipped().rules, *read_rules(path)))
+
+
+def read_rules(path: Path) -> tuple[Rule, ...]:
+    """Return the rules in a user's file."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise DataError(f"the rules {path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise DataError(f"the rules {path} are no UTF-8 text: {error}") from error
-    return collect((*shipped().rules, *parse(text, path.name)))
+    return parse(text, path.name)
 
 
 def _budgets(options: Options) -> SearchOptions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
+from itertools import groupby
 from typing import Any
 
 from rich.console import Console
@@ -83,11 +84,18 @@ def format_file_text(formats: Formats, name: str) -> str:
 
 
 def rules_text(rules: RuleSet | None, *, egglog: bool) -> str:
-    """Return one line per rule, or what the rules compile to."""
+    """Return the rules theory by theory, each with its tags and its law, or what they compile to."""
     chosen = shipped() if rules is None else rules
     if egglog:
         return "\n".join(translate(rule) for rule in chosen.rules)
-    return "\n".join(f"{rule.name:<32} {' '.join(sorted(rule.tags))}" for rule in chosen.rules)
+    lines: list[str] = []
+    for theory, members in groupby(chosen.rules, key=lambda rule: rule.theory):
+        lines.append(f"{chr(10) if lines else ''}{theory}")
+        for _, of_one_law in groupby(members, key=lambda rule: rule.line):
+            rule = next(of_one_law)
+            tags = " ".join(f"@{tag}" for tag in sorted(rule.tags))
+            lines.append(f"  {rule.name:<28} {rule.law}  {tags}".rstrip())
+    return "\n".join(lines)
 
 
 def progress() -> Callable[[str], None]:

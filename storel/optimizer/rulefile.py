@@ -21,8 +21,9 @@ from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
-from lark import Lark, Token, Transformer
+from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import UnexpectedInput
+from lark.tree import Meta
 
 from storel import cache as cache_on_disk
 from storel.errors import ProgramSyntaxError, UnknownNameError
@@ -72,7 +73,10 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``left`` and ``right`` are equal under the guards."""
+    """``left`` and ``right`` are equal under the guards.
+
+    ``theory`` is the file that it stands in, from ``line`` on, and ``law`` what it says there.
+    """
 
     name: str
     left: Pattern
@@ -80,6 +84,8 @@ class Rule:
     guards: tuple[Guard, ...] = ()
     tags: frozenset[str] = frozenset()
     line: int = 0
+    theory: str = ""
+    law: str = ""
 
     @property
     def phases(self) -> tuple[str, ...]:
@@ -110,8 +116,10 @@ _COMPARISONS = {
 class _Builder(Transformer[Token, list[Rule]]):
     """Turn the parse tree into rules; each method is named after a production of the grammar."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: str, theory: str) -> None:
         super().__init__(visit_tokens=False)
+        self.text = text
+        self.theory = theory
         self.anonymous = 0
 
     def start(self, parts: list[str | list[Rule]]) -> list[Rule]:
@@ -119,7 +127,8 @@ class _Builder(Transformer[Token, list[Rule]]):
         rules = [rule for part in parts if not isinstance(part, str) for rule in part]
         return [replace(rule, tags=rule.tags or tags) for rule in rules]
 
-    def rule(self, parts: list[Token | str | Pattern | Guard]) -> list[Rule]:
+    @v_args(meta=True)
+    def rule(self, meta: Meta, parts: list[Token | str | Pattern | Guard]) -> list[Rule]:
         name = parts[0]
         assert isinstance(name, Token)
         tags = frozenset(part for part in parts[1:] if type(part) is str)
@@ -127,11 +136,13 @@ class _Builder(Transformer[Token, list[Rule]]):
         guards = tuple(part for part in parts if isinstance(part, Guard))
         arrow = next(part for part in parts[1:] if isinstance(part, Token) and part.type == "ARROW")
         _check(name, tags, guards)
-        line = name.line or 0
-        rules = [Rule(str(name), sides[0], sides[1], guards, tags, line)]
-        if arrow == "<=>":
-            rules.append(Rule(f"{name}-back", sides[1], sides[0], guards, tags, line))
-        return rules
+        _, _, law = self.text[meta.start_pos : meta.end_pos].partition(":")
+        forth = Rule(
+            str(name), sides[0], sides[1], guards, tags, name.line or 0, self.theory, " ".join(law.split())
+        )
+        if arrow != "<=>":
+            return [forth]
+        return [forth, replace(forth, name=f"{name}-back", left=sides[1], right=sides[0])]
 
     def tag(self, parts: list[Token]) -> str:
         return str(parts[0].value)
@@ -270,7 +281,7 @@ def _check(name: str, tags: frozenset[str], guards: tuple[Guard, ...]) -> None:
 @cache
 def _parser() -> Lark:
     grammar = (Path(__file__).parent / "patterns.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", maybe_placeholders=False)
+    return Lark(grammar, parser="lalr", maybe_placeholders=False, propagate_positions=True)
 
 
 def parse(text: str, origin: str = "rules") -> tuple[Rule, ...]:
@@ -280,7 +291,7 @@ def parse(text: str, origin: str = "rules") -> tuple[Rule, ...]:
     except UnexpectedInput as error:
         line, place = error.line, error.get_context(text).rstrip()
         raise ProgramSyntaxError(f"{origin}, line {line}: this is not a rule\n{place}") from None
-    return tuple(_Builder().transform(tree))
+    return tuple(_Builder(text, Path(origin).stem).transform(tree))
 
 
 def collect(rules: Iterable[Rule]) -> RuleSet:

@@ -1,0 +1,209 @@
+"""Every term that a rule makes must have the value of the term it was made of.
+
+What is checked is what runs: the rule is translated, its guards are decided by the analyses, and every
+term that the graph then holds to be equal to an instance is evaluated by the calculus' interpreter and
+compared with it. A counterexample is minimized (Hypothesis: MacIver, Hatfield-Dodds, JOSS 2019).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from hypothesis import HealthCheck, find, settings
+from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
+
+from storel.calculus.interpret import evaluate
+from storel.calculus.nodes import Literal, Singleton, Term
+from storel.calculus.printer import show
+from storel.calculus.verify import KEY, InvariantError, infer, verify
+from storel.errors import EvaluationError, StorelError
+from storel.optimizer import cost
+from storel.optimizer.encoding import LAYOUTS, TERMS, decode
+from storel.optimizer.extract import Extractor, read
+from storel.optimizer.facts import encoded
+from storel.optimizer.rulefile import Rule, RuleSet
+from storel.optimizer.saturate import Base, Limits, Saturation
+from storel.optimizer.translate import translate
+from storel.scalars import ScalarType
+from storel.soundness.data import Surroundings, data
+from storel.soundness.instances import Instance, UnfitError
+
+SEMIRINGS = ("plus_times", "plus_times", "plus_times", "min_plus", "max_times", "or_and")
+"""Most mistakes show where adding something twice is not adding it once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """A term, what the rule made of it, their values (or what went wrong), and the data."""
+
+    before: Term
+    after: Term
+    expected: Any
+    found: Any
+    around: Surroundings
+
+    def __str__(self) -> str:
+        text = f"{show(self.before)} {show(self.after)}"
+        names = sorted(set(re.findall("[a-z]+", text)) & self.around.values.keys())
+        data = "".join(f"\n  where {name} = {self.around.values[name].tolist()}" for name in names)
+        return f"  {show(self.before)}  is  {self.expected}\n  {show(self.after)}  is  {self.found}{data}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """For how many random instances a rule applied, and for which it was wrong, if for any."""
+
+    rule: Rule
+    applied: int
+    counterexample: Counterexample | None
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the rule applied, and never changed a value."""
+        return self.applied > 0 and self.counterexample is None
+
+    def __str__(self) -> str:
+        if self.counterexample is not None:
+            return f"{self.rule.name}: wrong\n{self.counterexample}"
+        if self.applied == 0:
+            return f"{self.rule.name}: never applied, so nothing is known of it"
+        return f"{self.rule.name}: right in {self.applied} cases"
+
+
+def check(rule: Rule, examples: int, after: Rule | None = None) -> Verdict:
+    """Try ``rule`` on random instances, the same ones every time.
+
+    Encoding never gives two loops of a term the same binders, rewriting does: with ``after``, instances
+    are those of that rule, and ``rule`` is tried on what it makes of them.
+    """
+    applied = 0
+    wrong: dict[Term, Counterexample] = {}
+
+    def refutes(instance: tuple[Term | None, Surroundings]) -> bool:
+        nonlocal applied
+        term, around = instance
+        try:
+            made, counterexample = (0, None) if term is None else _try(rule, term, around, after)
+        except UnevaluatedError:
+            return False
+        applied += made
+        if term is not None and counterexample is not None:
+            wrong[term] = counterexample
+        return counterexample is not None
+
+    chosen = settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    )
+    try:
+        term, _ = find(_instances(after or rule), refutes, settings=chosen)
+    except NoSuchExample:
+        return Verdict(rule, applied, None)
+    assert term is not None
+    return Verdict(rule, applied, wrong[term])
+
+
+class UnevaluatedError(Exception):
+    """The instance has no value, or no type: nothing is promised."""
+
+
+@st.composite
+def _instances(draw: st.DrawFn, rule: Rule) -> tuple[Term | None, Surroundings]:
+    semiring = draw(st.sampled_from(("plus_times",) if rule.tags & {"ring", "index"} else SEMIRINGS))
+    around = draw(data(semiring))
+    try:
+        return Instance(draw, rule, semiring).whole(), around
+    except UnfitError:
+        return None, around
+
+
+def _try(
+    rule: Rule, term: Term, around: Surroundings, after: Rule | None
+) -> tuple[int, Counterexample | None]:
+    """Return whether ``rule`` applies to ``term``, and a term that it makes of it and should not."""
+    try:
+        verify(term, around.symbols)
+        expected = evaluate(term, around.symbols, around.values)
+    except StorelError as error:
+        raise UnevaluatedError from error
+    found = _rewritten(rule, term, around, after)
+    for other in found:
+        try:
+            value = evaluate(other, around.symbols, around.values)
+        except EvaluationError as error:
+            if "negative key" in str(error):
+                # That keys are natural is shown before rewriting, on the whole program.
+                raise UnevaluatedError from error
+            value = error
+        except InvariantError as error:
+            value = error
+        if not _same(value, expected):
+            return 1, Counterexample(term, other, expected, value, around)
+    return int(bool(found)), None
+
+
+@cache
+def _base() -> Base:
+    return Base(RuleSet(()))
+
+
+def _rewritten(rule: Rule, term: Term, around: Surroundings, after: Rule | None) -> list[Term]:
+    """Return the terms that are equal to ``term`` by one step of ``rule``; empty if it does not apply.
+
+    Rules about keys apply where a key stands: such an instance is encoded as the key of a singleton.
+    """
+    graph, rules = _base(), (rule,) if after is None else (after, rule)
+    is_key = infer(term, around.symbols) == KEY
+    source = encoded(Singleton(term, Literal(1.0, ScalarType.FLOAT64)) if is_key else term, around.symbols)
+    graph.run("(push)")
+    try:
+        for each in rules:
+            graph.run(translate(each))
+        graph.run(f"(let $root {source.text})\n{source.facts}")
+        state = Saturation(graph, Limits(), math.inf)
+        state.prepare()
+        for each in rules:
+            state.step(each.phases[0])
+            state.prepare()
+        if not state.matches.get(rule.name):
+            return []
+        classes = read(graph.graph.freeze(), graph.graph)
+    finally:
+        graph.run("(pop)")
+    best = Extractor(classes, source, around.symbols, cost.PLAIN, cost.Constants())
+    root = classes.root
+    if is_key:
+        (root,) = {node[1][1] for node in classes.nodes[root] if node[0] == "Single"}
+
+    def build(identity: object, scope: tuple[int, ...]) -> Term:
+        assert isinstance(identity, int)
+        return decode(best.best[identity].node, source.numbering, scope, build)
+
+    return [
+        decode(node, source.numbering, (), build)
+        for identity, node in sorted(best.in_scope(), key=repr)
+        if identity == root
+        and all(
+            part in best.best for part, kind in zip(node[1], LAYOUTS[node[0]], strict=True) if kind in TERMS
+        )
+    ]
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, Exception):
+        return False
+    if isinstance(one, dict):
+        return (
+            isinstance(other, dict)
+            and one.keys() == other.keys()
+            and all(_same(one[k], other[k]) for k in one)
+        )
+    return one == other or math.isclose(float(one), float(other), rel_tol=1e-9)

@@ -1,0 +1,171 @@
+"""Random terms that pattern variables stand for.
+
+Half of the time one for which a rule's guards are likely to hold: a body linear in the value, an
+increasing array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from hypothesis import strategies as st
+
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    Empty,
+    If,
+    Literal,
+    Lookup,
+    Multiply,
+    Range,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Variable,
+)
+from storel.calculus.verify import KEY, Type
+from storel.optimizer.rulefile import Bound, Pattern
+from storel.scalars import ScalarType
+from storel.soundness.data import VALUES
+
+TRUTH = Type(ScalarType.BOOL)
+ARRAY = Type(ScalarType.INT64, 1, is_array=True)
+COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+
+Scope: TypeAlias = tuple[tuple[str, Type], ...]
+"""The binders around a place and their kinds, the innermost first."""
+
+
+def integer(value: int) -> Literal:
+    """Return a key."""
+    return Literal(value, ScalarType.INT64)
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Draws what pattern variables stand for."""
+
+    draw: st.DrawFn
+    semiring: str
+    value: Type
+    scope: Scope
+
+    def pick(self, *options: Any) -> Any:
+        return options[self.draw(st.integers(0, len(options) - 1))]
+
+    def wanted(self, kind: Type, guards: Sequence[tuple[str, tuple[Pattern, ...]]]) -> Term:
+        """Draw a term for which ``guards`` are likely to hold."""
+        if kind.is_array:
+            return self.array({name for name, _ in guards})
+        if self.pick(False, False, True):
+            return self.term(kind, 2)
+        for name, arguments in guards:
+            if name in ("linear", "strict", "separable", "depends", "selects"):
+                (argument,) = arguments
+                assert isinstance(argument, Bound)
+                index = [binder for binder, _ in self.scope].index(argument.name)
+                return self.about(name, index, kind)
+            if name == "loose":
+                return Growth(self.draw, self.semiring, self.value, ()).term(kind, 0)
+        return self.term(kind, self.pick(0, 1, 2))
+
+    def array(self, guards: set[str]) -> Term:
+        """Draw an array of integers, or a part of one; it may be read wherever its positions are."""
+        segment = Slice(
+            Symbol("idx"), *(Lookup(Symbol("pos"), integer(i)) for i in self.pick((0, 1), (1, 2)))
+        )
+        sorted_ones = (Symbol("e"), Symbol("f"), segment, Range(integer(0), Symbol("n")))
+        if guards & {"increasing", "ascending"} and self.pick(True, True, False):
+            return self.pick(*sorted_ones)
+        arrays = ("u", "negative", "row", "column", "second", "third")
+        return self.pick(*sorted_ones, *(Symbol(name) for name in arrays))
+
+    def about(self, guard: str, index: int, kind: Type) -> Term:
+        """Draw a term in which variable ``index`` occurs as ``guard`` says."""
+        here = self.scope[index][1]
+        variable = Variable(index)
+        if guard == "selects":
+            condition = Apply("equal", (variable, integer(self.pick(0, 1, 2)))) if here == KEY else None
+            return (
+                self.term(kind, 1) if condition is None else If(condition, self.term(kind, 1), self.semiring)
+            )
+        if guard == "depends" or here == KEY:
+            return self.term(kind, 1)
+        term: Term = variable
+        rank = here.rank
+        if guard == "separable" and rank > 0 and kind.rank == 0:
+            return self.visited(variable, rank)
+        while rank > kind.rank:
+            if guard == "separable" or self.pick(True, False):
+                inner = Growth(self.draw, self.semiring, self.value, (("w", self.value), ("k", KEY)))
+                body: Term = Variable(0)
+                if rank == 1 and guard != "linear":
+                    body = inner.term(self.value, 1)
+                term = Sum(term, body, self.semiring)
+            else:
+                term = Lookup(term, integer(self.pick(0, 1, 2)), self.semiring)
+            rank -= 1
+        while rank < kind.rank:
+            term = Singleton(integer(self.pick(0, 1, 2)), term, self.semiring)
+            rank += 1
+        factor = self.pick(None, self.term(self.value, 0), term if guard == "strict" else None)
+        return term if factor is None else Multiply(term, factor, self.semiring)
+
+    def visited(self, dictionary: Term, rank: int) -> Term:
+        """Return the sum of all scalar entries, times something."""
+        below = Variable(0) if rank == 1 else self.visited(Variable(0), rank - 1)
+        factor = Literal(self.pick(*VALUES[self.semiring]), self.value.scalar)
+        return Sum(dictionary, Multiply(below, factor, self.semiring), self.semiring)
+
+    def term(self, kind: Type, depth: int) -> Term:
+        """Draw any term of a kind."""
+        known = [Variable(i) for i, (_, found) in enumerate(self.scope) if found == kind]
+        if known and self.pick(*((True, True, False) if depth == 0 else (True, False, False))):
+            return self.pick(*known)
+        if kind.is_array:
+            return self.array(set())
+        if kind == KEY:
+            leaf = self.pick(*(integer(i) for i in (0, 1, 2, 3, -1)), Symbol("n"))
+            if depth == 0:
+                return leaf
+            return self.pick(leaf, Add(self.term(KEY, depth - 1), leaf), self.read("u", depth - 1))
+        if kind == TRUTH:
+            pair = (self.term(KEY, 0), self.term(KEY, 0))
+            return self.pick(
+                Literal(self.pick(True, False), ScalarType.BOOL), Apply(self.pick(*COMPARISONS), pair)
+            )
+        if kind.rank == 0:
+            return self.scalar(depth)
+        if depth == 0:
+            return self.pick(self.entry(kind, 0), self.entry(kind, 0), Empty(kind.rank, kind.scalar))
+        entries = Growth(self.draw, self.semiring, self.value, (("k", KEY), ("p", KEY), *self.scope))
+        loop = Sum(self.array(set()), entries.entry(kind, depth - 1), self.semiring)
+        return self.pick(loop, self.entry(kind, depth), Add(loop, self.term(kind, depth - 1), self.semiring))
+
+    def entry(self, kind: Type, depth: int) -> Term:
+        key = self.term(KEY, 0) if self.pick(True, False) else integer(self.pick(0, 1))
+        return Singleton(key, self.term(Type(kind.scalar, kind.rank - 1), depth), self.semiring)
+
+    def scalar(self, depth: int) -> Term:
+        literal = Literal(self.pick(*VALUES[self.semiring]), self.value.scalar)
+        if depth == 0:
+            return literal
+        below = self.term(self.value, depth - 1)
+        return self.pick(
+            literal,
+            self.read("x", depth - 1),
+            Multiply(below, self.term(self.value, depth - 1), self.semiring),
+            Add(below, literal, self.semiring),
+            If(self.term(TRUTH, 0), below, self.semiring),
+        )
+
+    def read(self, array: str, depth: int) -> Term:
+        """Draw a read of an array within its bounds."""
+        length = {"u": 1, "x": 6}[array]
+        key = Apply("modulo", (self.term(KEY, depth), integer(length)))
+        return Lookup(Symbol(array), key, "plus_times" if array == "u" else self.semiring)

@@ -1,0 +1,266 @@
+"""Random instances of the left sides of rewrite rules.
+
+A pattern is walked from the root with the kind of value that is wanted there; a pattern variable becomes
+a small random term over the binders that all its occurrences, on both sides, have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import strategies as st
+
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    Find,
+    If,
+    Let,
+    Literal,
+    Lookup,
+    Merge,
+    Multiply,
+    Range,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Unique,
+    Variable,
+)
+from storel.calculus.verify import KEY, Type
+from storel.optimizer.encoding import LAYOUTS, zero
+from storel.optimizer.occurrences import reindexed
+from storel.optimizer.rulefile import Bound, Hole, Node, Pattern, Rule
+from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
+from storel.soundness.growth import ARRAY, COMPARISONS, TRUTH, Growth, Scope, integer
+
+LOGICAL = ("and", "or", "not")
+GROUPS = {"pairs": ("row", "column"), "triples": ("first", "second", "third")}
+"""The arrays that fulfil a guard about several of them."""
+
+
+class UnfitError(Exception):
+    """The kinds drawn so far leave no instance."""
+
+
+def holes(pattern: Pattern, scope: frozenset[str] = frozenset()) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield each occurrence of a pattern variable, with the binders around it."""
+    match pattern:
+        case Hole(name):
+            yield name, scope
+        case Bound() | Node("zero" | "one", _):
+            return
+        case Node(constructor, arguments):
+            kinds = list(zip(arguments, LAYOUTS[constructor], strict=True))
+            bound = scope.union(part.name for part, kind in kinds if kind == "b" and isinstance(part, Bound))
+            for part, kind in kinds:
+                if isinstance(part, Hole | Node):
+                    yield from holes(part, bound if kind == "B" else scope)
+
+
+@dataclass
+class Instance:
+    """One instance of a rule's left side, as it is drawn."""
+
+    draw: st.DrawFn
+    rule: Rule
+    semiring: str
+    chosen: dict[str, tuple[Term, Type, tuple[str, ...]]] = field(
+        default_factory=dict[str, tuple[Term, Type, tuple[str, ...]]]
+    )
+
+    def __post_init__(self) -> None:
+        self.common: dict[str, frozenset[str]] = {}
+        for name, scope in (*holes(self.rule.left), *holes(self.rule.right)):
+            self.common[name] = self.common.get(name, scope) & scope
+        self.guards: dict[str, list[tuple[str, tuple[Pattern, ...]]]] = {}
+        for guard in self.rule.guards:
+            first = guard.arguments[0]
+            if isinstance(first, Hole):
+                self.guards.setdefault(first.name, []).append((guard.name, guard.arguments[1:]))
+            if guard.name in GROUPS:
+                for hole, array in zip(guard.arguments, GROUPS[guard.name], strict=True):
+                    assert isinstance(hole, Hole)
+                    self.chosen[hole.name] = (Symbol(array), ARRAY, ())
+
+    @property
+    def value(self) -> Type:
+        return Type(ScalarType.BOOL if self.semiring == "or_and" else ScalarType.FLOAT64)
+
+    def row(self, rank: int) -> Type:
+        return Type(self.value.scalar, rank)
+
+    def pick(self, *options: Any) -> Any:
+        return options[self.draw(st.integers(0, len(options) - 1))]
+
+    def whole(self) -> Term:
+        """Draw the instance; raises UnfitError where kinds do not fit together."""
+        left = self.rule.left
+        if isinstance(left, Node) and left.constructor.startswith("Apply"):
+            kind = TRUTH if left.arguments[0] in (*LOGICAL, *COMPARISONS) else KEY
+        elif "index" in self.rule.tags or _is_key(left):
+            kind = KEY
+        else:
+            kind = self.pick(self.value, self.row(1), self.row(2))
+        return self.term(left, kind, ())
+
+    def term(self, pattern: Pattern, kind: Type, scope: Scope) -> Term:
+        """Return an instance of ``pattern`` of the given kind."""
+        match pattern:
+            case Hole(name):
+                return self.hole(name, kind, scope)
+            case Bound(name):
+                index = [binder for binder, _ in scope].index(name)
+                return self.fitting(Variable(index), scope[index][1], kind)
+            case Node("zero" | "one" as unit, _):
+                return self.unit(unit, kind)
+            case Node("Int", (int(number),)):
+                return self.fitting(integer(number), KEY, kind)
+            case Node("Truth", (int(number),)):
+                return self.fitting(Literal(bool(number), ScalarType.BOOL), TRUTH, kind)
+            case Node("Sum" | "Reduce", (_, source, Bound(key), Bound(element), body)):
+                found, below = self.source(source, scope)
+                inner = ((element, below), (key, KEY), *scope)
+                return Sum(found, self.part(body, kind, inner), self.semiring)
+            case Node("Merge", (_, left, right, Bound(p), Bound(q), Bound(x), body)):
+                arrays = self.part(left, ARRAY, scope), self.part(right, ARRAY, scope)
+                inner = ((x, KEY), (q, KEY), (p, KEY), *scope)
+                return Merge(*arrays, self.part(body, kind, inner), self.semiring)
+            case Node("Find", (_, source, key, Bound(p), body)):
+                array, sought = self.part(source, ARRAY, scope), self.part(key, KEY, scope)
+                return Find(array, sought, self.part(body, kind, ((p, KEY), *scope)), self.semiring)
+            case Node("Let", (value, Bound(name), body)):
+                below = self.pick(KEY, self.value, self.row(1))
+                named = self.part(value, below, scope)
+                return Let(named, self.part(body, kind, ((name, below), *scope)))
+            case Node(constructor, arguments):
+                return self.plain(constructor, arguments, kind, scope)
+
+    def plain(
+        self, constructor: str, arguments: tuple[str | int | Pattern, ...], kind: Type, scope: Scope
+    ) -> Term:
+        """Return an instance of a pattern that binds nothing."""
+        parts = [part for part in arguments if not isinstance(part, str | int)]
+
+        def both(first: Type, second: Type) -> tuple[Term, Term]:
+            return self.part(parts[0], first, scope), self.part(parts[1], second, scope)
+
+        semiring = "plus_times" if kind == KEY else self.semiring
+        match constructor:
+            case "Single" if kind.rank > 0:
+                return Singleton(*both(KEY, self.row(kind.rank - 1)), self.semiring)
+            case "Look" if isinstance(parts[0], Node) and parts[0].constructor == "Range":
+                return Lookup(*both(ARRAY, self.fitting_type(KEY, kind)), "plus_times")
+            case "Look" if kind != TRUTH and kind != KEY:
+                return Lookup(*both(self.row(kind.rank + 1), KEY), self.semiring)
+            case "Look" if kind == KEY:
+                return Lookup(*both(ARRAY, KEY), "plus_times")
+            case "Range":
+                return Range(*both(KEY, KEY))
+            case "Slice":
+                for part, bound in zip(parts[1:], (integer(0), integer(1)), strict=True):
+                    if isinstance(part, Hole) and part.name not in self.chosen and self.pick(True, False):
+                        self.chosen[part.name] = (bound, KEY, ())
+                return Slice(
+                    self.part(parts[0], ARRAY, scope), *(self.part(p, KEY, scope) for p in parts[1:])
+                )
+            case "If":
+                return If(*both(TRUTH, kind), semiring)
+            case "Add":
+                return Add(*both(kind, kind), semiring)
+            case "Mul":
+                kinds = ((kind, kind),) if kind.rank == 0 else ((kind, kind), (kind, self.value))
+                first, second = self.pick(*kinds, *(pair[::-1] for pair in kinds[1:]))
+                return Multiply(*both(first, second), semiring)
+            case "Uniq":
+                return Unique(self.part(parts[0], self.fitting_type(KEY, kind), scope))
+            case _ if constructor.startswith("Apply"):
+                return self.applied(str(arguments[0]), parts, kind, scope)
+            case _:
+                raise UnfitError(constructor)
+
+    def applied(self, function: str, parts: Sequence[Pattern], kind: Type, scope: Scope) -> Term:
+        below = KEY
+        if function in LOGICAL:
+            below = self.fitting_type(TRUTH, kind)
+        elif function in COMPARISONS:
+            self.fitting_type(TRUTH, kind)
+            is_integer = any(guard[0] == "integer" for found in self.guards.values() for guard in found)
+            below = KEY if is_integer or "index" in self.rule.tags else self.pick(KEY, KEY, self.value)
+        else:
+            below = self.fitting_type(KEY, kind)
+        return Apply(function, tuple(self.part(part, below, scope) for part in parts))
+
+    def source(self, pattern: str | int | Pattern, scope: Scope) -> tuple[Term, Type]:
+        """Return an instance of what a sum runs over, and the kind of its values."""
+        if isinstance(pattern, Node) and pattern.constructor in ("Range", "Slice"):
+            return self.part(pattern, ARRAY, scope), KEY
+        of_triples = any(guard.name == "triples" for guard in self.rule.guards)
+        options: list[Type] = [self.row(3)] if of_triples else [self.row(1), self.row(2)]
+        if isinstance(pattern, Hole):
+            options = (
+                [self.chosen[pattern.name][1]] if pattern.name in self.chosen else [*options, ARRAY, ARRAY]
+            )
+            if self.wants(pattern.name, "increasing", "ascending"):
+                options = [ARRAY]
+        kind = self.pick(*options)
+        below = KEY if kind == ARRAY else self.row(kind.rank - 1)
+        return self.part(pattern, kind, scope), below
+
+    def wants(self, hole: str, *guards: str) -> bool:
+        return any(name in guards for name, _ in self.guards.get(hole, ()))
+
+    def part(self, pattern: str | int | Pattern, kind: Type, scope: Scope) -> Term:
+        assert not isinstance(pattern, str | int)
+        return self.term(pattern, kind, scope)
+
+    def fitting_type(self, found: Type, kind: Type) -> Type:
+        if found != kind:
+            raise UnfitError(f"{found} is not {kind}")
+        return found
+
+    def fitting(self, term: Term, found: Type, kind: Type) -> Term:
+        self.fitting_type(found, kind)
+        return term
+
+    def unit(self, unit: str, kind: Type) -> Term:
+        if kind == KEY:
+            return integer(int(unit == "one"))
+        if unit == "one":
+            return Literal(SEMIRINGS[self.semiring].one, self.fitting_type(self.value, kind).scalar)
+        if kind.rank == 0:
+            return Literal(SEMIRINGS[self.semiring].zero, kind.scalar)
+        return zero(self.semiring, kind.rank)
+
+    def hole(self, name: str, kind: Type, scope: Scope) -> Term:
+        """Return what a pattern variable stands for, seen from ``scope``."""
+        if name not in self.chosen:
+            inner = tuple(pair for pair in scope if pair[0] in self.common[name])
+            if self.wants(name, "dictionary") and (kind.rank == 0 or kind.is_array):
+                raise UnfitError(name)
+            if self.wants(name, "scalar") and kind.rank > 0:
+                raise UnfitError(name)
+            term = Growth(self.draw, self.semiring, self.value, inner).wanted(kind, self.guards.get(name, []))
+            self.chosen[name] = (term, kind, tuple(binder for binder, _ in inner))
+        term, found, names = self.chosen[name]
+        places = [binder for binder, _ in scope]
+        return self.fitting(_placed(term, [places.index(binder) for binder in names]), found, kind)
+
+
+def _is_key(pattern: Pattern) -> bool:
+    """Return whether only a key can be an instance: of ``unique(?k)``, or of a lookup in a range."""
+    match pattern:
+        case Node("Uniq") | Node("Look", (_, Node("Range"), _)):
+            return True
+        case _:
+            return False
+
+
+def _placed(term: Term, places: Sequence[int]) -> Term:
+    """Return ``term`` with free variable i as variable ``places[i]``."""
+    return reindexed(term, lambda index: places[index])

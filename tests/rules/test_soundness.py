@@ -1,0 +1,48 @@
+"""Every shipped rule keeps the value, and wrong rules are found out."""
+
+from __future__ import annotations
+
+import pytest
+
+from storel.optimizer import rulefile
+from storel.optimizer.rulefile import Rule
+from storel.soundness.check import check
+
+RULES = {rule.name: rule for rule in rulefile.shipped().rules}
+(TWICE,) = rulefile.parse("""
+rule twice @main:
+  sum(<k, v> in ?R + ?R) ?b  =>  sum(<k, v> in ?R) ?b + sum(<k, v> in ?R) ?b  if linear(?b, v)
+""")
+AFTER: dict[str, Rule] = {"sum-unite-same": TWICE}
+
+
+@pytest.mark.parametrize("name", sorted(RULES))
+def test_sound(name: str) -> None:
+    """A rule that fires for none of the instances fails, too."""
+    for examples in (25, 1000):
+        verdict = check(RULES[name], examples, AFTER.get(name))
+        assert verdict.counterexample is None, str(verdict.counterexample)
+        if verdict.applied > 0:
+            return
+    raise AssertionError(f"{name} never applied")
+
+
+WRONG = """
+rule no-guard-for-linear: sum(<k, v> in ?R + ?S) ?b  =>  sum(<k, v> in ?R) ?b + sum(<k, v> in ?S) ?b
+rule no-guard-for-ranks: ?a * ?b + ?a * ?c  =>  ?a * (?b + ?c)
+rule no-guard-for-order:
+  sum(<p, x> in ?S) find(<q> in ?S at x) ?b  =>  sum(<p, x> in ?S) let q = p in ?b
+rule no-guard-for-strictness: sum(<k, v> in {?e -> ?x}) ?b  =>  let k = ?e in let v = ?x in ?b
+rule no-guard-for-rank: ?a * {?k -> ?b}  =>  {?k -> ?a * ?b}
+rule absorption: ?a + ?a * ?b  =>  ?a
+rule product-as-sum @index: ?a * ?b  =>  ?a + ?b
+rule sum-of-a-constant: sum(<k, v> in ?lo:?hi) ?a  =>  (?hi - ?lo) * ?a
+"""
+
+
+@pytest.mark.parametrize("rule", rulefile.parse(WRONG), ids=lambda rule: rule.name)
+def test_wrong(rule: Rule) -> None:
+    """Rules of the kind that published rule sets have held."""
+    verdict = check(rule, 500)
+    assert verdict.counterexample is not None
+    assert "is" in str(verdict.counterexample)

@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from storel.calculus.functions import FUNCTIONS
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -39,6 +38,7 @@ from storel.calculus.nodes import (
 from storel.calculus.values import Array, Value, entries, non_negative, plus, put, rounded, times, zero_of
 from storel.calculus.verify import KEY, Context, Type, element, infer
 from storel.errors import EvaluationError
+from storel.functions import FUNCTIONS
 from storel.semiring import OPERATIONS, SEMIRINGS, Scalar, Semiring
 from storel.symbols import ArraySymbol, SizeSymbol, Symbols
 
@@ -189,7 +189,7 @@ class _Interpreter:
     def _apply(self, name: str, arguments: tuple[Term, ...], context: Context) -> Meaning:
         function = FUNCTIONS[name]
         types = tuple(infer(argument, self.symbols, context).scalar for argument in arguments)
-        operand, result = function.operand_type(types), function.result_type(types)
+        operand, result = function.operand_type(*types), function.result_type(*types)
         assert operand is not None and result is not None
         parts = [self.meaning(argument, context) for argument in arguments]
 

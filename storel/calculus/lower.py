@@ -40,17 +40,11 @@ from storel.scalars import ScalarType
 from storel.symbols import Symbols
 from storel.syntax import nodes as syntax
 from storel.syntax.nodes import Binder, Expression, Generator
+from storel.syntax.spelling import CALLS, OPERATORS
 
 ORDINARY = "plus_times"
 
-_OPERATORS = {
-    "/": "divide", "//": "floor_divide", "%": "modulo",
-    "==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal",
-    "and": "and", "or": "or",
-    "&": "bit_and", "|": "bit_or", "^": "bit_xor", "<<": "shift_left", ">>": "shift_right",
-}  # fmt: skip
 _QUOTIENTS = frozenset({"/", "//", "%"})
-_RENAMED = {"min": "minimum", "max": "maximum", "pow": "power"}
 _WRITTEN_OUT: dict[str, Callable[..., Term]] = {
     "bit": bits.bit, "bits": bits.bits, "interleave": bits.interleave, "gather": bits.gather,
 }  # fmt: skip
@@ -232,7 +226,7 @@ class _Lowering:
             return _WRITTEN_OUT[name](*operands)
         if name in ("floor", "ceil") and self._type(operands[0], scope).scalar.is_integer:
             return operands[0]
-        return Apply(_RENAMED.get(name, name), operands)
+        return Apply(CALLS[name].name, operands)
 
     def _conditional(
         self,
@@ -260,10 +254,10 @@ class _Lowering:
     def _binary(
         self, operator: str, left: Expression, right: Expression, scope: Scope, semiring: str
     ) -> Term:
-        if operator in _OPERATORS:
+        if operator not in ("+", "-", "*"):
             inner = semiring if operator in _QUOTIENTS else ORDINARY
             operands = self._scalar(left, scope, inner), self._scalar(right, scope, inner)
-            return Apply(_OPERATORS[operator], operands)
+            return Apply(OPERATORS[operator].name, operands)
         one, two = self.term(left, scope, semiring), self.term(right, scope, semiring)
         if operator == "*":
             return NOTHING if NOTHING in (one, two) else Multiply(one, two, semiring)

@@ -161,7 +161,7 @@ class Multiply:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """A scalar function of scalars; the names are those of ``calculus/functions.py``."""
+    """A scalar function of scalars; the names are those of ``storel/functions.py``."""
 
     function: str
     arguments: tuple[Term, ...]

@@ -11,7 +11,6 @@ They decide whether stored zeros, and repeated keys, need a guard (``optimizer.m
 from __future__ import annotations
 
 from storel.calculus.binding import occurs
-from storel.calculus.functions import FUNCTIONS
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -33,6 +32,7 @@ from storel.calculus.nodes import (
     Unique,
     Variable,
 )
+from storel.functions import FUNCTIONS
 from storel.semiring import SEMIRINGS
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from storel.calculus.functions import FUNCTIONS
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -35,6 +34,7 @@ from storel.calculus.nodes import (
     Unique,
     Variable,
 )
+from storel.functions import FUNCTIONS
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols
@@ -264,7 +264,7 @@ def _application(term: Term, name: str, arguments: tuple[ScalarType, ...]) -> Ty
     function = FUNCTIONS.get(name)
     if function is None or function.arity != len(arguments):
         raise InvariantError(f"no function {name} of {len(arguments)} arguments: {term}")
-    result = function.result_type(arguments)
+    result = function.result_type(*arguments)
     if result is None:
         raise InvariantError(f"{name} of {', '.join(a.value for a in arguments)}: {term}")
     return Type(result)

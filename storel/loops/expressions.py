@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from storel.calculus.functions import FUNCTIONS
 from storel.calculus.intervals import Interval, bounds, narrowed
 from storel.calculus.nodes import (
     Add,
@@ -35,6 +34,7 @@ from storel.calculus.nodes import (
     Variable,
 )
 from storel.calculus.verify import Type, with_zero
+from storel.functions import FUNCTIONS
 from storel.loops.emitter import INDEX, Emitter, convert, index, plus
 from storel.loops.nodes import (
     BINARY_OPERATORS,
@@ -203,7 +203,7 @@ class ExpressionLowering:
         return Select(annihilated, zero, Binary(ring.times_name, first, second, role))
 
     def _apply(self, function: str, operands: list[Expression], role: Role) -> Expression:
-        joined = FUNCTIONS[function].operand_type(tuple(type_of(operand) for operand in operands))
+        joined = FUNCTIONS[function].operand_type(*(type_of(operand) for operand in operands))
         assert joined is not None
         if role is Role.INDEX and joined is ScalarType.INT32:
             joined = INDEX

@@ -18,7 +18,7 @@ come to stand over an instance of its source.
 
 from __future__ import annotations
 
-from storel.calculus.functions import FUNCTIONS
+from storel.functions import FUNCTIONS
 from storel.optimizer import substitution
 from storel.optimizer.substitution import rule
 

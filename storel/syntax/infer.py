@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from storel.errors import TypeMismatchError
+from storel.functions import Function
 from storel.scalars import ScalarType
 from storel.semiring import PLUS_TIMES, Semiring
 from storel.source import Span
-from storel.syntax.functions import FUNCTIONS, NEGATION, NOT, OPERATORS, Function
 from storel.syntax.nodes import (
     Binary,
     BlankRange,
@@ -37,6 +37,7 @@ from storel.syntax.nodes import (
     Unique,
 )
 from storel.syntax.roles import Remark, Scope, is_index, rank_error, require_inverse
+from storel.syntax.spelling import CALLS, NOT, OPERATORS
 from storel.syntax.types import (
     INTEGER,
     TRUTH,
@@ -109,7 +110,7 @@ class Inference:
             case Binary():
                 return self.binary(expression, scope, ring)
             case Unary("not", operand):
-                return Type(self.apply(NOT, (operand,), expression.span, scope, PLUS_TIMES))
+                return Type(self.apply("not", NOT, (operand,), expression.span, scope, PLUS_TIMES))
             case Unary(_, operand):
                 return self.negation(operand, expression.span, scope, ring)
             case Merge():
@@ -212,7 +213,8 @@ class Inference:
         """Return the type of a pointwise function's value, a sub-array, an element or a lookup."""
         function = call.function
         if isinstance(function, Name) and function.name not in scope:
-            return Type(self.apply(FUNCTIONS[function.name], call.arguments, call.span, scope, ring))
+            applied = CALLS[function.name]
+            return Type(self.apply(function.name, applied, call.arguments, call.span, scope, ring))
         kind = self.of(function, scope, ring)
         match call.arguments:
             case (Range(low, high),):
@@ -250,8 +252,8 @@ class Inference:
             if is_value:
                 require_inverse(ring.has_division, node.operator, ring, node.span)
             inner = ring if is_value else PLUS_TIMES
-            operands = (node.left, node.right)
-            return Type(self.apply(OPERATORS[node.operator], operands, node.span, scope, inner))
+            function, operands = OPERATORS[node.operator], (node.left, node.right)
+            return Type(self.apply(node.operator, function, operands, node.span, scope, inner))
         left, right = self.value(node.left, scope, ring), self.value(node.right, scope, ring)
         if node.operator != "*" or not (left.is_scalar or right.is_scalar):
             self.require_equal_ranks(left, right, "the left side", "the right side", node.span)
@@ -265,16 +267,22 @@ class Inference:
         kind = self.value(operand, scope, ring)
         if isinstance(operand, Number):  # -1 is a literal in every semiring
             return kind
-        require_inverse(ring.has_negation, NEGATION.name, ring, span)
+        require_inverse(ring.has_negation, "-", ring, span)
         return summed(kind, ring)
 
     def apply(
-        self, function: Function, arguments: tuple[Expression, ...], span: Span, scope: Scope, ring: Semiring
+        self,
+        spelling: str,
+        function: Function,
+        arguments: tuple[Expression, ...],
+        span: Span,
+        scope: Scope,
+        ring: Semiring,
     ) -> ScalarType:
         """Return the type of a scalar function's value."""
         if len(arguments) != function.arity:
             raise TypeMismatchError(
-                f"'{function.name}' takes {function.arity} argument{'s' * (function.arity > 1)}",
+                f"'{spelling}' takes {function.arity} argument{'s' * (function.arity > 1)}",
                 found=str(len(arguments)),
                 span=span,
             )
@@ -283,7 +291,7 @@ class Inference:
         if result is None:
             found = ", ".join(scalar.value for scalar in types)
             raise TypeMismatchError(
-                f"'{function.name}' is for integers", expected="integers", found=found, span=span
+                f"'{spelling}' is for integers", expected="integers", found=found, span=span
             )
         return result
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from storel.errors import EvaluationError
+from storel.functions import Function
 from storel.semiring import PLUS_TIMES, SEMIRINGS, Semiring
-from storel.syntax.functions import FUNCTIONS, NEGATION, NOT, OPERATORS, Function
 from storel.syntax.infer import Inference
 from storel.syntax.iteration import Bindings, Environment, Meaning, bound_entries, total_of
 from storel.syntax.nodes import (
@@ -36,6 +36,7 @@ from storel.syntax.nodes import (
 from storel.syntax.reductions import reduce_all
 from storel.syntax.roles import Scope, is_index
 from storel.syntax.signatures import ArraySignature, Signatures, TensorSignature
+from storel.syntax.spelling import CALLS, NEGATION, NOT, OPERATORS
 from storel.syntax.types import Type
 from storel.syntax.values import (
     Value,
@@ -199,7 +200,7 @@ class Interpreter:
     def call(self, node: Call, types: Scope, ring: Semiring) -> Meaning:
         function = node.function
         if isinstance(function, Name) and function.name not in types:
-            return self.apply(FUNCTIONS[function.name], node.arguments, types, ring)
+            return self.apply(CALLS[function.name], node.arguments, types, ring)
         mapping = self.own(function, types, ring)
         kind = self.type_of(node, types, ring)
         match node.arguments:

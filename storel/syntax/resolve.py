@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from storel.errors import UnknownNameError, nearest
-from storel.syntax.functions import FUNCTIONS
 from storel.syntax.nodes import (
     Binary,
     Binder,
@@ -38,6 +37,7 @@ from storel.syntax.nodes import (
     Unique,
     Where,
 )
+from storel.syntax.spelling import CALLS
 
 
 def resolve(expression: Expression, known: Collection[str], later: Collection[str] = ()) -> Expression:
@@ -127,12 +127,12 @@ class _Resolver:
             return self.visit(function, scope)
         if function.name in scope or function.name in self.later:
             return self.name(function, scope)
-        if function.name in FUNCTIONS:
+        if function.name in CALLS:
             return function
         raise UnknownNameError(
             f"unknown tensor or function '{function.name}'",
             span=function.span,
-            hint=nearest(function.name, [*scope, *FUNCTIONS]),
+            hint=nearest(function.name, [*scope, *CALLS]),
         )
 
     def generators(

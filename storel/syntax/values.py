@@ -15,8 +15,8 @@ import numpy as np
 from storel.errors import EvaluationError, ExtentError
 from storel.scalars import ScalarType
 from storel.semiring import Scalar, Semiring
-from storel.syntax.functions import NEGATION, OPERATORS
 from storel.syntax.nodes import Binary, Expression, Name, Number, Truth, Unary
+from storel.syntax.spelling import NEGATION, OPERATORS
 from storel.syntax.types import Type
 
 Value: TypeAlias = Any

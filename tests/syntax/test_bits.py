@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from storel.scalars import ScalarType
 from storel.source import Source
 from storel.syntax.bits import expand_bits
-from storel.syntax.functions import FUNCTIONS
 from storel.syntax.interpret import evaluate
 from storel.syntax.parser import parse_expression
 from storel.syntax.printer import render
 from storel.syntax.signatures import ParameterSignature
+from storel.syntax.spelling import CALLS
 
 INTEGER = ParameterSignature(ScalarType.INT64)
 
@@ -29,7 +29,7 @@ def test_the_expansion_means_what_the_function_means(text: str, x: int, y: int) 
 
 def test_negative_numbers_have_64_bits() -> None:
     expanded = expand_bits(parse_expression(Source("test", "bits(x)")), {"x"})
-    assert evaluate(expanded, {"x": INTEGER}, {"x": -5}) == FUNCTIONS["bits"].meaning(-5) == 64
+    assert evaluate(expanded, {"x": INTEGER}, {"x": -5}) == CALLS["bits"].meaning(-5) == 64
 
 
 def test_a_tensor_may_hide_a_function() -> None:

@@ -1,4 +1,4 @@
-"""The scalar functions that ``Apply`` may name: their types, their zeros, their meaning.
+"""The scalar functions: their types, their zeros, their meaning.
 
     f(a, …) is computed at the join T of its arguments' types, after ``domain`` has adjusted it:
 
@@ -9,7 +9,8 @@
     anything    T as it is                       minimum, maximum, comparisons
 
 and gives T, or bool where ``is_predicate``. Addition and multiplication are not here: they belong to
-a semiring. The names are those of the loop IR's operators. Zero is 0, that of ``plus_times``.
+a semiring. The names are those of the calculus and of the loop IR; how a text spells them is the
+syntax' affair (``syntax/spelling.py``). Zero is 0, that of ``plus_times``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,11 @@ import numpy as np
 from storel.errors import EvaluationError
 from storel.scalars import ScalarType
 from storel.semiring import OPERATIONS, Scalar
+
+WORD = 64
+"""The number of bits of an integer."""
+
+_ALL_BITS = (1 << WORD) - 1
 
 
 class Domain(Enum):
@@ -39,17 +46,18 @@ class Domain(Enum):
 
     def adjust(self, joined: ScalarType) -> ScalarType | None:
         """Return the type to compute at, None where arguments of type ``joined`` are refused."""
+        counted = ScalarType.INT64 if joined is ScalarType.BOOL else joined
         match self:
-            case Domain.ANYTHING:
-                return joined
-            case Domain.TRUTHS:
-                return ScalarType.BOOL
+            case Domain.NUMBERS:
+                return counted
+            case Domain.INTEGERS:
+                return None if joined.is_real else counted
             case Domain.REALS:
                 return joined if joined.is_real else ScalarType.FLOAT64
-            case Domain.NUMBERS:
-                return ScalarType.INT64 if joined is ScalarType.BOOL else joined
-            case Domain.INTEGERS:
-                return None if joined.is_real else ScalarType.INT64 if joined is ScalarType.BOOL else joined
+            case Domain.TRUTHS:
+                return ScalarType.BOOL
+            case Domain.ANYTHING:
+                return joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,58 +77,75 @@ class Function:
     annihilators: tuple[int, ...] = ()
     preserves_zero: bool = False
 
-    def operand_type(self, arguments: tuple[ScalarType, ...]) -> ScalarType | None:
+    def operand_type(self, *arguments: ScalarType) -> ScalarType | None:
         """Return the type at which the function is computed, None if it refuses the arguments."""
-        joined = arguments[0]
-        for argument in arguments[1:]:
-            joined = joined.join(argument)
-        return self.domain.adjust(joined)
+        return self.domain.adjust(reduce(ScalarType.join, arguments))
 
-    def result_type(self, arguments: tuple[ScalarType, ...]) -> ScalarType | None:
+    def result_type(self, *arguments: ScalarType) -> ScalarType | None:
         """Return the type of the result, None if the function refuses the arguments.
 
-        >>> FUNCTIONS["divide"].result_type((ScalarType.INT64, ScalarType.INT32))
+        >>> FUNCTIONS["divide"].result_type(ScalarType.INT64, ScalarType.INT32)
         <ScalarType.FLOAT64: 'float64'>
         """
-        operand = self.operand_type(arguments)
+        operand = self.operand_type(*arguments)
         return ScalarType.BOOL if operand is not None and self.is_predicate else operand
 
 
-def _divide(a: float, b: float) -> float:
-    """Return a / b as IEEE 754 has it: 1 / 0 is inf, 0 / 0 is NaN."""
-    if b != 0:
-        return a / b
-    return math.nan if a == 0 or a != a else math.copysign(math.inf, a) * math.copysign(1, b)
+def shift_right(a: int, b: int) -> int:
+    """Return ``a`` without its ``b`` lowest bits; the sign fills up."""
+    return a >> (b if 0 <= b < WORD else WORD - 1)
 
 
-def _whole_division(divide: Callable[[Any, Any], Scalar], by_zero: Callable[[float, float], float]) -> Any:
-    """Return ``divide`` with its meaning at a zero divisor: an error of integers."""
+def _shift_left(a: int, b: int) -> int:
+    return a << b if 0 <= b < WORD else 0
 
-    def total(a: Scalar, b: Scalar) -> Scalar:
-        if b != 0:
-            return divide(a, b)
+
+def _popcount(a: int) -> int:
+    return (a & _ALL_BITS).bit_count()
+
+
+def _ieee(ufunc: Callable[..., Any]) -> Callable[..., float]:
+    """Return a NumPy function without its warnings: 1 / 0 is inf, log(-1) is NaN."""
+
+    def computed(*arguments: Scalar) -> float:
+        with np.errstate(all="ignore"):
+            return float(ufunc(*map(np.float64, arguments)))
+
+    return computed
+
+
+def _whole_or_real(whole: Callable[[Any, Any], Scalar], real: Callable[..., float]) -> Callable[..., Scalar]:
+    """Return a division: a zero divisor is an error of integers, and as IEEE 754 has it of reals."""
+
+    def divide(a: Scalar, b: Scalar) -> Scalar:
         if isinstance(a, float):
-            return by_zero(a, float(b))
-        raise EvaluationError("integer division by zero")
+            return real(a, b)
+        if b == 0:
+            raise EvaluationError(f"integer division by zero: {a} divided by 0")
+        return whole(a, b)
 
-    return total
+    return divide
+
+
+def _floor_division(a: float, b: float) -> float:
+    """Return the floor of a / b, which is inf, not NaN, when b is zero and a is not."""
+    return _ieee(np.divide)(a, b) if b == 0 else _ieee(np.floor_divide)(a, b)
 
 
 def _power(a: Scalar, b: Scalar) -> Scalar:
     if isinstance(a, float):
-        with np.errstate(all="ignore"):
-            return float(np.power(np.float64(a), np.float64(b)))
+        return _ieee(np.power)(a, b)
     if b < 0:
-        raise EvaluationError(f"the integer {a} to the negative power {b}", hint="make one of them a real")
+        raise EvaluationError(f"{a} to the negative power {b} is no integer", hint="make one of them real")
     return int(a) ** int(b)
 
 
-def _shift_right(a: int, b: int) -> int:
-    return a >> (b if 0 <= b < 64 else 63)
+def _round(rounding: Callable[[float], int]) -> Callable[[float], Scalar]:
+    return lambda a: type(a)(rounding(a)) if math.isfinite(a) else a
 
 
-def _shift_left(a: int, b: int) -> int:
-    return a << b if 0 <= b < 64 else 0
+def _sigmoid(a: np.float64) -> np.float64:
+    return 1 / (1 + np.exp(-a))
 
 
 def _relu(a: Scalar) -> Scalar:
@@ -131,30 +156,17 @@ def _sign(a: Scalar) -> Scalar:
     return a if a != a else (a > 0) - (a < 0)
 
 
-def _popcount(a: int) -> int:
-    return (a & 0xFFFFFFFFFFFFFFFF).bit_count()
-
-
-def _whole(rounding: Callable[[float], int]) -> Callable[[float], Scalar]:
-    return lambda a: rounding(a) if math.isfinite(a) else a
-
-
-def _real(function: Callable[[np.float64], Any]) -> Callable[[float], float]:
-    quiet = np.errstate(all="ignore")(function)
-    return lambda a: float(quiet(np.float64(a)))
-
-
 def _comparison(name: str, meaning: Callable[[Any, Any], bool], *, at_zero: bool) -> Function:
     return Function(name, 2, Domain.ANYTHING, meaning, is_predicate=True, preserves_zero=not at_zero)
 
 
-def _pointwise(name: str, function: Callable[[np.float64], Any], *, at_zero: bool = False) -> Function:
+def _connective(name: str, *annihilators: int) -> Function:
+    return Function(name, 2, Domain.TRUTHS, OPERATIONS[name], True, annihilators, preserves_zero=True)
+
+
+def _pointwise(name: str, ufunc: Callable[..., Any], *, at_zero: bool = False) -> Function:
     zeros = () if at_zero else (0,)
-    return Function(name, 1, Domain.REALS, _real(function), annihilators=zeros, preserves_zero=not at_zero)
-
-
-def _rounding(name: str, meaning: Callable[[float], int]) -> Function:
-    return Function(name, 1, Domain.NUMBERS, _whole(meaning), annihilators=(0,), preserves_zero=True)
+    return Function(name, 1, Domain.REALS, _ieee(ufunc), annihilators=zeros, preserves_zero=not at_zero)
 
 
 def _number(name: str, meaning: Callable[[Any], Scalar]) -> Function:
@@ -167,9 +179,9 @@ def _bits(name: str, arity: int, meaning: Callable[..., int], *annihilators: int
 
 _FUNCTIONS = (
     Function("subtract", 2, Domain.NUMBERS, operator.sub, preserves_zero=True),
-    Function("divide", 2, Domain.REALS, _divide),
-    Function("floor_divide", 2, Domain.NUMBERS, _whole_division(operator.floordiv, _divide)),
-    Function("modulo", 2, Domain.NUMBERS, _whole_division(operator.mod, lambda _a, _b: math.nan)),
+    Function("divide", 2, Domain.REALS, _ieee(np.divide)),
+    Function("floor_divide", 2, Domain.NUMBERS, _whole_or_real(operator.floordiv, _floor_division)),
+    Function("modulo", 2, Domain.NUMBERS, _whole_or_real(operator.mod, _ieee(np.mod))),
     Function("power", 2, Domain.NUMBERS, _power),
     Function("minimum", 2, Domain.ANYTHING, OPERATIONS["minimum"], preserves_zero=True),
     Function("maximum", 2, Domain.ANYTHING, OPERATIONS["maximum"], preserves_zero=True),
@@ -179,18 +191,18 @@ _FUNCTIONS = (
     _comparison("less_equal", operator.le, at_zero=True),
     _comparison("greater", operator.gt, at_zero=False),
     _comparison("greater_equal", operator.ge, at_zero=True),
-    Function("and", 2, Domain.TRUTHS, OPERATIONS["and"], True, (0, 1), True),
-    Function("or", 2, Domain.TRUTHS, OPERATIONS["or"], True, (), True),
-    Function("not", 1, Domain.TRUTHS, operator.not_, True),
+    _connective("and", 0, 1),
+    _connective("or"),
+    Function("not", 1, Domain.TRUTHS, operator.not_, is_predicate=True),
     _number("negate", operator.neg),
     _number("abs", abs),
     _number("sign", _sign),
     _number("relu", _relu),
-    _rounding("floor", math.floor),
-    _rounding("ceil", math.ceil),
+    _number("floor", _round(math.floor)),
+    _number("ceil", _round(math.ceil)),
     _pointwise("exp", np.exp, at_zero=True),
     _pointwise("log", np.log, at_zero=True),
-    _pointwise("sigmoid", lambda a: 1 / (1 + np.exp(-a)), at_zero=True),
+    _pointwise("sigmoid", _sigmoid, at_zero=True),
     _pointwise("cos", np.cos, at_zero=True),
     _pointwise("sqrt", np.sqrt),
     _pointwise("tanh", np.tanh),
@@ -199,8 +211,9 @@ _FUNCTIONS = (
     _bits("bit_or", 2, operator.or_),
     _bits("bit_xor", 2, operator.xor),
     _bits("shift_left", 2, _shift_left, 0),
-    _bits("shift_right", 2, _shift_right, 0),
+    _bits("shift_right", 2, shift_right, 0),
     _bits("popcount", 1, _popcount, 0),
 )
 
 FUNCTIONS: dict[str, Function] = {function.name: function for function in _FUNCTIONS}
+"""The functions that a term may name."""

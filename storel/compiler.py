@@ -30,6 +30,7 @@ from storel.errors import DataError
 from storel.loops import printer as loop_printer
 from storel.loops.lower import lower as lower_plan
 from storel.loops.nodes import Kernel
+from storel.loops.profile import Profile
 from storel.loops.simplify import simplify
 from storel.loops.verify import verify as verify_loops
 from storel.optimizer.cardinality import entries
@@ -86,6 +87,7 @@ class Compilation:
     kernel: Kernel
     backend: Literal["c", "numba"]
     converted: Mapping[str, Tensor]
+    is_finite: bool
 
     @property
     def symbols(self) -> Symbols:
@@ -182,14 +184,29 @@ def _compile(
     request = Request(extents, result.candidate, estimate)
     plan = plan_term(optimized.term, request, symbols, definition.semiring)
     is_finite = _is_finite(optimized.term, symbols) and environment.has_only_finite_parameters()
-    kernel = simplify(lower_plan(plan, extent_terms(extents, symbols), symbols, is_finite=is_finite))
+    kernel = _lowered(plan, definition, symbols, is_finite)
     if options.verifies:
         verify_term(term, symbols)
         verify_term(optimized.term, symbols)
         verify_plan(plan, symbols)
         verify_loops(kernel)
     backend = choose("auto" if options.backend == "interpret" else options.backend)
-    return Compilation(definition, composed, term, optimized, result, plan, kernel, backend, converted)
+    return Compilation(
+        definition, composed, term, optimized, result, plan, kernel, backend, converted, is_finite
+    )
+
+
+def _lowered(
+    plan: Plan, definition: Definition, symbols: Symbols, is_finite: bool, profile: Profile | None = None
+) -> Kernel:
+    extents = extent_terms(tuple(extent.size for extent in definition.extents), symbols)
+    return simplify(lower_plan(plan, extents, symbols, is_finite=is_finite, profile=profile))
+
+
+def counting_kernel(compilation: Compilation) -> Kernel:
+    """Return a kernel that does the same and counts what each action of the plan does (``loops.profile``)."""
+    c = compilation
+    return _lowered(c.plan, c.definition, c.symbols, c.is_finite, Profile())
 
 
 def view_of(definition: Definition) -> View:

@@ -28,7 +28,7 @@ def execute(compilation: Compilation, environment: Environment, memory_limit: in
 
     Raises EvaluationError where the program fails, MemoryLimitError where the result does not fit.
     """
-    scalars, arrays = _arguments(compilation, environment)
+    scalars, arrays = arguments(compilation, environment)
     return _collected(compilation, compilation.compiled(scalars, arrays, memory_limit))
 
 
@@ -36,7 +36,7 @@ def measure(
     compilation: Compilation, environment: Environment, memory_limit: int | None = None
 ) -> tuple[Tensor, Work]:
     """Run the plan in the loop IR's interpreter; return the result and the work counted."""
-    scalars, arrays = _arguments(compilation, environment)
+    scalars, arrays = arguments(compilation, environment)
     limit = buffers.available() if memory_limit is None else memory_limit
     outputs, work = loop_interpreter.run(compilation.kernel, scalars, arrays, limit)
     return _collected(compilation, outputs), work
@@ -47,9 +47,7 @@ def total_work(parts: list[Work]) -> Work:
     return Work(*(sum(getattr(part, each.name) for part in parts) for each in fields(Work)))
 
 
-def _arguments(
-    compilation: Compilation, environment: Environment
-) -> tuple[dict[str, Scalar], dict[str, Any]]:
+def arguments(compilation: Compilation, environment: Environment) -> tuple[dict[str, Scalar], dict[str, Any]]:
     """Return the scalar and array arguments of the kernel."""
     sizes = {name: fact.value for name, fact in compilation.symbols.items() if isinstance(fact, SizeSymbol)}
     tensors = {**environment.tensors, **compilation.converted}

@@ -5,6 +5,7 @@ The plan has made every choice; here each is carried out.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from storel.calculus.intervals import Interval, narrowed
@@ -14,6 +15,7 @@ from storel.loops.expressions import ExpressionLowering, between
 from storel.loops.iteration import IterationLowering
 from storel.loops.nodes import Buffer, Constant, Expression, Local, Role
 from storel.loops.nodes import If as Branch
+from storel.loops.profile import Profile
 from storel.loops.scope import Occupied, Scope, Value, View
 from storel.loops.stores import ListTarget, TableTarget, clear_list, clear_table, list_buffers, sort_list
 from storel.loops.targets import AssignTarget, FirstLocalTarget, LocalTarget, Target
@@ -49,6 +51,7 @@ class ActionLowering:
 
     expressions: ExpressionLowering
     role: Role = Role.VALUE
+    profile: Profile | None = None
     requests: list[Request] = field(default_factory=list[Request])
 
     def __post_init__(self) -> None:
@@ -57,6 +60,9 @@ class ActionLowering:
 
     def run(self, action: Action, target: Target, scope: Scope) -> None:
         """Emit ``action`` on ``target``."""
+        count = self._counter()
+        if not isinstance(action, Loop | Guard | Unite):
+            count()
         match action:
             case Accumulate(value):
                 target.add(self.expressions.lower(value, scope, self.role))
@@ -64,11 +70,17 @@ class ActionLowering:
                 child = self._checked(key, target.limit, scope)
                 self._enter(target, child, body, scope)
             case Loop(source, body):
-                self.iteration.loop(source, scope, lambda inner: self.run(body, target, inner))
+
+                def iterate(inner: Scope) -> None:
+                    count()
+                    self.run(body, target, inner)
+
+                self.iteration.loop(source, scope, iterate)
             case Guard(condition, body):
                 test = self.expressions.condition(condition, scope)
                 inner = Scope(scope.bindings, narrowed(condition, self.expressions.symbols, scope.intervals))
                 with self.emitter.block() as statements:
+                    count()
                     self.run(body, target, inner)
                 self.emitter.emit(Branch(test, tuple(statements)))
             case Bind():
@@ -77,7 +89,7 @@ class ActionLowering:
                 for part in actions:
                     self.run(part, target, scope)
             case Unite(branches):
-                self._unite(branches, target, scope)
+                self._unite(branches, target, scope, count)
 
     def _checked(self, key: Term, limit: int | None, scope: Scope) -> Expression:
         """Return the key, after a check that it is within the extent unless that is proved."""
@@ -95,15 +107,24 @@ class ActionLowering:
 
         target.enter(key, fill, is_simple=adds_one_value(body))
 
-    def _unite(self, branches: tuple[Loop, ...], target: Target, scope: Scope) -> None:
+    def _counter(self) -> Callable[[], None]:
+        """Return what emits the count of the next action, in preorder; it emits nothing without a profile."""
+        return _uncounted if self.profile is None else self.profile.counter(self.emitter)
+
+    def _unite(
+        self, branches: tuple[Loop, ...], target: Target, scope: Scope, count: Callable[[], None]
+    ) -> None:
         def step(key: Expression, present: list[tuple[Expression, Scope]]) -> None:
             def fill(child: Target) -> None:
                 for branch, (is_here, inner) in zip(branches, present, strict=True):
                     assert isinstance(branch.body, Enter)
                     with self.emitter.block() as statements:
+                        self._counter()()
+                        self._counter()()
                         self.run(branch.body.body, child, inner)
                     self.emitter.emit(Branch(is_here, tuple(statements)))
 
+            count()
             target.enter(key, fill, is_simple=False)
 
         self.iteration.union([branch.source for branch in branches], scope, step)
@@ -179,6 +200,10 @@ class ActionLowering:
             assert interval.low is not None and interval.low == interval.high
             found.append(interval.low)
         return tuple(found)
+
+
+def _uncounted() -> None:
+    """Emit no count."""
 
 
 def adds_one_value(action: Action) -> bool:

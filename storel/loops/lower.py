@@ -27,6 +27,7 @@ from storel.loops.nodes import (
     Role,
     Store,
 )
+from storel.loops.profile import COUNTS, Profile
 from storel.loops.scope import Scope
 from storel.loops.targets import LocalTarget, Target, reduced
 from storel.plan.binding import free_symbols
@@ -44,19 +45,31 @@ UNBOUNDED = 2**48
 Length = Callable[["_Frame"], Expression]
 
 
-def lower(plan: Plan, extents: tuple[Term, ...], symbols: Symbols, *, is_finite: bool) -> Kernel:
+def lower(
+    plan: Plan,
+    extents: tuple[Term, ...],
+    symbols: Symbols,
+    *,
+    is_finite: bool,
+    profile: Profile | None = None,
+) -> Kernel:
     """Return the kernel of ``plan``.
 
     ``extents`` are the closed terms of the result's dimensions, in the order in which the plan enters
-    them. ``is_finite`` promises that no value in any array or parameter is inf or NaN.
+    them. ``is_finite`` promises that no value in any array or parameter is inf or NaN. With a ``profile`` the
+    kernel has one more output, which counts what each action does.
     """
     compute = _Frame(symbols, is_finite)
+    compute.actions.profile = profile
     match plan.destination:
         case Levels():
             needs = compute.assemble(plan, plan.destination, extents)
         case Coordinates():
             needs = compute.list_entries(plan, plan.destination, extents)
     needs += compute.workspaces()
+    if profile is not None:
+        counters = index(profile.length)
+        needs.append(_Need(COUNTS, lambda _: counters, 0, True))
     bound = _Frame(symbols, is_finite=True)
     bound.expressions.failures = compute.expressions.failures
     bound.expressions.failures = compute.expressions.failures

@@ -8,7 +8,7 @@ by their probability.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from storel.calculus.intervals import ANY, Interval
@@ -34,9 +34,11 @@ from storel.calculus.nodes import (
     Variable,
     children,
 )
+from storel.degrees import KnownDegrees
 from storel.optimizer import estimates
 from storel.optimizer.encoding import INDEX, LAYOUTS, TERMS
 from storel.optimizer.estimates import Estimate
+from storel.optimizer.joins import both, drawn_elements, found_positions, visits
 from storel.symbols import SizeSymbol, Symbols
 
 
@@ -64,6 +66,8 @@ class Place:
     fills_tile: bool = False
 
 
+OUTSIDE = Place()
+
 Price: TypeAlias = Callable[[str, str, Sequence[Appraised], Estimate, Place], float]
 """The price of a node: constructor, string, children, estimate, place."""
 
@@ -81,15 +85,31 @@ def appraise(term: Term, symbols: Symbols, scope: tuple[Estimate, ...] = ()) -> 
     return fold(term, symbols, _free, [], scope).estimate
 
 
+def bound_estimates(
+    term: Term, symbols: Symbols, scope: tuple[Estimate, ...]
+) -> tuple[Estimate, ...]:
+    """Return the estimates of what ``term`` binds, the outermost first, in a scope, innermost first."""
+    outside = [appraise(child, symbols, scope) for child, binders in children(term) if not binders]
+    return estimates.bound(shape(term)[0], outside)
+
+
 def _free(constructor: str, text: str, parts: Sequence[Appraised], result: Estimate, place: Place) -> float:
     return 0.0
 
 
 def fold(
-    term: Term, symbols: Symbols, price: Price, loops: list[Loop], scope: tuple[Estimate, ...] = ()
+    term: Term,
+    symbols: Symbols,
+    price: Price,
+    loops: list[Loop],
+    scope: tuple[Estimate, ...] = (),
+    place: Place = OUTSIDE,
 ) -> Appraised:
-    """Return the estimate and the price of ``term``; its loops are added to ``loops`` in preorder."""
-    return _Fold(symbols, price, loops, len(scope)).visit(term, scope, 1.0, Place())
+    """Return the estimate and the price of ``term``; its loops are added to ``loops`` in preorder.
+
+    ``scope`` are the estimates of its free variables, innermost first, and ``place`` is where it stands.
+    """
+    return _Fold(symbols, price, loops, len(scope)).visit(term, scope, 1.0, place)
 
 
 @dataclass
@@ -98,6 +118,9 @@ class _Fold:
     price: Price
     loops: list[Loop]
     names: int
+    pairs: list[tuple[Hashable, Hashable, KnownDegrees | None]] = field(
+        default_factory=list[tuple[Hashable, Hashable, "KnownDegrees | None"]]
+    )
 
     def visit(
         self, term: Term, scope: tuple[Estimate, ...], times: float, place: Place, index: bool = False
@@ -124,7 +147,10 @@ class _Fold:
                 self.names += binders
                 values = estimates.bound(constructor, known)
                 variables = [estimates.variable(*pair) for pair in zip(names, values, strict=True)]
-                inner = (*reversed(variables), *scope)
+                if known[0].is_array and binders == 2:
+                    pair = (variables[0].identity, variables[1].identity, known[0].value_origin)
+                    self.pairs.append(pair)
+                inner = (*reversed(variables), *self._around(constructor, known[0], scope))
                 if not isinstance(term, Let):
                     within = Place(frozenset(names), place.fills_tile)
                     loop.iterations = reached = times * estimates.iterations(constructor, known)
@@ -138,6 +164,29 @@ class _Fold:
         known = [part.estimate for part in done]
         result = estimates.combine(constructor, text, known, names, identity, self.symbols)
         return Appraised(result, self.price(constructor, text, done, result, place))
+
+    def _around(
+        self, constructor: str, source: Estimate, scope: tuple[Estimate, ...]
+    ) -> tuple[Estimate, ...]:
+        """Return the scope as the body of a loop sees it: what a segment belongs to recurs in the segment.
+
+        That is an integer, and where it is an element of an array that is looped over, its position, too.
+        """
+        begin = source.boundary
+        if constructor not in ("Sum", "Reduce") or not source.is_array or begin is None or begin.offset:
+            return scope
+        recurs = {begin.identity: visits(begin, self.symbols)}
+        for position, element, occurrences in self.pairs:
+            if element == begin.identity:
+                recurs[position] = found_positions(recurs[element], occurrences)
+            elif position == begin.identity:
+                recurs[element] = drawn_elements(recurs[position], occurrences)
+        return tuple(
+            replace(each, origins=(both(each.origin, recurs[each.identity]),))
+            if each.identity in recurs
+            else each
+            for each in scope
+        )
 
     def _leaf(self, term: Term) -> Estimate:
         match term:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields
 
 from storel.calculus.intervals import COMPARISONS
 from storel.calculus.nodes import Term
-from storel.optimizer.cardinality import TILE, Appraised, Loop, Place, fold
+from storel.optimizer.cardinality import TILE, Appraised, Loop, Place, Price, fold
 from storel.optimizer.estimates import Estimate, iterations
 from storel.symbols import Symbols
 
@@ -85,6 +85,13 @@ class Cost:
 
 def estimate(term: Term, symbols: Symbols, constants: Constants = CONSTANTS) -> Cost:
     """Return the full cost of a closed term as it stands."""
+    loops: list[Loop] = []
+    appraised = fold(term, symbols, full_price(constants), loops)
+    return Cost(appraised.cost, tuple(loop.iterations for loop in loops))
+
+
+def full_price(constants: Constants = CONSTANTS) -> Price:
+    """Return the price of a node that stands in a whole term."""
 
     def price(
         constructor: str, text: str, children: Sequence[Appraised], result: Estimate, place: Place
@@ -92,9 +99,7 @@ def estimate(term: Term, symbols: Symbols, constants: Constants = CONSTANTS) -> 
         costs, known = [child.cost for child in children], [child.estimate for child in children]
         return combine(constructor, text, costs, known, result, FULL, 2, constants, place)
 
-    loops: list[Loop] = []
-    appraised = fold(term, symbols, price, loops)
-    return Cost(appraised.cost, tuple(loop.iterations for loop in loops))
+    return price
 
 
 def arithmetic(term: Term, symbols: Symbols) -> float:

@@ -10,11 +10,12 @@ stays. Everything is deterministic: the same term and facts give the same plan.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from storel.calculus.nodes import Term
 from storel.calculus.verify import infer
 from storel.optimizer import cost, rulefile
+from storel.optimizer.browse import Graph, graph_of
 from storel.optimizer.cost import ARITHMETIC, CONSTANTS, PLAIN, SHARED, Constants, Cost, Variation
 from storel.optimizer.extract import Extractor
 from storel.optimizer.facts import encoded
@@ -43,13 +44,29 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
+class Priced:
+    """A term that was considered: what it comes from, its cost, and its arithmetic operations."""
+
+    origin: str
+    term: Term
+    cost: Cost
+    operations: float
+
+
+@dataclass(frozen=True, slots=True)
 class Optimized:
-    """The chosen term, its cost, what the phases did, and the term between them."""
+    """The chosen term, its cost, what the phases did, and the term between them.
+
+    ``considered`` are all terms that were priced in full, the chosen one among them, the cheapest first;
+    ``graph`` is the e-graph that the last phase ended with.
+    """
 
     term: Term
     cost: Cost
     report: tuple[PhaseReport, ...]
     normalized: Term
+    considered: tuple[Priced, ...] = field(compare=False, repr=False)
+    graph: Graph = field(compare=False, repr=False)
 
 
 DEFAULT = Options()
@@ -61,20 +78,39 @@ def optimize(
 ) -> Optimized:
     """Return the cheapest term found that means the same as ``term``, which is closed."""
     chosen = rulefile.shipped() if rules is None else rules
-    (normalized,), first = _phase(term, symbols, chosen, "normalize", options.normalize, options, (PLAIN,))
+    (normalized,), first, graph = _phase(
+        term, symbols, chosen, "normalize", options.normalize, options, (PLAIN,)
+    )
     if options.main.iterations == 0:
-        plan = hoisted(normalized, symbols)
-        return Optimized(plan, cost.estimate(plan, symbols, options.constants), (first,), normalized)
-    candidates, second = _phase(normalized, symbols, chosen, "main", options.main, options, _VARIATIONS)
-    shared = [share(candidate, symbols, options.constants) for candidate in dict.fromkeys(candidates)]
+        plan = _priced("as written", hoisted(normalized, symbols), symbols, options)
+        return Optimized(plan.term, plan.cost, (first,), normalized, (plan,), graph)
+    candidates, second, graph = _phase(
+        normalized, symbols, chosen, "main", options.main, options, _VARIATIONS
+    )
+    origins: dict[Term, list[str]] = {}
+    for variation, candidate in zip(_VARIATIONS, candidates, strict=True):
+        origins.setdefault(candidate, []).append(variation.name)
+    plans: dict[Term, list[str]] = {}
+    for candidate, names in origins.items():
+        plans.setdefault(share(candidate, symbols, options.constants), []).extend(names)
+    plans.setdefault(normalized, ["normalized"])
     # A bool that is summed becomes an integer: where rewriting lost such a sum, the type went with it.
     expected = infer(term, symbols)
-    typed = [plan for plan in (*shared, normalized) if infer(plan, symbols) == expected] or [term]
-    priced = [(cost.estimate(plan, symbols, options.constants), plan) for plan in typed]
-    limit = CLOSE * min(price.nanoseconds for price, _ in priced)
-    close = [(price, plan) for price, plan in priced if price.nanoseconds <= limit]
-    best, plan = min(close, key=lambda pair: (cost.arithmetic(pair[1], symbols), pair[0].nanoseconds))
-    return Optimized(plan, best, (first, second), normalized)
+    typed = {plan: names for plan, names in plans.items() if infer(plan, symbols) == expected}
+    priced = [
+        _priced(", ".join(names), plan, symbols, options)
+        for plan, names in (typed or {term: ["as written"]}).items()
+    ]
+    limit = CLOSE * min(plan.cost.nanoseconds for plan in priced)
+    close = [plan for plan in priced if plan.cost.nanoseconds <= limit]
+    best = min(close, key=lambda plan: (plan.operations, plan.cost.nanoseconds))
+    considered = tuple(sorted(priced, key=lambda plan: plan.cost.nanoseconds))
+    return Optimized(best.term, best.cost, (first, second), normalized, considered, graph)
+
+
+def _priced(origin: str, term: Term, symbols: Symbols, options: Options) -> Priced:
+    price = cost.estimate(term, symbols, options.constants)
+    return Priced(origin, term, price, cost.arithmetic(term, symbols))
 
 
 def _phase(
@@ -85,11 +121,11 @@ def _phase(
     limits: Limits,
     options: Options,
     variations: tuple[Variation, ...],
-) -> tuple[list[Term], PhaseReport]:
-    """Return the best term of one phase under each of the variations."""
+) -> tuple[list[Term], PhaseReport, Graph]:
+    """Return the best term of one phase under each of the variations, and the e-graph under the first."""
     source = encoded(term, symbols)
     classes, report = saturate(rules, source.text, source.facts, phase, limits)
-    terms = [
-        Extractor(classes, source, symbols, variation, options.constants).term() for variation in variations
+    extractors = [
+        Extractor(classes, source, symbols, variation, options.constants) for variation in variations
     ]
-    return terms, report
+    return [extractor.term() for extractor in extractors], report, graph_of(extractors[0])

@@ -1,0 +1,159 @@
+"""How often each action of a plan runs, and how long: the estimates of ``cardinality``, for actions.
+
+    loop    iterations of its body        guard    times that its condition holds
+    unite   distinct keys                 others   times that they run
+
+An action makes a dictionary, as the term did that it comes from: ``enter`` is its ``Singleton``, ``loop`` its
+``Sum``, ``Merge`` or ``Find``. So the same abstract interpretation applies, and the same prices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+from storel.calculus.nodes import Range, Slice, Symbol, Term
+from storel.optimizer import estimates
+from storel.optimizer.cardinality import OUTSIDE, Appraised, Place, fold
+from storel.optimizer.cost import CONSTANTS, Constants, full_price
+from storel.optimizer.estimates import Estimate
+from storel.plan.nodes import (
+    Accumulate,
+    Action,
+    Bind,
+    Elements,
+    Enter,
+    Entries,
+    Guard,
+    Intersection,
+    Loop,
+    Matches,
+    Plan,
+    Positions,
+    Source,
+    Together,
+    Unite,
+)
+from storel.symbols import Symbols
+
+Scope = tuple[Estimate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What one action is expected to do; ``nanoseconds`` are its own, without those of its parts."""
+
+    times: float
+    nanoseconds: float
+
+
+def forecast(plan: Plan, symbols: Symbols, constants: Constants = CONSTANTS) -> tuple[Forecast, ...]:
+    """Return the forecast of each action of ``plan``, in preorder."""
+    walk = _Walk(symbols, constants)
+    walk.visit(plan.action, (), 1.0, OUTSIDE)
+    return tuple(walk.found)
+
+
+@dataclass
+class _Walk:
+    symbols: Symbols
+    constants: Constants
+    found: list[Forecast] = field(default_factory=list[Forecast])
+
+    def __post_init__(self) -> None:
+        self.price = full_price(self.constants)
+
+    def visit(self, action: Action, scope: Scope, times: float, place: Place) -> Estimate:
+        """Note the forecasts of ``action``, run so many times, and return the estimate of what it makes."""
+        number = len(self.found)
+        self.found.append(Forecast(times, 0.0))
+        match action:
+            case Accumulate(value):
+                term = self.term(value, scope, place)
+                each = self.price("Add", "", [term, _NOTHING], Estimate(), place)
+                self.found[number] = Forecast(times, times * each)
+                return term.estimate
+            case Enter(key, body):
+                return self._entered(number, self.term(key, scope, place), body, scope, times, place)
+            case Loop(source, body):
+                return self._loop(number, source, body, scope, times, place)
+            case Guard(condition, body):
+                test = self.term(condition, scope, place)
+                held = times * test.estimate.probability
+                each = self.price("If", "", [test, _NOTHING], Estimate(), place)
+                self.found[number] = Forecast(held, times * each)
+                return self._combined("If", [test.estimate, self.visit(body, scope, held, place)])
+            case Bind(_, value, body):
+                return self._bound(number, value, body, scope, times, place)
+            case Together(actions):
+                return self._union([self.visit(part, scope, times, place) for part in actions])
+            case Unite(branches):
+                made = self._union([self.visit(branch, scope, times, place) for branch in branches])
+                keys = min(made.counts[0], made.spans[0]) if made.counts else made.length
+                self.found[number] = Forecast(times * keys, times * keys * self.constants.merge_step)
+                return made
+
+    def term(self, term: Term, scope: Scope, place: Place) -> Appraised:
+        """Return the estimate and the price of a term without loops."""
+        return fold(term, self.symbols, self.price, [], scope, place)
+
+    def _entered(
+        self, number: int, key: Appraised, body: Action, scope: Scope, times: float, place: Place
+    ) -> Estimate:
+        made = self._combined("Single", [key.estimate, self.visit(body, scope, times, place)])
+        each = self.price("Single", "", [key, _NOTHING], made, place)
+        self.found[number] = Forecast(times, times * each)
+        return made
+
+    def _loop(
+        self, number: int, source: Source, body: Action, scope: Scope, times: float, place: Place
+    ) -> Estimate:
+        constructor, parts = self._source(source, scope, place)
+        known = [part.estimate for part in parts]
+        values = estimates.bound(constructor, known)
+        names = tuple(range(len(scope), len(scope) + len(values)))
+        variables = [estimates.variable(*pair) for pair in zip(names, values, strict=True)]
+        iterations = times * estimates.iterations(constructor, known)
+        each = self.price(constructor, "", [*parts, _NOTHING], Estimate(), place)
+        self.found[number] = Forecast(iterations, times * each)
+        within = Place(frozenset(names), place.fills_tile)
+        made = self.visit(body, (*reversed(variables), *scope), iterations, within)
+        return self._combined(constructor, [*known, made], names)
+
+    def _source(self, source: Source, scope: Scope, place: Place) -> tuple[str, list[Appraised]]:
+        """Return the constructor of the calculus that loops so, and its operands."""
+
+        def scan(array: str, low: Term, high: Term) -> Appraised:
+            return self.term(Slice(Symbol(array), low, high), scope, place)
+
+        match source:
+            case Positions(low, high):
+                return "Sum", [self.term(Range(low, high), scope, place)]
+            case Elements(array, low, high):
+                return "Sum", [scan(array, low, high)]
+            case Entries(store):
+                return "Sum", [self.term(store, scope, place)]
+            case Matches(array, low, high, key):
+                return "Find", [scan(array, low, high), self.term(key, scope, place)]
+            case Intersection(left, right):
+                return "Merge", [scan(each.array, each.low, each.high) for each in (left, right)]
+
+    def _bound(
+        self, number: int, value: Action, body: Action, scope: Scope, times: float, place: Place
+    ) -> Estimate:
+        stored = self.visit(value, scope, times, place)
+        each = self.price("Let", "", [Appraised(stored, 0.0), _NOTHING], Estimate(), place)
+        self.found[number] = Forecast(times, times * each)
+        return self.visit(body, (estimates.variable(len(scope), stored), *scope), times, place)
+
+    def _union(self, parts: list[Estimate]) -> Estimate:
+        """Return the estimate of what several actions make in the same destination."""
+        return reduce(lambda a, b: self._combined("Add", [a, b]), parts) if parts else Estimate()
+
+    def _combined(self, constructor: str, known: Sequence[Estimate], binders: Sequence[int] = ()) -> Estimate:
+        return estimates.combine(constructor, "", known, binders, None, self.symbols)
+
+
+_NOTHING = Appraised(Estimate(), 0.0)
+"""Stands for a part that is priced on its own."""

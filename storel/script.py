@@ -25,8 +25,8 @@ from storel.storage.files.kinds import read_arrays
 from storel.storage.formats import Format
 from storel.storage.tensor import Tensor
 from storel.syntax.analyze import Analysis, Definition, analyze
+from storel.syntax.constants import constant
 from storel.syntax.free_names import free_names
-from storel.syntax.interpret import constant
 from storel.syntax.nodes import (
     CreateFormat,
     CreateTensor,

@@ -1,4 +1,4 @@
-"""What a term means: a scalar, a dictionary without zero entries, or an array (``values.py``).
+"""What a term means: a scalar, a dictionary without zero entries, or an array (``storel/values.py``).
 
     ⟦sum_s(e1) e2⟧ρ = ⊕_s { ⟦e2⟧ρ[key ↦ k, value ↦ v] | (k, v) ∈ ⟦e1⟧ρ }      and so on, node by node
 
@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
-
-import numpy as np
 
 from storel.calculus.nodes import (
     Add,
@@ -35,12 +33,25 @@ from storel.calculus.nodes import (
     Unique,
     Variable,
 )
-from storel.calculus.values import Array, Value, entries, non_negative, plus, put, rounded, times, zero_of
 from storel.calculus.verify import KEY, Context, Type, element, infer
 from storel.errors import EvaluationError
 from storel.functions import FUNCTIONS
-from storel.semiring import OPERATIONS, SEMIRINGS, Scalar, Semiring
+from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS, Semiring
 from storel.symbols import ArraySymbol, SizeSymbol, Symbols
+from storel.values import (
+    Value,
+    add_into,
+    entries,
+    integers,
+    plus,
+    put,
+    reduce_all,
+    rounded,
+    stored_array,
+    times,
+    zero_of,
+)
 
 Environment: TypeAlias = tuple[Value, ...]
 Meaning: TypeAlias = Callable[[Environment], Value]
@@ -91,14 +102,14 @@ class _Interpreter:
                 bindings = _entries_of(of(source))
                 return self._total(term, bindings, self._under(source, body, context), semiring, context)
             case Reduce(monoid, source, body):
-                return self._reduce(term, monoid, of(source), self._under(source, body, context), context)
+                inner = self._under(source, body, context)
+                return _reduce(monoid, of(source), inner, self._scalar(term, context))
             case Singleton(key, value, semiring):
                 return _singleton(of(key), of(value), SEMIRINGS[semiring])
             case Lookup(mapping, key, semiring):
                 if infer(mapping, self.symbols, context).is_array:
                     return _read(of(mapping), of(key))
-                zero = zero_of(infer(term, self.symbols, context), SEMIRINGS[semiring])
-                return _lookup(of(mapping), of(key), zero)
+                return _lookup(of(mapping), of(key), self._zero(term, semiring, context))
             case Range(low, high):
                 return _range(of(low), of(high))
             case Slice(array, low, high):
@@ -107,13 +118,11 @@ class _Interpreter:
                 bound = self.meaning(body, (infer(value, self.symbols, context), *context))
                 return _let(of(value), bound)
             case If(condition, body, semiring):
-                zero = zero_of(infer(term, self.symbols, context), SEMIRINGS[semiring])
-                return _if(of(condition), of(body), zero)
+                return _if(of(condition), of(body), self._zero(term, semiring, context))
             case Add(left, right, semiring):
-                kind = infer(term, self.symbols, context)
-                return _add(of(left), of(right), kind, SEMIRINGS[semiring])
+                return _combined(plus, of(left), of(right), self._scalar(term, context), SEMIRINGS[semiring])
             case Multiply(left, right, semiring):
-                return self._multiply(term, left, right, SEMIRINGS[semiring], context)
+                return _combined(times, of(left), of(right), self._scalar(term, context), SEMIRINGS[semiring])
             case Apply("and", (left, right)):
                 return _and(of(left), of(right))
             case Apply("or", (left, right)):
@@ -136,8 +145,7 @@ class _Interpreter:
         if isinstance(fact, SizeSymbol):
             return fact.value
         if isinstance(fact, ArraySymbol):
-            elements: list[Scalar] = np.asarray(self.values[name]).tolist()
-            return Array(name, 0, len(elements), elements.__getitem__)
+            return stored_array(name, self.values[name])
         return rounded(self.values[name], fact.type)
 
     def _under(self, source: Term, body: Term, context: Context) -> Meaning:
@@ -156,39 +164,23 @@ class _Interpreter:
         kind, ring = infer(term, self.symbols, context), SEMIRINGS[semiring]
 
         def total(environment: Environment) -> Value:
-            result = zero_of(kind, ring)
+            result = zero_of(kind.scalar, kind.rank, ring)
             for bound in bindings(environment):
-                result = plus(result, body((*bound, *environment)), kind, ring)
+                result = add_into(result, body((*bound, *environment)), kind.scalar, ring)
             return result
 
         return total
 
-    def _reduce(self, term: Term, monoid: str, source: Meaning, body: Meaning, context: Context) -> Meaning:
-        scalar = infer(term, self.symbols, context).scalar
+    def _scalar(self, term: Term, context: Context) -> ScalarType:
+        return infer(term, self.symbols, context).scalar
 
-        def reduced(environment: Environment) -> Value:
-            found = [body((value, key, *environment)) for key, value in entries(source(environment))]
-            if monoid in ("any", "all"):
-                return any(found) if monoid == "any" else all(found)
-            if not found and monoid != "prod":
-                raise EvaluationError(f"the {monoid} of nothing")
-            operation = OPERATIONS[{"min": "minimum", "max": "maximum", "prod": "multiply"}[monoid]]
-            result = rounded(1, scalar) if monoid == "prod" else found.pop(0)
-            for value in found:
-                result = rounded(operation(result, value), scalar)
-            return result
-
-        return reduced
-
-    def _multiply(self, term: Term, left: Term, right: Term, semiring: Semiring, context: Context) -> Meaning:
-        scalar = infer(term, self.symbols, context).scalar
-        ranks = (infer(left, self.symbols, context).rank, infer(right, self.symbols, context).rank)
-        first, second = self.meaning(left, context), self.meaning(right, context)
-        return lambda environment: times(first(environment), second(environment), ranks, scalar, semiring)
+    def _zero(self, term: Term, semiring: str, context: Context) -> Value:
+        kind = infer(term, self.symbols, context)
+        return zero_of(kind.scalar, kind.rank, SEMIRINGS[semiring])
 
     def _apply(self, name: str, arguments: tuple[Term, ...], context: Context) -> Meaning:
         function = FUNCTIONS[name]
-        types = tuple(infer(argument, self.symbols, context).scalar for argument in arguments)
+        types = tuple(self._scalar(argument, context) for argument in arguments)
         operand, result = function.operand_type(*types), function.result_type(*types)
         assert operand is not None and result is not None
         parts = [self.meaning(argument, context) for argument in arguments]
@@ -202,7 +194,10 @@ class _Interpreter:
 def _singleton(key: Meaning, value: Meaning, semiring: Semiring) -> Meaning:
     def singleton(environment: Environment) -> Value:
         result: dict[int, Value] = {}
-        put(result, non_negative(key(environment)), value(environment), semiring)
+        found = key(environment)
+        if found < 0:
+            raise EvaluationError(f"a negative key in a dictionary: {found}")
+        put(result, found, value(environment), semiring)
         return result
 
     return singleton
@@ -217,11 +212,7 @@ def _read(array: Meaning, position: Meaning) -> Meaning:
 
 
 def _range(low: Meaning, high: Meaning) -> Meaning:
-    return lambda environment: Array("of a range", low(environment), high(environment), _itself)
-
-
-def _itself(position: int) -> Scalar:
-    return position
+    return lambda environment: integers(low(environment), high(environment))
 
 
 def _slice(array: Meaning, low: Meaning, high: Meaning) -> Meaning:
@@ -236,8 +227,22 @@ def _if(condition: Meaning, body: Meaning, zero: Value) -> Meaning:
     return lambda environment: body(environment) if condition(environment) else zero
 
 
-def _add(left: Meaning, right: Meaning, kind: Type, semiring: Semiring) -> Meaning:
-    return lambda environment: plus(left(environment), right(environment), kind, semiring)
+def _reduce(monoid: str, source: Meaning, body: Meaning, scalar: ScalarType) -> Meaning:
+    def reduced(environment: Environment) -> Value:
+        found = (body((value, key, *environment)) for key, value in entries(source(environment)))
+        return reduce_all(monoid, found, scalar)
+
+    return reduced
+
+
+def _combined(
+    operation: Callable[[Value, Value, ScalarType, Semiring], Value],
+    left: Meaning,
+    right: Meaning,
+    scalar: ScalarType,
+    semiring: Semiring,
+) -> Meaning:
+    return lambda environment: operation(left(environment), right(environment), scalar, semiring)
 
 
 def _and(left: Meaning, right: Meaning) -> Meaning:

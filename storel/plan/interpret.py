@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 
 from storel.calculus.interpret import evaluate
 from storel.calculus.nodes import Symbol, Term
-from storel.calculus.values import Array, Value, rounded
 from storel.calculus.verify import KEY, Type, infer
 from storel.errors import EvaluationError
 from storel.plan.binding import store_terms
@@ -43,6 +42,7 @@ from storel.plan.nodes import (
 from storel.plan.verify import IllegalPlanError
 from storel.semiring import OPERATIONS, Scalar
 from storel.symbols import ArraySymbol, Symbols
+from storel.values import Array, Value, rounded
 
 Bindings: TypeAlias = tuple[tuple[Type, Value], ...]
 """The types and values of the enclosing binders, the innermost first."""

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from storel.errors import ExtentError, TypeMismatchError
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
+from storel.syntax.constants import constant
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes import Expression, Name, TypeAnnotation
 from storel.syntax.signatures import SCALAR_TYPES, Extent, Signatures, SizeSignature
 from storel.syntax.types import Type
-from storel.syntax.values import constant
 
 
 def sizes_of(signatures: Signatures) -> dict[str, Scalar]:

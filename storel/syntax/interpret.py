@@ -20,9 +20,7 @@ from storel.syntax.meaning import Interpreter
 from storel.syntax.nodes import Expression, Script
 from storel.syntax.signatures import ArraySignature, Signatures, SizeSignature
 from storel.syntax.types import variable_of
-from storel.syntax.values import Value, constant, converted, entries, stored_array
-
-__all__ = ["constant", "evaluate", "evaluate_definition", "run_script"]
+from storel.values import Value, converted, entries, stored_array
 
 
 def evaluate(

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from storel.semiring import Semiring
 from storel.syntax.nodes import Binder
 from storel.syntax.types import Type
-from storel.syntax.values import Value, add_into, entries, found_at, zero_of
+from storel.values import Value, add_into, entries, found_at, zero_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def total_of(kind: Type, ring: Semiring, bindings: Bindings, body: Meaning) -> M
     """Return the function to the sum of ``body`` in the environments that ``bindings`` yields."""
 
     def total(environment: Environment) -> Value:
-        result = zero_of(kind, ring)
+        result = zero_of(kind.scalar, kind.rank, ring)
         for inner in bindings(environment):
             result = add_into(result, body(inner), kind.scalar, ring)
         return result

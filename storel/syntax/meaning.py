@@ -33,23 +33,23 @@ from storel.syntax.nodes import (
     Unary,
     Unique,
 )
-from storel.syntax.reductions import reduce_all
 from storel.syntax.roles import Scope, is_index
 from storel.syntax.signatures import ArraySignature, Signatures, TensorSignature
 from storel.syntax.spelling import CALLS, NEGATION, NOT, OPERATORS
 from storel.syntax.types import Type
-from storel.syntax.values import (
+from storel.syntax.walk import children
+from storel.values import (
     Value,
-    add_into,
     converted,
     entries,
     integers,
+    plus,
     put,
+    reduce_all,
     rounded,
     times,
     zero_of,
 )
-from storel.syntax.walk import children
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +133,11 @@ class Interpreter:
         if kind.rank != 0:
             return lambda environment: converted(inner(environment), kind.scalar)
 
+        zero = zero_of(kind.scalar, kind.rank, ring)
+
         def fitted(environment: Environment) -> Value:
             value = inner(environment)
-            return zero_of(kind, ring) if isinstance(value, dict) else rounded(value, kind.scalar)
+            return zero if isinstance(value, dict) else rounded(value, kind.scalar)
 
         return fitted
 
@@ -212,7 +214,7 @@ class Interpreter:
         source = self.type_of(function, types, ring)
         if source.is_array:
             return lambda environment: mapping(environment).at(keys[0](environment))
-        zero = zero_of(kind, ring)
+        zero = zero_of(kind.scalar, kind.rank, ring)
 
         def looked_up(environment: Environment) -> Value:
             value = mapping(environment)
@@ -236,7 +238,7 @@ class Interpreter:
         kind = self.type_of(node, types, ring)
         condition = self.scalar(node.condition, types, PLUS_TIMES)
         positive = self.fitting(node.positive, kind, types, ring)
-        zero = zero_of(kind, ring)
+        zero = zero_of(kind.scalar, kind.rank, ring)
         negative = None if node.negative is None else self.fitting(node.negative, kind, types, ring)
 
         def chosen(environment: Environment) -> Value:
@@ -252,12 +254,7 @@ class Interpreter:
             case "+":
                 kind = self.type_of(node, types, ring)
                 one, two = self.fitting(left, kind, types, ring), self.fitting(right, kind, types, ring)
-
-                def added(environment: Environment) -> Value:
-                    total = converted(one(environment), kind.scalar)  # a copy: no input is changed
-                    return add_into(total, two(environment), kind.scalar, ring)
-
-                return added
+                return lambda environment: plus(one(environment), two(environment), kind.scalar, ring)
             case "*":
                 kind = self.type_of(node, types, ring)
                 one, two = self.own(left, types, ring), self.own(right, types, ring)

@@ -22,9 +22,9 @@ from storel.calculus.nodes import (
     Variable,
 )
 from storel.calculus.strictness import linear, strict
-from storel.calculus.values import Value, plus, zero_of
 from storel.calculus.verify import Type, infer
 from storel.semiring import SEMIRINGS
+from storel.values import Value, plus, zero_of
 
 SOME = settings(max_examples=50, deadline=None)
 OVER = st.sampled_from(sorted(SEMIRINGS))
@@ -53,8 +53,12 @@ def test_a_strict_term_is_zero_at_zero(around: Surroundings, data: st.DataObject
     body = data.draw(terms(kind, (variable,), semiring))
     assume(strict(body, 0, semiring))
     ring = SEMIRINGS[semiring]
-    result = evaluate(body, around.symbols, around.values, ((variable, zero_of(variable, ring)),))
-    assert result == zero_of(infer(body, around.symbols, (variable,)), ring)
+
+    def zero(kind: Type) -> Value:
+        return zero_of(kind.scalar, kind.rank, ring)
+
+    result = evaluate(body, around.symbols, around.values, ((variable, zero(variable)),))
+    assert result == zero(infer(body, around.symbols, (variable,)))
 
 
 @SOME
@@ -70,7 +74,7 @@ def test_a_linear_term_is_additive(around: Surroundings, data: st.DataObject) ->
         return evaluate(body, around.symbols, around.values, ((variable, value),))
 
     kind = infer(body, around.symbols, (variable,))
-    assert at(plus(first, second, variable, ring)) == plus(at(first), at(second), kind, ring)
+    assert at(plus(first, second, variable.scalar, ring)) == plus(at(first), at(second), kind.scalar, ring)
     assert strict(body, 0, semiring)
 
 

@@ -1,4 +1,6 @@
-"""The values of the reference interpreter: scalars, dictionaries without zero entries, and arrays.
+"""The values of the interpreters, and how they combine: what a program and a term mean.
+
+    value ::= scalar | dictionary from non-negative integers to values, without zeros | array of scalars
 
 Every result is rounded to the scalar type that inference found: float32 once, an integer that does not
 fit is an error, a zero annihilates inf and NaN.
@@ -6,21 +8,18 @@ fit is an error, a zero annihilates inf and NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from storel.errors import EvaluationError, ExtentError
+from storel.errors import EvaluationError
 from storel.scalars import ScalarType
-from storel.semiring import Scalar, Semiring
-from storel.syntax.nodes import Binary, Expression, Name, Number, Truth, Unary
-from storel.syntax.spelling import NEGATION, OPERATORS
-from storel.syntax.types import Type
+from storel.semiring import OPERATIONS, PLUS_TIMES, Scalar, Semiring
 
 Value: TypeAlias = Any
-"""A ``Scalar``, a dictionary from non-negative integers to values, or an ``Array``."""
+"""A ``Scalar``, a dictionary, or an ``Array``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +59,6 @@ def integers(low: int, high: int) -> Array:
     return Array("the range", low, high, int)
 
 
-def rounded(value: Scalar, scalar: ScalarType) -> Scalar:
-    """Return ``value`` as a number of type ``scalar``; raises ``EvaluationError`` if it does not fit.
-
-    >>> rounded(0.1, ScalarType.FLOAT32)
-    0.10000000149011612
-    """
-    match scalar:
-        case ScalarType.BOOL:
-            return bool(value)
-        case ScalarType.INT32 | ScalarType.INT64:
-            limit = 1 << (8 * scalar.itemsize - 1)
-            if not -limit <= value < limit:
-                raise EvaluationError(f"integer overflow: {int(value)} does not fit into {scalar.value}")
-            return int(value)
-        case ScalarType.FLOAT32:
-            with np.errstate(over="ignore"):
-                return float(np.float32(value))
-        case ScalarType.FLOAT64:
-            return float(value)
-
-
 def entries(value: Value) -> Iterator[tuple[int, Value]]:
     """Yield the entries of a dictionary, or all positions of an array, in order of their keys."""
     if isinstance(value, Array):
@@ -106,11 +84,42 @@ def put(dictionary: dict[int, Value], key: int, value: Value, semiring: Semiring
         dictionary[key] = value
 
 
+def zero_of(scalar: ScalarType, rank: int, semiring: Semiring) -> Value:
+    """Return the zero among the values of a rank: {} of dictionaries."""
+    return {} if rank else rounded(semiring.zero, scalar)
+
+
+def rounded(value: Scalar, scalar: ScalarType) -> Scalar:
+    """Return ``value`` as a number of type ``scalar``; raises ``EvaluationError`` if it does not fit.
+
+    >>> rounded(0.1, ScalarType.FLOAT32)
+    0.10000000149011612
+    """
+    match scalar:
+        case ScalarType.BOOL:
+            return bool(value)
+        case ScalarType.INT32 | ScalarType.INT64:
+            limit = 1 << (8 * scalar.itemsize - 1)
+            if not -limit <= value < limit:
+                raise EvaluationError(f"integer overflow: {int(value)} does not fit into {scalar.value}")
+            return int(value)
+        case ScalarType.FLOAT32:
+            with np.errstate(over="ignore"):
+                return float(np.float32(value))
+        case ScalarType.FLOAT64:
+            return float(value)
+
+
 def converted(value: Value, scalar: ScalarType) -> Value:
     """Return a copy of a scalar or dictionary with numbers of another type."""
     if isinstance(value, dict):
         return {key: converted(item, scalar) for key, item in value.items()}
     return rounded(value, scalar)
+
+
+def plus(one: Value, two: Value, scalar: ScalarType, semiring: Semiring) -> Value:
+    """Return the semiring's sum of two scalars or dictionaries."""
+    return add_into(converted(one, scalar), two, scalar, semiring)
 
 
 def add_into(total: Value, value: Value, scalar: ScalarType, semiring: Semiring) -> Value:
@@ -140,32 +149,33 @@ def times(one: Value, two: Value, scalar: ScalarType, semiring: Semiring) -> Val
     return product
 
 
-def zero_of(kind: Type, semiring: Semiring) -> Value:
-    """Return the zero of the values of type ``kind``."""
-    return rounded(semiring.zero, kind.scalar) if kind.rank == 0 else {}
+def reduce_all(monoid: str, values: Iterable[Scalar], scalar: ScalarType) -> Scalar:
+    """Return ``values`` combined in a monoid; raises ``EvaluationError`` for the minimum of nothing.
 
-
-def constant(expression: Expression, sizes: Mapping[str, Scalar] | None = None) -> Scalar:
-    """Return the value of an expression of literals, scalars' names and operators.
-
-    >>> constant(Binary("+", Name("m"), Number(1)), {"m": 3})
-    4
+    >>> reduce_all("max", [1, 3, 2], ScalarType.INT64), reduce_all("prod", [], ScalarType.INT64)
+    (3, 1)
     """
-    known = sizes or {}
-    match expression:
-        case Number(value) | Truth(value):
-            return value
-        case Name(name) if name in known:
-            return known[name]
-        case Unary("-", operand):
-            return NEGATION.meaning(constant(operand, known))
-        case Binary("+", left, right):
-            return constant(left, known) + constant(right, known)
-        case Binary("*", left, right):
-            return constant(left, known) * constant(right, known)
-        case Binary(operator, left, right):
-            return OPERATORS[operator].meaning(constant(left, known), constant(right, known))
+    match monoid:
+        case "any":
+            return any(list(values))
+        case "all":
+            return all(list(values))
+        case "count":
+            return sum(1 for _ in values)
+        case "prod":
+            product = rounded(1, scalar)
+            for value in values:
+                product = rounded(PLUS_TIMES.times(product, value), scalar)
+            return product
         case _:
-            raise ExtentError(
-                "this is not a constant", expected="literals, sizes and operators", span=expression.span
-            )
+            return _extreme(monoid, values, scalar)
+
+
+def _extreme(monoid: str, values: Iterable[Scalar], scalar: ScalarType) -> Scalar:
+    choose = OPERATIONS[{"min": "minimum", "max": "maximum"}[monoid]]
+    best: Scalar | None = None
+    for value in values:
+        best = value if best is None else choose(best, value)
+    if best is None:
+        raise EvaluationError(f"the {monoid} of nothing")
+    return rounded(best, scalar)

@@ -19,8 +19,8 @@ come to stand over an instance of its source.
 from __future__ import annotations
 
 from storel.functions import FUNCTIONS
-from storel.optimizer import substitution
-from storel.optimizer.substitution import rule
+from storel.optimizer.binders import Encoding
+from storel.optimizer.constructors import rule
 
 RULESETS = ("scope", "analysis")
 
@@ -141,10 +141,6 @@ _RANKS = """
 (= e (Mul s a b)) (dictionary a) => (dictionary e)
 (= e (Mul s a b)) (dictionary b) => (dictionary e)
 (= e (Look s m k)) (= n (rank e)) (< 0 n) => (dictionary e)
-(= e (Var k)) (>= k 1024) (= o (Var (- k 1024))) (= n (rank o)) => (set (rank e) n)
-(= e (Var k)) (>= k 1024) (= o (Var (- k 1024))) (= n (low o)) => (set (low e) n)
-(= e (Var k)) (>= k 1024) (= o (Var (- k 1024))) (= n (high o)) => (set (high e) n)
-(= e (Var k)) (>= k 1024) (= o (Var (- k 1024))) (dictionary o) => (dictionary e)
 """
 
 _LINEARITY = """
@@ -240,12 +236,13 @@ _ORDER = """
 """
 
 
-def program() -> str:
-    """Return the declarations and the rules of all analyses, and of substitution."""
+def program(encoding: Encoding) -> str:
+    """Return the declarations and the rules of all analyses, and of the encoding's operators."""
     text = "\n".join((_BOUNDS, _RANKS, _LINEARITY, _SELECTION, _LOOSENESS, _ORDER))
     written = [line.partition("=>") for line in text.replace("\n  ", " ").splitlines() if line]
     rules = [
-        rule(facts, actions, f"analysis-{i}", "analysis") for i, (facts, _, actions) in enumerate(written)
+        rule(*encoding.analysis(facts, actions), f"analysis-{i}", "analysis")
+        for i, (facts, _, actions) in enumerate(written)
     ]
     facts = [
         *(f'(index-like "{name}")' for name in ("index", "plus_times")),
@@ -261,4 +258,4 @@ def program() -> str:
             for position in function.annihilators
         ),
     ]
-    return "\n".join((_DECLARATIONS, *facts, *rules, *substitution.program()))
+    return "\n".join((_DECLARATIONS, *facts, *rules, *encoding.program()))

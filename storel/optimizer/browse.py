@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from storel.calculus.nodes import Literal
 from storel.calculus.printer import show
-from storel.optimizer.encoding import LAYOUTS, TERMS, ENode
+from storel.optimizer.encoding import TERMS, ENode
 from storel.optimizer.extract import Classes, Extractor
 
 
@@ -21,6 +21,7 @@ class Graph:
     """The classes that a phase ended with, and for each the node that extraction takes, and its cost."""
 
     classes: Classes
+    layouts: Mapping[str, str]
     literals: tuple[Literal, ...]
     chosen: Mapping[int, ENode]
     costs: Mapping[int, float]
@@ -49,7 +50,7 @@ def graph_of(extractor: Extractor) -> Graph:
     literals = tuple(extractor.source.numbering.literals)
     chosen = {number: best.node for number, best in extractor.best.items()}
     costs = {number: best.cost for number, best in extractor.best.items()}
-    return Graph(extractor.classes, literals, chosen, costs)
+    return Graph(extractor.classes, extractor.encoding.layouts, literals, chosen, costs)
 
 
 def reached(graph: Graph) -> Iterator[Class]:
@@ -62,7 +63,7 @@ def reached(graph: Graph) -> Iterator[Class]:
         ordered = sorted(graph.classes.nodes.get(identity, ()), key=lambda node: node != chosen)
         nodes: list[Node] = []
         for node in ordered:
-            for child in _children(node):
+            for child in _children(graph, node):
                 if child not in numbers:
                     numbers[child] = len(numbers)
                     pending.append(child)
@@ -71,16 +72,16 @@ def reached(graph: Graph) -> Iterator[Class]:
         yield Class(numbers[identity], tuple(nodes), graph.costs.get(identity))
 
 
-def _children(node: ENode) -> Iterator[int]:
+def _children(graph: Graph, node: ENode) -> Iterator[int]:
     constructor, arguments = node
-    for argument, kind in zip(arguments, LAYOUTS[constructor], strict=True):
+    for argument, kind in zip(arguments, graph.layouts[constructor], strict=True):
         if kind in TERMS and isinstance(argument, int):
             yield argument
 
 
 def _shown(graph: Graph, numbers: Mapping[int, int], node: ENode) -> Iterator[int | str]:
     constructor, arguments = node
-    for argument, kind in zip(arguments, LAYOUTS[constructor], strict=True):
+    for argument, kind in zip(arguments, graph.layouts[constructor], strict=True):
         if kind in TERMS and isinstance(argument, int):
             yield numbers[argument]
         elif constructor == "Const" and isinstance(argument, int):

@@ -1,4 +1,4 @@
-"""Terms in the e-graph: named binders, numbered by a traversal of the De Bruijn term.
+"""Terms in the e-graph, whichever way their binders are held (``named.py``, ``debruijn.py``).
 
 Each constructor of the calculus is one constructor of egglog; ``LAYOUTS`` says what its arguments are:
 
@@ -7,9 +7,9 @@ Each constructor of the calculus is one constructor of egglog; ``LAYOUTS`` says 
     k   a key, an address, a bound or a condition       B   a body: a term in the scope of all binders
     v   a term that is what its parent is (see below)
 
-``Var`` holds the integer of its binder. ``Int`` and ``Truth`` are literals that rules compute with,
-``Const`` is any other (an index into a table), ``Zero s r`` is the semiring's zero of rank r. ``Subst x e b``
-is b with x replaced by e: rules push it down, extraction never takes it.
+``Int`` and ``Truth`` are literals that rules compute with, ``Const`` is any other (an index into a table),
+``Zero s r`` is the semiring's zero of rank r. What ``Var`` and binders hold, an ``Encoding`` says; its
+operators (substitution, for one) are terms that rules push down and that extraction never takes.
 
 Arithmetic of keys, addresses, bounds and conditions carries the semiring ``index``, so that rules about
 values leave addresses alone; it means ``plus_times``. A let-bound value that becomes a key keeps its
@@ -43,6 +43,7 @@ from storel.calculus.nodes import (
     Unique,
     Variable,
 )
+from storel.optimizer.binders import BinderFact, Encoding
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 
@@ -78,25 +79,20 @@ ENode: TypeAlias = tuple[str, tuple[object, ...]]
 """A constructor with its arguments: strings, integers, and terms in whatever form they are held."""
 
 
-def schema() -> str:
-    """Return the declaration of the sort of terms."""
-    sorts = {"s": "String", "i": "i64", "b": "i64"} | dict.fromkeys(TERMS, "Term")
-    rows = (f"({name} {' '.join(sorts[kind] for kind in layout)})" for name, layout in LAYOUTS.items())
-    return f"(datatype Term {' '.join(rows)} (Subst i64 Term Term))"
-
-
 @dataclass(slots=True)
 class Numbering:
     """The binders and the literals of one term, as the e-graph knows them."""
 
+    encoding: Encoding
     literals: list[Literal] = field(default_factory=list[Literal])
-    next_binder: int = 0
+    binders: list[BinderFact] = field(default_factory=list[BinderFact])
 
-    def fresh(self, count: int) -> tuple[int, ...]:
-        """Return ``count`` new binders."""
-        first = self.next_binder
-        self.next_binder += count
-        return tuple(range(first, self.next_binder))
+    def binder(self, fact: BinderFact) -> int:
+        """Return the number of a binder."""
+        number = self.encoding.number_binder(self.binders, fact)
+        if number == len(self.binders):
+            self.binders.append(fact)
+        return number
 
     def constant(self, literal: Literal) -> int:
         """Return the index of ``literal`` in the table of constants."""
@@ -105,41 +101,40 @@ class Numbering:
         return self.literals.index(literal)
 
 
-Bind: TypeAlias = Callable[[Term, tuple[int, ...], tuple[int, ...]], None]
-"""Told of every term that binds: the term, its new binders, and the scope outside it."""
+Bind: TypeAlias = Callable[[Term, tuple[int, ...]], tuple[int, ...]]
+"""Numbers what a term binds, given the scope outside it."""
 
 
 def encode(
-    term: Term, numbering: Numbering, note: Bind, scope: tuple[int, ...] = (), index: bool = False
+    term: Term, numbering: Numbering, bind: Bind, scope: tuple[int, ...] = (), index: bool = False
 ) -> str:
     """Return ``term`` as egglog text; ``scope`` holds the enclosing binders, the innermost first."""
 
     def value(child: Term) -> str:
-        return encode(child, numbering, note, scope, index)
+        return encode(child, numbering, bind, scope, index)
 
     def key(child: Term) -> str:
-        return encode(child, numbering, note, scope, True)
+        return encode(child, numbering, bind, scope, True)
 
     def plain(child: Term) -> str:
-        return encode(child, numbering, note, scope, False)
+        return encode(child, numbering, bind, scope, False)
 
-    def bound(body: Term, binders: int) -> str:
-        names = numbering.fresh(binders)
-        note(term, names, scope)
-        text = encode(body, numbering, note, (*reversed(names), *scope), False)
+    def bound(body: Term) -> str:
+        names = bind(term, scope)
+        text = encode(body, numbering, bind, (*reversed(names), *scope), False)
         return f"{' '.join(map(str, names))} {text}"
 
     match term:
         case Variable(number):
-            return f"(Var {scope[number]})"
+            return numbering.encoding.variable(number, scope)
         case Literal(number, type):
             return _literal(Literal(number, type), numbering)
         case Symbol(name):
             return f'(Sym "{name}")'
         case Sum(source, body, semiring):
-            return f'(Sum "{semiring}" {plain(source)} {bound(body, 2)})'
+            return f'(Sum "{semiring}" {plain(source)} {bound(body)})'
         case Reduce(monoid, source, body):
-            return f'(Reduce "{monoid}" {plain(source)} {bound(body, 2)})'
+            return f'(Reduce "{monoid}" {plain(source)} {bound(body)})'
         case Singleton(at, entry, semiring):
             return f'(Single "{semiring}" {key(at)} {plain(entry)})'
         case Empty(rank, _):
@@ -151,7 +146,7 @@ def encode(
         case Slice(array, low, high):
             return f"(Slice {plain(array)} {key(low)} {key(high)})"
         case Let(named, body):
-            return f"(Let {value(named)} {bound(body, 1)})"
+            return f"(Let {value(named)} {bound(body)})"
         case If(condition, body, semiring):
             return f'(If "{semiring}" {key(condition)} {value(body)})'
         case Add(left, right, semiring):
@@ -161,9 +156,9 @@ def encode(
         case Apply(function, arguments):
             return f'(Apply{len(arguments)} "{function}" {" ".join(map(value, arguments))})'
         case Merge(left, right, body, semiring):
-            return f'(Merge "{semiring}" {plain(left)} {plain(right)} {bound(body, 3)})'
+            return f'(Merge "{semiring}" {plain(left)} {plain(right)} {bound(body)})'
         case Find(source, at, body, semiring):
-            return f'(Find "{semiring}" {plain(source)} {key(at)} {bound(body, 1)})'
+            return f'(Find "{semiring}" {plain(source)} {key(at)} {bound(body)})'
         case Unique(at):
             return f"(Uniq {value(at)})"
 
@@ -194,7 +189,7 @@ def zero(semiring: str, rank: int) -> Term:
 def decode(node: ENode, numbering: Numbering, scope: tuple[int, ...], child: Callable[..., Term]) -> Term:
     """Return the term of an e-node; ``child(argument, scope)`` decodes its terms."""
     name, arguments = node
-    layout = LAYOUTS[name]
+    layout = numbering.encoding.layouts[name]
     binders = tuple(a for a, kind in zip(arguments, layout, strict=True) if kind == "b")
     inner = (*reversed(binders), *scope)
     terms = [
@@ -207,7 +202,7 @@ def decode(node: ENode, numbering: Numbering, scope: tuple[int, ...], child: Cal
     number = first if isinstance(first, int) else 0
     match name, terms:
         case "Var", _:
-            return Variable(scope.index(number))
+            return Variable(numbering.encoding.index(arguments, scope))
         case "Int", _:
             return Literal(number, ScalarType.INT64)
         case "Truth", _:

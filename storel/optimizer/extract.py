@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from storel.calculus.intervals import ANY, Interval
 from storel.calculus.nodes import Term
 from storel.optimizer import cost, estimates
+from storel.optimizer.binders import Encoding
 from storel.optimizer.bindings import EGraph, FrozenEGraph, Value
 from storel.optimizer.cost import Constants, Variation
-from storel.optimizer.encoding import LAYOUTS, TERMS, ENode, decode
+from storel.optimizer.encoding import TERMS, ENode, decode
 from storel.optimizer.estimates import Estimate
 from storel.optimizer.facts import Encoded
-from storel.optimizer.substitution import RENAMED
+from storel.optimizer.named import NAMED
 from storel.symbols import SizeSymbol, Symbols
 
 
@@ -32,7 +33,7 @@ class Classes:
     root: int = 0
 
 
-def read(frozen: FrozenEGraph, graph: EGraph) -> Classes:
+def read(frozen: FrozenEGraph, graph: EGraph, encoding: Encoding = NAMED) -> Classes:
     """Return the classes of a frozen e-graph, before ``graph`` changes again."""
     numbers: dict[Value, int] = {}
     result = Classes()
@@ -40,7 +41,7 @@ def read(frozen: FrozenEGraph, graph: EGraph) -> Classes:
     def number(value: Value) -> int:
         return numbers.setdefault(value, len(numbers))
 
-    for constructor, layout in LAYOUTS.items():
+    for constructor, layout in encoding.layouts.items():
         for row in frozen.functions[constructor].rows:
             arguments = tuple(
                 number(value)
@@ -64,14 +65,13 @@ class _Best:
     node: ENode
 
 
-def _split(node: ENode) -> tuple[list[int], list[int], list[int], str]:
+def _split(node: ENode, layout: str) -> tuple[list[int], list[int], list[int], str]:
     """Return the term classes, the bodies among them, the binders, and the string of a node."""
-    constructor, arguments = node
     terms: list[int] = []
     bodies: list[int] = []
     binders: list[int] = []
     text = ""
-    for argument, kind in zip(arguments, LAYOUTS[constructor], strict=True):
+    for argument, kind in zip(node[1], layout, strict=True):
         if isinstance(argument, str):
             text = argument
         elif isinstance(argument, int):
@@ -92,12 +92,13 @@ class Extractor:
     ) -> None:
         self.classes = classes
         self.source = source
+        self.encoding = source.numbering.encoding
         self.symbols = symbols
         self.variation = variation
         self.constants = constants
         self.best: dict[int, _Best] = {}
         self._candidates = [
-            (identity, node, *_split(node))
+            (identity, node, *_split(node, self.encoding.layouts[node[0]]))
             for identity, nodes in classes.nodes.items()
             for node in nodes
             if identity in classes.free and self._is_in_scope(identity, node)
@@ -105,14 +106,17 @@ class Extractor:
         self._settle()
 
     def _is_in_scope(self, identity: int, node: ENode) -> bool:
-        terms, bodies, binders, _ = _split(node)
-        bound = sum(1 << binder for binder in set(binders))
-        free = 1 << int(str(node[1][0])) if node[0] == "Var" else 0
-        for term in terms:
-            mask = self.classes.free.get(term)
+        constructor, arguments = node
+        layout = self.encoding.layouts[constructor]
+        _, _, binders, _ = _split(node, layout)
+        free = 1 << int(str(arguments[0])) if constructor == "Var" else 0
+        for argument, kind in zip(arguments, layout, strict=True):
+            if kind not in TERMS or not isinstance(argument, int):
+                continue
+            mask = self.classes.free.get(argument)
             if mask is None:
                 return False
-            free |= mask & ~bound if term in bodies else mask
+            free |= self.encoding.outside(mask, binders) if kind == "B" else mask
         return free & ~self.classes.free[identity] == 0
 
     def _settle(self) -> None:
@@ -144,7 +148,8 @@ class Extractor:
         if not children:
             return _Best(0.0, self._leaf(identity, constructor, arguments), node)
         known = [child.estimate for child in children]
-        estimate = estimates.combine(constructor, text, known, binders, identity, self.symbols)
+        inside = self.encoding.inside(binders)
+        estimate = estimates.combine(constructor, text, known, inside, identity, self.symbols)
         price = cost.combine(
             constructor,
             text,
@@ -160,8 +165,8 @@ class Extractor:
     def _leaf(self, identity: int, constructor: str, arguments: tuple[object, ...]) -> Estimate:
         first = arguments[0]
         if constructor == "Var" and isinstance(first, int):
-            known = first if first in self.source.types else first - RENAMED
-            value = estimates.unknown(self.source.intervals[known], self.source.types[known].rank)
+            kind, interval = self.source.numbering.binders[self.encoding.binder_of(arguments)]
+            value = estimates.unknown(interval, kind.rank)
             return estimates.variable(first, value)
         if constructor in ("Int", "Truth") and isinstance(first, int):
             return estimates.integer(first)

@@ -8,48 +8,44 @@ over others.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from storel.calculus.intervals import ANY, Context, Interval, binder_bounds, bounds
 from storel.calculus.nodes import Find, Let, Literal, Merge, Reduce, Sum, Symbol, Term, children
 from storel.calculus.verify import KEY, Type, element, infer
+from storel.optimizer.binders import Encoding
 from storel.optimizer.encoding import Numbering, encode
+from storel.optimizer.named import NAMED
 from storel.semiring import SEMIRINGS
 from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Encoded:
     """A term as egglog text, with the facts about its names."""
 
     text: str
     facts: str
     numbering: Numbering
-    types: dict[int, Type] = field(default_factory=dict[int, Type])
-    intervals: dict[int, Interval] = field(default_factory=dict[int, Interval])
 
 
-def encoded(term: Term, symbols: Symbols) -> Encoded:
+def encoded(term: Term, symbols: Symbols, encoding: Encoding = NAMED) -> Encoded:
     """Return ``term`` (closed) for the e-graph."""
-    result = Encoded("", "", Numbering())
+    numbering = Numbering(encoding)
 
-    def note(binding: Term, names: tuple[int, ...], scope: tuple[int, ...]) -> None:
-        types = tuple(result.types[name] for name in scope)
-        intervals = tuple(result.intervals[name] for name in scope)
-        for name, kind, interval in zip(
-            names, *binder_facts(binding, symbols, types, intervals), strict=True
-        ):
-            result.types[name] = kind
-            result.intervals[name] = interval
+    def bind(binding: Term, scope: tuple[int, ...]) -> tuple[int, ...]:
+        types = tuple(numbering.binders[number][0] for number in scope)
+        intervals = tuple(numbering.binders[number][1] for number in scope)
+        found = zip(*binder_facts(binding, symbols, types, intervals), strict=True)
+        return tuple(map(numbering.binder, found))
 
-    result.text = encode(term, result.numbering, note)
+    text = encode(term, numbering, bind)
     lines = [*_semirings(term), *_about_symbols(term, symbols)]
-    for name, kind in result.types.items():
-        lines += _about(f"(Var {name})", kind, result.intervals[name])
-    for index, literal in enumerate(result.numbering.literals):
+    for number, (kind, interval) in enumerate(numbering.binders):
+        lines += _about(encoding.binder(number), kind, interval)
+    for index, literal in enumerate(numbering.literals):
         lines += _about_literal(f"(Const {index})", literal)
-    result.facts = "\n".join(lines)
-    return result
+    return Encoded(text, "\n".join(lines), numbering)
 
 
 def binder_facts(

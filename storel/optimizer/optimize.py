@@ -15,10 +15,13 @@ from dataclasses import dataclass, field
 from storel.calculus.nodes import Term
 from storel.calculus.verify import infer
 from storel.optimizer import cost, rulefile
+from storel.optimizer.binders import Encoding
 from storel.optimizer.browse import Graph, graph_of
 from storel.optimizer.cost import ARITHMETIC, CONSTANTS, PLAIN, SHARED, Constants, Cost, Variation
+from storel.optimizer.debruijn import DE_BRUIJN
 from storel.optimizer.extract import Extractor
 from storel.optimizer.facts import encoded
+from storel.optimizer.named import NAMED
 from storel.optimizer.rulefile import RuleSet
 from storel.optimizer.saturate import Limits, PhaseReport, saturate
 from storel.optimizer.sharing import hoisted, share
@@ -33,7 +36,7 @@ MAIN = Limits(iterations=30, nodes=5_000, seconds=2.0)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Budgets of the two phases, and what operations cost on this machine.
+    """Budgets of the two phases, what operations cost on this machine, and how the e-graph holds binders.
 
     A main phase of no iterations keeps sums and products in the order written.
     """
@@ -41,6 +44,7 @@ class Options:
     normalize: Limits = NORMALIZE
     main: Limits = MAIN
     constants: Constants = CONSTANTS
+    binders: str = "named"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,7 @@ class Optimized:
 
 
 DEFAULT = Options()
+BINDERS: dict[str, Encoding] = {"named": NAMED, "debruijn": DE_BRUIJN}
 _VARIATIONS = (PLAIN, SHARED, ARITHMETIC)
 
 
@@ -123,8 +128,9 @@ def _phase(
     variations: tuple[Variation, ...],
 ) -> tuple[list[Term], PhaseReport, Graph]:
     """Return the best term of one phase under each of the variations, and the e-graph under the first."""
-    source = encoded(term, symbols)
-    classes, report = saturate(rules, source.text, source.facts, phase, limits)
+    encoding = BINDERS[options.binders]
+    source = encoded(term, symbols, encoding)
+    classes, report = saturate(rules, source.text, source.facts, phase, limits, encoding)
     extractors = [
         Extractor(classes, source, symbols, variation, options.constants) for variation in variations
     ]

@@ -14,11 +14,17 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 
-from storel.optimizer import analyses, encoding
+from storel.optimizer import analyses
+from storel.optimizer.binders import Encoding
 from storel.optimizer.bindings import EGraph, PrintAllFunctionsSize, RunScheduleOutput
+from storel.optimizer.constructors import schema
 from storel.optimizer.extract import Classes, read
-from storel.optimizer.rulefile import EAGER, PHASES, RuleSet
+from storel.optimizer.named import NAMED
+from storel.optimizer.rulefile import EAGER, PHASES, Rule, RuleSet
 from storel.optimizer.translate import translate
+
+HELD = 4
+"""Steps for which a rule with too many matches is held back, where the encoding limits them."""
 
 ANALYSIS = 60
 """Steps of the analyses between two steps of the rules; they nearly always saturate first."""
@@ -57,17 +63,23 @@ class PhaseReport:
 class Base:
     """An e-graph that holds the schema, the analyses and the rules, and no term."""
 
-    def __init__(self, rules: RuleSet) -> None:
+    def __init__(self, rules: RuleSet, encoding: Encoding = NAMED) -> None:
         self.graph = EGraph()
-        self.run(encoding.schema())
-        self.run(analyses.program())
-        for phase in (*EAGER, *PHASES):
-            self.run(f"(ruleset {phase})")
-        self.run("\n".join(translate(rule) for rule in rules.rules))
+        self.encoding = encoding
+        self.run(schema(encoding))
+        self.run(analyses.program(encoding))
+        self.parts: dict[str, list[str]] = {name: [name] for name in (*EAGER, *PHASES)}
+        for ruleset in self.parts:
+            self.run(f"(ruleset {ruleset})")
+        for rule in rules.rules:
+            self._add(rule)
         self._steps = {
             name: self.graph.parse_program(f"(run {name} 1)")
-            for name in (*analyses.RULESETS, *EAGER, *PHASES)
+            for name in (*analyses.RULESETS, *(part for parts in self.parts.values() for part in parts))
         }
+        self._counted = set(encoding.layouts)
+        if encoding.most_matches is not None:
+            self._counted |= set(encoding.operators)
         self._sizes = self.graph.parse_program("(print-size)")
 
     def run(self, text: str) -> None:
@@ -79,6 +91,17 @@ class Base:
             if line:
                 self.graph.run_program(*self.graph.parse_program(line))
 
+    def _add(self, rule: Rule) -> None:
+        """Add a rule; where matches are limited, it becomes a part of its phases that runs by itself."""
+        text = translate(rule, self.encoding)
+        if self.encoding.most_matches is not None:
+            for phase in (each for each in PHASES if each in rule.phases):
+                part = f"{phase}-{rule.name}"
+                self.run(f"(ruleset {part})")
+                self.parts[phase].append(part)
+                text = text.replace(f":ruleset {phase} ", f":ruleset {part} ")
+        self.run(text)
+
     def step(self, ruleset: str) -> tuple[bool, dict[str, int]]:
         """Run a ruleset once; return whether anything changed, and the matches per rule."""
         (output,) = self.graph.run_program(*self._steps[ruleset])
@@ -89,7 +112,7 @@ class Base:
         """Return the number of e-nodes."""
         (output,) = self.graph.run_program(*self._sizes)
         assert isinstance(output, PrintAllFunctionsSize)
-        return sum(count for name, count in output.sizes if name in encoding.LAYOUTS)
+        return sum(count for name, count in output.sizes if name in self._counted)
 
 
 @dataclass
@@ -100,14 +123,36 @@ class Saturation:
     limits: Limits
     started: float
     matches: dict[str, int] = field(default_factory=dict[str, int])
+    held: dict[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def watched(self) -> bool:
+        """Whether operators may unroll for ever, so that sizes are looked at after every step."""
+        return self.base.encoding.most_matches is not None
 
     def step(self, ruleset: str) -> bool:
-        """Run a ruleset once, count the matches, and return whether anything changed."""
-        changed, found = self.base.step(ruleset)
-        if ruleset not in analyses.RULESETS:
+        """Run a ruleset once, count the matches, and return whether anything changed.
+
+        A rule that is held back may have more to do, which counts as a change.
+        """
+        most = self.base.encoding.most_matches
+        changed = False
+        for part in self.base.parts.get(ruleset, (ruleset,)):
+            if self.held.get(part, 0) > 0:
+                self.held[part] -= 1
+                changed = True
+                continue
+            updated, found = self.base.step(part)
+            changed = changed or updated
+            if ruleset in analyses.RULESETS:
+                continue
             for name, count in found.items():
                 if count:
                     self.matches[name] = self.matches.get(name, 0) + count
+            if most is not None and sum(found.values()) > most and ruleset in PHASES:
+                self.held[part] = HELD
+            if self.watched and self.exhausted() is not None:
+                return True
         return changed
 
     def settle(self, ruleset: str) -> bool:
@@ -115,6 +160,8 @@ class Saturation:
         for count in range(ANALYSIS):
             if not self.step(ruleset):
                 return count > 0
+            if self.watched and self.exhausted() is not None:
+                return True
         return True
 
     def prepare(self) -> bool:
@@ -152,22 +199,22 @@ class Saturation:
 
 
 @lru_cache(maxsize=4)
-def base(rules: RuleSet) -> Base:
+def base(rules: RuleSet, encoding: Encoding = NAMED) -> Base:
     """Return the e-graph with ``rules`` loaded; it is used by one term at a time."""
-    return Base(rules)
+    return Base(rules, encoding)
 
 
 def saturate(
-    rules: RuleSet, text: str, facts: str, phase: str, limits: Limits
+    rules: RuleSet, text: str, facts: str, phase: str, limits: Limits, encoding: Encoding = NAMED
 ) -> tuple[Classes, PhaseReport]:
     """Return all that the rules of ``phase`` make of a term (the binding ``$root``)."""
-    loaded = base(rules)
+    loaded = base(rules, encoding)
     state = Saturation(loaded, limits, time.perf_counter())
     loaded.run("(push)")
     try:
         loaded.run(f"(let $root {text})\n{facts}")
         stop, iterations = state.run(phase)
-        classes = read(loaded.graph.freeze(), loaded.graph)
+        classes = read(loaded.graph.freeze(), loaded.graph, encoding)
         milliseconds = 1000 * (time.perf_counter() - state.started)
         matches = dict(sorted(state.matches.items()))
         return classes, PhaseReport(phase, iterations, loaded.nodes(), matches, stop, milliseconds)

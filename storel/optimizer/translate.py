@@ -1,10 +1,11 @@
-"""Rules to egglog: scopes on both sides are compared, and what must not be captured is guarded.
-
-With named binders a term may move across a binder only where it does not depend on it:
+"""Rules to egglog: a pattern variable is followed from the scope it is matched in to those it is built in.
 
     a binder that is left behind     sum(R) a * b => a * sum(R) b     k, v not free in a
-    a binder that is entered         the same, read backwards         k, v not free in a
-    two binders of one pattern       sum(R) sum(S) b => sum(S) sum(R) b    they differ
+    a binder that is entered         the same, read backwards
+    two binders of one pattern       sum(R) sum(S) b => sum(S) sum(R) b
+
+What each of these takes, the encoding says: a guard with names, an operator with indices. Where a variable is
+matched in two scopes, what it is in the second must be in the graph already: a rule of its own asks for it.
 
 ``let x = e in b`` on the right is a substitution. Addresses and values differ in their semiring
 (``encoding.INDEX``); a pattern inside a key matches either spelling and is written as ``index``.
@@ -17,40 +18,53 @@ from dataclasses import dataclass, field
 
 from storel.errors import ProgramSyntaxError
 from storel.optimizer.analyses import GUARDS
+from storel.optimizer.binders import Encoding, Scope
+from storel.optimizer.constructors import rule
 from storel.optimizer.encoding import INDEX, LAYOUTS
+from storel.optimizer.named import NAMED
 from storel.optimizer.rulefile import SEMIRING, Bound, Guard, Hole, Node, Pattern, Rule
-from storel.optimizer.substitution import rule
 from storel.semiring import SEMIRINGS
 
 _LOGICAL = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "and", "or", "not")
 _ROOT = "root"
 
 
-def translate(source: Rule) -> str:
+def translate(source: Rule, encoding: Encoding = NAMED) -> str:
     """Return the egglog rules of ``source``, one for each phase that it takes part in."""
-    facts, actions = _Translation(source).run()
-    return "\n".join(rule(facts, actions, source.name, phase) for phase in source.phases)
+    translation = _Translation(source, encoding)
+    facts, actions = translation.run()
+    rules = [rule(facts, actions, source.name, phase) for phase in source.phases]
+    for number, wanted in enumerate(translation.wanted):
+        others = facts.replace(f"(= {wanted})", "")
+        term = wanted.partition(" ")[2]
+        rules.append(rule(others, term, f"{source.name}-wants-{number}", "scope"))
+    return "\n".join(rules)
 
 
 @dataclass
 class _Translation:
     source: Rule
+    encoding: Encoding
     facts: list[str] = field(default_factory=list[str])
+    crossed: list[str] = field(default_factory=list[str])
+    wanted: list[str] = field(default_factory=list[str])
     fresh: int = 0
-    scopes: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    scopes: dict[str, Scope] = field(default_factory=dict[str, Scope])
 
     def run(self) -> tuple[str, str]:
         left, right = self.source.left, self.source.right
         index = "index" in self.source.tags or _is_logical(left)
-        matched = self._match(left, index, top=True)
+        matched = self._match(left, index, (), top=True)
         self.facts.insert(0, f"(= {_ROOT} {matched})")
-        self.scopes = dict(_scopes(left))
-        self.facts += self._moved(right)
-        binders = sorted(_binders(left))
-        self.facts += [f"(!= {_b(a)} {_b(b)})" for i, a in enumerate(binders) for b in binders[i + 1 :]]
-        self.facts += [self._guard(guard) for guard in self.source.guards]
-        self.facts += self._about_semiring(matched)
-        built = self._build(right, index)
+        unbound = sorted(_binders(right) - _binders(left))
+        if unbound:
+            raise ProgramSyntaxError(f"rule {self.source.name}: {unbound[0]} is bound on the right only")
+        guards = [self._guard(guard) for guard in self.source.guards]
+        semirings = list(self._about_semiring(matched))
+        matching = len(self.facts)
+        built = self._build(right, index, ())
+        distinct = self.encoding.distinct(sorted(_binders(left)))
+        self.facts[matching:matching] = [*self.crossed, *distinct, *guards, *semirings]
         actions = f"(union {_ROOT} {built})"
         if self.source.is_eager:
             actions += f" (subsume {matched})"
@@ -68,18 +82,19 @@ class _Translation:
         self.fresh += 1
         return f"any{self.fresh}"
 
-    def _match(self, pattern: Pattern, index: bool, *, top: bool = False) -> str:
+    def _match(self, pattern: Pattern, index: bool, scope: Scope, *, top: bool = False) -> str:
         match pattern:
             case Hole(name):
-                return _h(name)
+                return self._matched(name, scope)
             case Bound(name):
-                return f"(Var {_b(name)})"
+                return self.encoding.bound(name, scope)
             case Node("zero" | "one" as unit, _):
                 variable = self._variable()
                 self.facts.append(f"(is-{unit} {variable} {SEMIRING})")
                 return variable
             case Node(constructor, arguments):
                 texts: list[str] = []
+                inner = _entered(pattern, scope)
                 for argument, kind in zip(arguments, LAYOUTS[constructor], strict=True):
                     match argument:
                         case str() if (
@@ -89,25 +104,45 @@ class _Translation:
                         case str() | int():
                             texts.append(_plain(constructor, argument))
                         case Bound(name) if kind == "b":
-                            texts.append(_b(name))
+                            texts.append(f"b-{name}")
                         case Hole() | Bound() | Node():
-                            texts.append(self._match(argument, _inner(pattern, kind, index)))
+                            below = inner if kind == "B" else scope
+                            texts.append(self._match(argument, _inner(pattern, kind, index), below))
                 return f"({constructor} {' '.join(texts)})"
 
-    def _build(self, pattern: Pattern, index: bool) -> str:
+    def _matched(self, name: str, scope: Scope) -> str:
+        """Return the class that a pattern variable is matched with, the same one in every scope."""
+        first = self.scopes.setdefault(name, scope)
+        text, facts = self.encoding.moved(_h(name), first, scope)
+        self.crossed += facts
+        if text == _h(name):
+            return text
+        self.fresh += 1
+        same = f"{_h(name)}-{self.fresh}"
+        self.facts.append(f"(= {same} {text})")
+        self.wanted.append(f"{same} {text}")
+        return same
+
+    def _build(self, pattern: Pattern, index: bool, scope: Scope) -> str:
         match pattern:
             case Hole(name):
-                return _h(name)
+                if name not in self.scopes:
+                    raise ProgramSyntaxError(f"rule {self.source.name}: ?{name} occurs on the right only")
+                text, facts = self.encoding.moved(_h(name), self.scopes[name], scope)
+                self.crossed += facts
+                return text
             case Bound(name):
-                return f"(Var {_b(name)})"
+                return self.encoding.bound(name, scope)
             case Node("zero" | "one", _):
                 self.facts.append(f"(= {_ROOT}-rank (rank {_ROOT}))")
                 return f"(Zero {SEMIRING} {0 if index else f'{_ROOT}-rank'})"
             case Node("Let", (value, Bound(name), body)) if not isinstance(value, str | int):
-                inner = body if isinstance(body, Hole | Bound | Node) else Hole("")
-                return f"(Subst {_b(name)} {self._build(value, index)} {self._build(inner, index)})"
+                assert not isinstance(body, str | int)
+                inside = self._build(body, index, _entered(pattern, scope))
+                return self.encoding.let(name, self._build(value, index, scope), inside)
             case Node(constructor, arguments):
                 texts: list[str] = []
+                inner = _entered(pattern, scope)
                 for argument, kind in zip(arguments, LAYOUTS[constructor], strict=True):
                     match argument:
                         case str() if (
@@ -117,47 +152,35 @@ class _Translation:
                         case str() | int():
                             texts.append(_plain(constructor, argument))
                         case Bound(name) if kind == "b":
-                            texts.append(_b(name))
+                            texts.append(f"b-{name}")
                         case Hole() | Bound() | Node():
-                            texts.append(self._build(argument, _inner(pattern, kind, index)))
+                            below = inner if kind == "B" else scope
+                            texts.append(self._build(argument, _inner(pattern, kind, index), below))
                 return f"({constructor} {' '.join(texts)})"
 
     def _guard(self, guard: Guard) -> str:
+        named = [argument.name for argument in guard.arguments if isinstance(argument, Hole)]
+        scope = self.scopes[named[0]] if named else ()
         texts = [
-            _b(argument.name) if isinstance(argument, Bound) else self._match(argument, False)
+            self.encoding.place(argument.name, scope)
+            if isinstance(argument, Bound)
+            else _h(argument.name)
+            if isinstance(argument, Hole)
+            else self._match(argument, False, scope)
             for argument in guard.arguments
         ]
         return GUARDS[guard.name][1].format(*texts)
 
-    def _moved(self, right: Pattern) -> Iterator[str]:
-        """Yield that a term which leaves or enters the scope of a binder does not depend on it."""
-        for name, scope in _scopes(right):
-            if name not in self.scopes:
-                raise ProgramSyntaxError(f"rule {self.source.name}: ?{name} occurs on the right only")
-            for binder in sorted(scope ^ self.scopes[name]):
-                yield f"(independent {_h(name)} {_b(binder)})"
-        unbound = sorted(_binders(right) - _binders(self.source.left))
-        if unbound:
-            raise ProgramSyntaxError(f"rule {self.source.name}: {unbound[0]} is bound on the right only")
 
-
-def _scopes(pattern: Pattern, scope: frozenset[str] = frozenset()) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield each occurrence of a hole with the binders that it stands under."""
-    match pattern:
-        case Hole(name):
-            yield name, scope
-        case Bound():
-            return
-        case Node(constructor, arguments):
-            layout = LAYOUTS.get(constructor, "")
-            bound = scope | {
-                argument.name
-                for argument, kind in zip(arguments, layout, strict=True)
-                if kind == "b" and isinstance(argument, Bound)
-            }
-            for argument, kind in zip(arguments, layout, strict=True):
-                if isinstance(argument, Hole | Node):
-                    yield from _scopes(argument, bound if kind == "B" else scope)
+def _entered(pattern: Node, scope: Scope) -> Scope:
+    """Return the scope of a node's bodies."""
+    layout = LAYOUTS[pattern.constructor]
+    names = [
+        argument.name
+        for argument, kind in zip(pattern.arguments, layout, strict=True)
+        if kind == "b" and isinstance(argument, Bound)
+    ]
+    return (*reversed(names), *("" if name in names else name for name in scope))
 
 
 def _binders(pattern: Pattern) -> set[str]:
@@ -188,7 +211,3 @@ def _plain(constructor: str, argument: str | int) -> str:
 
 def _h(hole: str) -> str:
     return f"h-{hole}"
-
-
-def _b(binder: str) -> str:
-    return f"b-{binder}"

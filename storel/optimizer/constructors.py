@@ -1,0 +1,64 @@
+"""Constructors, and rules about all of them, as egglog text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from storel.optimizer.binders import Encoding
+from storel.optimizer.encoding import TERMS
+
+
+def schema(encoding: Encoding) -> str:
+    """Return the declaration of the sort of terms."""
+    sorts = {"s": "String", "i": "i64", "b": "i64"} | dict.fromkeys(TERMS, "Term")
+    layouts = {**encoding.layouts, **encoding.operators}
+    rows = (f"({name} {' '.join(sorts[kind] for kind in layout)})" for name, layout in layouts.items())
+    return f"(datatype Term {' '.join(rows)})"
+
+
+def rule(facts: str, actions: str, name: str, ruleset: str) -> str:
+    """Return an egglog rule.
+
+    ``(independent x v)`` says that v is not free in x, ``(natural x)`` that 0 <= x.
+    """
+    free = r"(= (bigint 0) (& (free \1) (<< (bigint 1) \2)))"
+    facts = re.sub(r"\(natural (\S+)\)", r"(<= 0 (low \1))", facts)
+    facts = re.sub(r"\(independent (\S+) (\S+|\(.*?\))\)", free, facts)
+    return f'(rule ({facts}) ({actions}) :ruleset {ruleset} :name "{name}")'
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A constructor with names for its arguments: the terms, bodies and binders among them."""
+
+    constructor: str
+    names: tuple[str, ...]
+    terms: tuple[str, ...]
+    bodies: tuple[str, ...]
+    binders: tuple[str, ...]
+
+    @property
+    def pattern(self) -> str:
+        """The constructor applied to the names."""
+        return self.filled({})
+
+    def filled(self, arguments: Mapping[str, str]) -> str:
+        """Return the constructor with some of its arguments replaced."""
+        return f"({self.constructor} {' '.join(arguments.get(name, name) for name in self.names)})"
+
+
+def signatures(layouts: Mapping[str, str]) -> Iterator[Signature]:
+    """Yield the constructors, less variables."""
+    for constructor, layout in layouts.items():
+        if constructor != "Var":
+            names = tuple(f"a{position}" for position in range(len(layout)))
+            kinds = list(zip(names, layout, strict=True))
+            yield Signature(
+                constructor,
+                names,
+                tuple(name for name, kind in kinds if kind in TERMS and kind != "B"),
+                tuple(name for name, kind in kinds if kind == "B"),
+                tuple(name for name, kind in kinds if kind == "b"),
+            )

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from storel.scalars import ScalarType
+
 Scalar: TypeAlias = bool | int | float
 
 
@@ -39,6 +41,26 @@ class Semiring:
 
     def is_zero(self, a: Scalar) -> bool:
         return a == self.zero
+
+    def with_zero(self, scalar: ScalarType) -> ScalarType:
+        """Return a type that holds the numbers of type ``scalar`` and the zero: inf is no integer."""
+        return ScalarType.FLOAT64 if isinstance(self.zero, float) and not scalar.is_real else scalar
+
+    def sum_type(self, scalar: ScalarType) -> ScalarType:
+        """Return the type of the sums of numbers of type ``scalar``; truths are counted.
+
+        >>> PLUS_TIMES.sum_type(ScalarType.BOOL).name, OR_AND.sum_type(ScalarType.INT64).name
+        ('INT64', 'BOOL')
+        """
+        if self.plus_name == "or":
+            return ScalarType.BOOL
+        if self.plus_name == "add" and scalar is ScalarType.BOOL:
+            return ScalarType.INT64
+        return self.with_zero(scalar)
+
+    def product_type(self, one: ScalarType, two: ScalarType) -> ScalarType:
+        """Return the type of the products of numbers of two types."""
+        return ScalarType.BOOL if self.times_name == "and" else self.with_zero(one.join(two))
 
 
 def _minimum(a: Scalar, b: Scalar) -> Scalar:

@@ -10,7 +10,7 @@ counts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from storel.calculus.nodes import (
@@ -141,10 +141,7 @@ def element(kind: Type) -> Type:
 
 def with_zero(kind: Type, semiring: str) -> Type:
     """Return ``kind`` with a scalar type that holds the zero of ``semiring``, too."""
-    zero = SEMIRINGS[semiring].zero
-    if isinstance(zero, float) and not kind.scalar.is_real:
-        return Type(ScalarType.FLOAT64, kind.rank)
-    return kind
+    return replace(kind, scalar=SEMIRINGS[semiring].with_zero(kind.scalar))
 
 
 def zero_literal(kind: Type, semiring: str) -> Literal:
@@ -161,13 +158,7 @@ def added(kind: Type, semiring: str) -> Type:
     >>> str(added(Type(ScalarType.BOOL), "plus_times"))
     'int64'
     """
-    match SEMIRINGS[semiring].plus_name:
-        case "or":
-            return Type(ScalarType.BOOL, kind.rank)
-        case "add" if kind.scalar is ScalarType.BOOL:
-            return Type(ScalarType.INT64, kind.rank)
-        case _:
-            return with_zero(kind, semiring)
+    return replace(kind, scalar=SEMIRINGS[semiring].sum_type(kind.scalar))
 
 
 def _require(condition: bool, term: Term, problem: str) -> None:
@@ -254,10 +245,7 @@ def _product(term: Term, left: Term, right: Term, semiring: str, symbols: Symbol
     _require(semiring in SEMIRINGS, term, f"unknown semiring {semiring}")
     one, two = _entry_value(left, symbols, context), _entry_value(right, symbols, context)
     _require(one.rank == two.rank or 0 in (one.rank, two.rank), term, f"{one} * {two}")
-    rank = max(one.rank, two.rank)
-    if SEMIRINGS[semiring].times_name == "and":
-        return Type(ScalarType.BOOL, rank)
-    return with_zero(Type(one.scalar.join(two.scalar), rank), semiring)
+    return Type(SEMIRINGS[semiring].product_type(one.scalar, two.scalar), max(one.rank, two.rank))
 
 
 def _application(term: Term, name: str, arguments: tuple[ScalarType, ...]) -> Type:

@@ -93,10 +93,8 @@ def joined(one: Type, two: Type) -> Type:
 
 
 def with_zero(kind: Type, semiring: Semiring) -> Type:
-    """Return ``kind`` with a scalar type that holds the semiring's zero, too: inf is no integer."""
-    if isinstance(semiring.zero, float) and not kind.scalar.is_real and not kind.is_zero:
-        return replace(kind, scalar=ScalarType.FLOAT64)
-    return kind
+    """Return ``kind`` with a scalar type that holds the semiring's zero, too."""
+    return kind if kind.is_zero else replace(kind, scalar=semiring.with_zero(kind.scalar))
 
 
 def summed(kind: Type, semiring: Semiring) -> Type:
@@ -106,20 +104,11 @@ def summed(kind: Type, semiring: Semiring) -> Type:
     >>> str(summed(TRUTH, PLUS_TIMES))
     'a scalar of int64'
     """
-    if kind.is_zero:
-        return kind
-    if semiring.plus_name == "or":
-        return replace(kind, scalar=ScalarType.BOOL)
-    if semiring.plus_name == "add" and kind.scalar is ScalarType.BOOL:
-        return replace(kind, scalar=ScalarType.INT64)
-    return with_zero(kind, semiring)
+    return kind if kind.is_zero else replace(kind, scalar=semiring.sum_type(kind.scalar))
 
 
 def multiplied(one: Type, two: Type, semiring: Semiring) -> Type:
     """Return the type of the semiring's products; ranks are equal or one of them is 0."""
     if one.is_zero or two.is_zero:
         return ZERO
-    rank = max(one.rank, two.rank)
-    if semiring.times_name == "and":
-        return Type(ScalarType.BOOL, rank)
-    return with_zero(Type(one.scalar.join(two.scalar), rank), semiring)
+    return Type(semiring.product_type(one.scalar, two.scalar), max(one.rank, two.rank))

@@ -14,12 +14,13 @@ from storel.scalars import ScalarType
 from storel.semiring import Scalar
 from storel.source import Span
 from storel.storage.build import as_values
-from storel.storage.facts import array_symbol, symbols_of
+from storel.storage.facts import array_symbol, symbols_of, with_degrees
 from storel.storage.formats import Formats
 from storel.storage.properties import verify_array
 from storel.storage.tensor import Tensor
 from storel.symbols import ArraySymbol, Fact, ParameterSymbol, SizeSymbol
-from storel.syntax.nodes import ArrayDeclaration, Name
+from storel.syntax.nodes.declarations import ArrayDeclaration
+from storel.syntax.nodes.expressions import Name
 from storel.syntax.signatures import (
     ArraySignature,
     Extent,
@@ -161,7 +162,7 @@ def measured_symbol(name: str, array: Array) -> ArraySymbol:
     if len(array) == 0:
         return ArraySymbol(name, scalar_type, 0, finite=True)
     steps = np.diff(array)
-    return ArraySymbol(
+    symbol = ArraySymbol(
         name,
         scalar_type,
         len(array),
@@ -175,6 +176,7 @@ def measured_symbol(name: str, array: Array) -> ArraySymbol:
         distinct=1 + int(np.count_nonzero(steps)) if (steps >= 0).all() else None,
         finite=True,
     )
+    return with_degrees(symbol, array)
 
 
 def _array_signature(fact: ArraySymbol) -> ArraySignature:

@@ -8,9 +8,10 @@ calculus, the optimizer and the plan through these facts. They are promises: who
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from storel.degrees import KnownDegrees
 from storel.scalars import ScalarType
 
 
@@ -25,6 +26,9 @@ class ArraySymbol:
     ``("A_row", "A_col")``; ``unique`` says that no element occurs twice. ``first`` and ``last`` are the
     values at both ends where declared. ``distinct`` estimates the number of distinct elements,
     ``nonzeros`` of those that are not zero (values only), ``finite`` says that no element is inf or NaN.
+
+    ``occurrences`` are how often each integer is an element, ``segments`` how long the segment is that
+    begins at each position; both are for estimates only.
     """
 
     name: str
@@ -42,6 +46,8 @@ class ArraySymbol:
     distinct: int | None = None
     nonzeros: int | None = None
     finite: bool = False
+    occurrences: KnownDegrees | None = field(default=None, compare=False, repr=False)
+    segments: KnownDegrees | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

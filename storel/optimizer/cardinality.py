@@ -85,9 +85,7 @@ def appraise(term: Term, symbols: Symbols, scope: tuple[Estimate, ...] = ()) -> 
     return fold(term, symbols, _free, [], scope).estimate
 
 
-def bound_estimates(
-    term: Term, symbols: Symbols, scope: tuple[Estimate, ...]
-) -> tuple[Estimate, ...]:
+def bound_estimates(term: Term, symbols: Symbols, scope: tuple[Estimate, ...]) -> tuple[Estimate, ...]:
     """Return the estimates of what ``term`` binds, the outermost first, in a scope, innermost first."""
     outside = [appraise(child, symbols, scope) for child, binders in children(term) if not binders]
     return estimates.bound(shape(term)[0], outside)
@@ -150,7 +148,7 @@ class _Fold:
                 if known[0].is_array and binders == 2:
                     pair = (variables[0].identity, variables[1].identity, known[0].value_origin)
                     self.pairs.append(pair)
-                inner = (*reversed(variables), *self._around(constructor, known[0], scope))
+                inner = (*reversed(variables), *self._around(constructor, known, scope))
                 if not isinstance(term, Let):
                     within = Place(frozenset(names), place.fills_tile)
                     loop.iterations = reached = times * estimates.iterations(constructor, known)
@@ -166,24 +164,28 @@ class _Fold:
         return Appraised(result, self.price(constructor, text, done, result, place))
 
     def _around(
-        self, constructor: str, source: Estimate, scope: tuple[Estimate, ...]
+        self, constructor: str, known: Sequence[Estimate], scope: tuple[Estimate, ...]
     ) -> tuple[Estimate, ...]:
-        """Return the scope as the body of a loop sees it: what a segment belongs to recurs in the segment.
+        """Return the scope as the body of a loop sees it: what has a segment or is found recurs in the body.
 
         That is an integer, and where it is an element of an array that is looped over, its position, too.
         """
-        begin = source.boundary
-        if constructor not in ("Sum", "Reduce") or not source.is_array or begin is None or begin.offset:
+        source, begin = known[0], known[0].boundary
+        recurs: dict[Hashable, KnownDegrees | None] = {}
+        if constructor == "Find":
+            recurs[known[1].identity] = source.value_origin
+        elif constructor in ("Sum", "Reduce") and source.is_array and begin is not None and begin.offset == 0:
+            recurs[begin.identity] = visits(begin, self.symbols)
+        if not recurs:
             return scope
-        recurs = {begin.identity: visits(begin, self.symbols)}
         for position, element, occurrences in self.pairs:
-            if element == begin.identity:
+            if element in recurs:
                 recurs[position] = found_positions(recurs[element], occurrences)
-            elif position == begin.identity:
+            elif position in recurs:
                 recurs[element] = drawn_elements(recurs[position], occurrences)
         return tuple(
             replace(each, origins=(both(each.origin, recurs[each.identity]),))
-            if each.identity in recurs
+            if each.identity in recurs and not each.counts
             else each
             for each in scope
         )

@@ -5,10 +5,10 @@ its length, of a dictionary its entries at each depth. ``combine`` gives the est
 those of its children, so that it serves terms (``cardinality.py``) and e-classes (``extract.py``) alike.
 
     length of lo:hi           mid(hi) - mid(lo)
-    length of a(pos(e):pos(e+1))   len(a) / (len(pos) - 1), the average segment
+    length of a(pos(e):pos(e+1))   len(a) / (len(pos) - 1), the average segment, or as joins.py says
     entries of sum(R) {k -> e}     length(R) if k is R's own key; else n draws from the range of k:
                                    span · (1 - exp(-n / span))
-    matches of find                len / distinct
+    matches of find                len / distinct, or as joins.py says
 
 Segments that are reached by their own loop make N(prefix) exact on average: the product of the lengths
 along a chain is the number of stored positions.
@@ -21,11 +21,13 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from storel.calculus.intervals import ANY, Interval, applied
+from storel.degrees import KnownDegrees
+from storel.optimizer.joins import Boundary, common, found_positions, is_distinct, matches, segment_length
+from storel.optimizer.selectivity import SELECTIVITY, middle, probability, span
 from storel.symbols import ArraySymbol, Symbols
 
 NATURAL = Interval(0)
 UNKNOWN_LENGTH = 1000.0
-SELECTIVITY = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +35,20 @@ class Estimate:
     """What is known of a term.
 
     ``identity`` is equal for equal integer terms; ``offset`` says that the value is that of another
-    identity plus a constant, ``boundary`` that it is read from an array at such a place. ``length``
-    is that of a source, ``elements`` the interval of its values, ``distinct`` how many of them differ.
+    identity plus a constant, ``boundary`` that it is read from an array at such a place, or that a slice
+    begins there. ``length`` is that of a source, ``elements`` the interval of its values, ``distinct`` how
+    many of them differ.
     ``counts`` are the entries of a dictionary down to each depth, ``spans`` the number of keys that each
     depth can have, ``key`` the identity of the key at depth 0; ``stored`` says that it lies in memory.
     ``varies`` are the binders that an integer depends on, ``walks`` those of coefficient one.
+    ``origins`` are the degrees of the integers in the arrays that the keys at each depth, and then the
+    values, are elements of, as far as known: so of an array (None, its own), of an integer one.
     """
 
     identity: Hashable = None
     interval: Interval = ANY
     offset: tuple[Hashable, int] | None = None
-    boundary: tuple[str, Hashable, int] | None = None
+    boundary: Boundary | None = None
     is_array: bool = False
     array: str | None = None
     length: float = 1.0
@@ -56,26 +61,23 @@ class Estimate:
     positions: Interval = NATURAL
     varies: frozenset[int] = frozenset()
     walks: frozenset[int] = frozenset()
+    origins: tuple[KnownDegrees | None, ...] = ()
     probability: float = SELECTIVITY
+
+    @property
+    def origin(self) -> KnownDegrees | None:
+        """The origin of an integer, or of the keys of a source."""
+        return self.origins[0] if self.origins else None
+
+    @property
+    def value_origin(self) -> KnownDegrees | None:
+        """The origin of the elements of an array."""
+        return self.origins[1] if len(self.origins) > 1 else None
 
     @property
     def total(self) -> float:
         """The number of scalar entries; 1 for a scalar."""
         return self.counts[-1] if self.counts else 1.0
-
-
-def middle(interval: Interval) -> float | None:
-    """Return the middle of an interval."""
-    if interval.low is None or interval.high is None:
-        return None
-    return (interval.low + interval.high) / 2
-
-
-def span(interval: Interval) -> float:
-    """Return the number of integers in an interval."""
-    if interval.low is None or interval.high is None:
-        return math.inf
-    return max(0.0, float(interval.high - interval.low + 1))
 
 
 def integer(value: int) -> Estimate:
@@ -109,17 +111,23 @@ def bound(constructor: str, children: Sequence[Estimate]) -> tuple[Estimate, ...
             return (source,)
         case "Merge":
             other = children[1]
-            common = source.elements.meet(other.elements)
-            return (_position(source), _position(other), unknown(common, 0))
+            key = unknown(source.elements.meet(other.elements), 0)
+            return (_found(source, other.value_origin), _found(other, source.value_origin), key)
         case "Find":
-            return (_position(source),)
+            return (_found(source, children[1].origin),)
         case _ if source.is_array:
-            return (_position(source), unknown(source.elements, 0))
+            return (_position(source), replace(unknown(source.elements, 0), origins=source.origins[1:]))
         case _:
             parents = max(1.0, source.counts[0]) if source.counts else 1.0
             counts = tuple(count / parents for count in source.counts[1:])
-            value = Estimate(counts=counts, spans=source.spans[1:], length=counts[0] if counts else 1.0)
-            return (_position(source), value)
+            length = counts[0] if counts else 1.0
+            value = Estimate(counts=counts, spans=source.spans[1:], length=length, origins=source.origins[1:])
+            return (replace(_position(source), origins=source.origins[:1]), value)
+
+
+def _found(source: Estimate, drawn: KnownDegrees | None) -> Estimate:
+    """Return the estimate of the position of an integer that is drawn so."""
+    return replace(_position(source), origins=(found_positions(drawn, source.value_origin),))
 
 
 def _position(source: Estimate) -> Estimate:
@@ -149,6 +157,7 @@ def symbol(name: str, symbols: Symbols, interval: Interval) -> Estimate:
         distinct=max(1.0, float(distinct)),
         counts=(float(fact.length),),
         spans=(float(fact.length),),
+        origins=(None, fact.occurrences),
     )
 
 
@@ -167,7 +176,9 @@ def combine(
         case ("Apply1" | "Apply2" | "Apply3", _):
             interval = applied(text, *(child.interval for child in children))
             varies = frozenset[int]().union(*(child.varies for child in children))
-            chance = _probability(text, children)
+            chance = probability(
+                text, [child.interval for child in children], [child.probability for child in children]
+            )
             return Estimate(identity, interval, (identity, 0), probability=chance, varies=varies)
         case ("Uniq", (a,)):
             return replace(a, identity=identity)
@@ -185,6 +196,7 @@ def combine(
                 spans=(keys, *value.spans),
                 key=key.identity,
                 length=1.0,
+                origins=(key.origin, *value.origins),
             )
         case ("Let", (_, body)):
             return body
@@ -198,19 +210,24 @@ def combine(
                 length=counts[0] if counts else 1.0,
             )
         case _:
-            return _loop(constructor, children, binders, identity)
+            return _loop(constructor, children, binders, identity, symbols)
 
 
 def _loop(
-    constructor: str, children: Sequence[Estimate], binders: Sequence[int], identity: Hashable
+    constructor: str,
+    children: Sequence[Estimate],
+    binders: Sequence[int],
+    identity: Hashable,
+    symbols: Symbols,
 ) -> Estimate:
     body = children[-1]
     if constructor == "Reduce" or not body.counts:
         return Estimate(identity)
-    own = ("Var", binders[0]) if constructor == "Sum" else None
-    return repeated(
-        body, iterations(constructor, children), body.key is not None and body.key == own, identity
-    )
+    own: list[Hashable] = []
+    if constructor == "Sum":
+        distinct = 2 if is_distinct(children[0].array, children[0].boundary, symbols) else 1
+        own = [("Var", binder) for binder in binders[:distinct]]
+    return repeated(body, iterations(constructor, children), body.key in own, identity)
 
 
 def iterations(constructor: str, children: Sequence[Estimate]) -> float:
@@ -219,9 +236,10 @@ def iterations(constructor: str, children: Sequence[Estimate]) -> float:
         case "Merge":
             left, right = children[0], children[1]
             domain = min(span(left.elements), span(right.elements))
-            return min(left.length, right.length, left.length * right.length / max(1.0, domain))
+            return common((left.length, right.length), left.value_origin, right.value_origin, domain)
         case "Find":
-            return children[0].length / max(1.0, min(children[0].distinct or 1.0, children[0].length))
+            source, key = children[0], children[1]
+            return matches(source.length, source.distinct, source.value_origin, key.origin)
         case _:
             return children[0].length
 
@@ -236,7 +254,7 @@ def repeated(body: Estimate, times: float, unique: bool, identity: Hashable) -> 
         counts.append(drawn if unique or math.isinf(domain) else _occupied(drawn, domain))
         if depth and counts[depth] < counts[depth - 1]:
             counts[depth] = counts[depth - 1]
-    return Estimate(identity, counts=tuple(counts), spans=body.spans, length=counts[0])
+    return Estimate(identity, counts=tuple(counts), spans=body.spans, length=counts[0], origins=body.origins)
 
 
 def _occupied(drawn: float, domain: float) -> float:
@@ -292,12 +310,7 @@ def _range(low: Estimate, high: Estimate, identity: Hashable) -> Estimate:
 
 
 def _slice(array: Estimate, low: Estimate, high: Estimate, symbols: Symbols, identity: Hashable) -> Estimate:
-    length = None
-    if low.boundary is not None and high.boundary is not None:
-        (first, place, start), (last, other, end) = low.boundary, high.boundary
-        fact = symbols.get(first)
-        if first == last and place == other and isinstance(fact, ArraySymbol):
-            length = (end - start) * array.length / max(1, fact.length - 1)
+    length = segment_length(array.length, low.boundary, high.boundary, symbols)
     if length is None:
         length = _range(low, high, identity).length
     length = min(length, array.length)
@@ -306,7 +319,7 @@ def _slice(array: Estimate, low: Estimate, high: Estimate, symbols: Symbols, ide
     distinct = None if array.distinct is None else max(1.0, min(length, array.distinct))
     return replace(
         array, identity=identity, length=length, distinct=distinct, positions=positions, counts=(length,),
-        spans=array.spans,
+        spans=array.spans, boundary=low.boundary,
     )  # fmt: skip
 
 
@@ -314,30 +327,18 @@ def _lookup(mapping: Estimate, key: Estimate, identity: Hashable) -> Estimate:
     if mapping.is_array:
         boundary = None
         if mapping.array is not None and key.offset is not None:
-            boundary = (mapping.array, *key.offset)
-        return Estimate(identity, mapping.elements, (identity, 0), boundary, varies=key.varies)
+            boundary = Boundary(mapping.array, *key.offset, key.origin)
+        return Estimate(
+            identity,
+            mapping.elements,
+            (identity, 0),
+            boundary,
+            varies=key.varies,
+            origins=mapping.origins[1:],
+        )
     parents = max(1.0, mapping.counts[0]) if mapping.counts else 1.0
     counts = tuple(count / parents for count in mapping.counts[1:])
     return Estimate(
         identity, counts=counts, spans=mapping.spans[1:], length=counts[0] if counts else 1.0,
-        stored=mapping.stored,
+        stored=mapping.stored, origins=mapping.origins[1:],
     )  # fmt: skip
-
-
-def _probability(function: str, arguments: Sequence[Estimate]) -> float:
-    """Return how likely a condition holds."""
-    match function, arguments:
-        case "equal", (a, b):
-            keys = min(span(a.interval), span(b.interval))
-            return 1.0 / keys if math.isfinite(keys) and keys > 0 else 0.1
-        case "and", (a, b):
-            return a.probability * b.probability
-        case "or", (a, b):
-            return a.probability + b.probability - a.probability * b.probability
-        case "not", (a,):
-            return 1.0 - a.probability
-        case "not_equal", _:
-            return 0.9
-        case _:
-            truth = applied(function, *(argument.interval for argument in arguments))
-            return float(truth.low) if truth.low == truth.high and truth.low is not None else SELECTIVITY

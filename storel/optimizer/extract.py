@@ -9,7 +9,7 @@ to parent, so the chosen nodes form a term.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from storel.calculus.intervals import ANY, Interval
 from storel.calculus.nodes import Term
@@ -165,9 +165,10 @@ class Extractor:
     def _leaf(self, identity: int, constructor: str, arguments: tuple[object, ...]) -> Estimate:
         first = arguments[0]
         if constructor == "Var" and isinstance(first, int):
-            kind, interval = self.source.numbering.binders[self.encoding.binder_of(arguments)]
+            number = self.encoding.binder_of(arguments)
+            kind, interval = self.source.numbering.binders[number]
             value = estimates.unknown(interval, kind.rank)
-            return estimates.variable(first, value)
+            return estimates.variable(first, replace(value, origins=self.source.estimates[number].origins))
         if constructor in ("Int", "Truth") and isinstance(first, int):
             return estimates.integer(first)
         if constructor == "Sym" and isinstance(first, str):

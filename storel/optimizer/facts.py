@@ -14,7 +14,9 @@ from storel.calculus.intervals import ANY, Context, Interval, binder_bounds, bou
 from storel.calculus.nodes import Find, Let, Literal, Merge, Reduce, Sum, Symbol, Term, children
 from storel.calculus.verify import KEY, Type, element, infer
 from storel.optimizer.binders import Encoding
+from storel.optimizer.cardinality import bound_estimates
 from storel.optimizer.encoding import Numbering, encode
+from storel.optimizer.estimates import Estimate
 from storel.optimizer.named import NAMED
 from storel.semiring import SEMIRINGS
 from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols
@@ -22,22 +24,28 @@ from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A term as egglog text, with the facts about its names."""
+    """A term as egglog text, with the facts about its names, and the estimates of what they stand for."""
 
     text: str
     facts: str
     numbering: Numbering
+    estimates: dict[int, Estimate]
 
 
 def encoded(term: Term, symbols: Symbols, encoding: Encoding = NAMED) -> Encoded:
     """Return ``term`` (closed) for the e-graph."""
     numbering = Numbering(encoding)
+    estimates: dict[int, Estimate] = {}
 
     def bind(binding: Term, scope: tuple[int, ...]) -> tuple[int, ...]:
         types = tuple(numbering.binders[number][0] for number in scope)
         intervals = tuple(numbering.binders[number][1] for number in scope)
         found = zip(*binder_facts(binding, symbols, types, intervals), strict=True)
-        return tuple(map(numbering.binder, found))
+        numbers = tuple(map(numbering.binder, found))
+        known = bound_estimates(binding, symbols, tuple(estimates[number] for number in scope))
+        for number, estimate in zip(numbers, known, strict=True):
+            estimates.setdefault(number, estimate)
+        return numbers
 
     text = encode(term, numbering, bind)
     lines = [*_semirings(term), *_about_symbols(term, symbols)]
@@ -45,7 +53,7 @@ def encoded(term: Term, symbols: Symbols, encoding: Encoding = NAMED) -> Encoded
         lines += _about(encoding.binder(number), kind, interval)
     for index, literal in enumerate(numbering.literals):
         lines += _about_literal(f"(Const {index})", literal)
-    return Encoded(text, "\n".join(lines), numbering)
+    return Encoded(text, "\n".join(lines), numbering, estimates)
 
 
 def binder_facts(

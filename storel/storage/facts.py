@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from storel.degrees import DegreeVector, Occurrences, is_countable
 from storel.scalars import ScalarType
 from storel.storage.sizes import evaluate_size
 from storel.storage.tensor import Tensor
 from storel.symbols import ArraySymbol, Fact, SizeSymbol
-from storel.syntax.nodes import (
+from storel.syntax.nodes.declarations import (
     ArrayDeclaration,
     Ascending,
     DistinctElements,
@@ -78,6 +80,39 @@ def array_symbol(
     """Return the facts about one array, whose declared properties have been verified."""
     scalar_type = ScalarType.of(array.dtype)
     assert scalar_type is not None
+    symbol = declared_symbol(declaration, scalar_type, len(array), sizes, name, prefix, group)
+    symbol = replace(
+        symbol,
+        distinct=_distinct(array) if symbol.ascending else None,
+        nonzeros=int(np.count_nonzero(array)) if scalar_type.is_real else None,
+        finite=not scalar_type.is_real or bool(np.isfinite(array).all()),
+    )
+    return with_degrees(symbol, array)
+
+
+def with_degrees(symbol: ArraySymbol, array: NDArray[Any]) -> ArraySymbol:
+    """Add the degrees that an array of integers stands for; they are counted when they are needed."""
+    low, high = symbol.low, symbol.high
+    if not symbol.type.is_integer or low is None or high is None or low < 0:
+        return symbol
+    is_boundary = symbol.ascending and symbol.first is not None
+    return replace(
+        symbol,
+        occurrences=Occurrences.of(array, high + 1) if is_countable(high, len(array)) else None,
+        segments=DegreeVector(lambda: np.diff(array)) if is_boundary else None,
+    )
+
+
+def declared_symbol(
+    declaration: ArrayDeclaration,
+    scalar_type: ScalarType,
+    length: int,
+    sizes: Mapping[str, int],
+    name: str,
+    prefix: str,
+    group: tuple[str, ...],
+) -> ArraySymbol:
+    """Return what the declaration of an array says of it."""
     properties = declaration.properties
     low, high = _bounds(declaration, sizes)
     first, last = _ends(declaration, sizes)
@@ -85,23 +120,19 @@ def array_symbol(
         low, high = first, last
     within = next((p.within for p in properties if isinstance(p, Increasing) and p.within), None)
     leads = bool(group) and group[0] == name
-    ascending = Ascending() in properties or leads
     return ArraySymbol(
         name,
         scalar_type,
-        len(array),
+        length,
         low,
         high,
-        ascending=ascending,
+        ascending=Ascending() in properties or leads,
         increasing=Increasing() in properties,
         unique=DistinctElements() in properties,
         within=None if within is None else f"{prefix}_{within}",
         group=group,
         first=first,
         last=last,
-        distinct=_distinct(array) if ascending else None,
-        nonzeros=int(np.count_nonzero(array)) if scalar_type.is_real else None,
-        finite=not scalar_type.is_real or bool(np.isfinite(array).all()),
     )
 
 

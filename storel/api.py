@@ -16,6 +16,7 @@ from storel.execution import execute
 from storel.explain import explain_text
 from storel.loading import as_tensor, format_text, known_semiring, load_tensor
 from storel.notation import einsum_source
+from storel.optimizer.optimize import BINDERS
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
 from storel.storage.facts import is_like
@@ -47,7 +48,8 @@ def compile(source: str | Path, /, **tensors: Any) -> Kernel:  # noqa: A001
 
     Options, here and in ``run`` and ``einsum``: ``backend`` ("auto", "c", "numba", "interpret"),
     ``formats`` (a directory of format files), ``rules`` (a file of further rules), ``memory_limit``
-    (bytes), ``format`` (of the result), ``floating_point`` ("strict" or "reassociate").
+    (bytes), ``format`` (of the result), ``floating_point`` ("strict" or "reassociate"),
+    ``binders`` ("named" or "debruijn": how the optimizer holds bound variables).
     """
     options, bindings = _split(tensors)
     return Kernel(source, options, bindings)
@@ -165,6 +167,7 @@ class CallOptions:
     memory_limit: int | None = None
     floating_point: str = "reassociate"
     format: str | None = None
+    binders: str = "named"
 
 
 def _split(keywords: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
@@ -198,9 +201,13 @@ def compiler_options(options: CallOptions) -> Options:
         raise UnknownNameError(
             f"unknown floating_point '{options.floating_point}'", expected=", ".join(FLOATING_POINT)
         )
+    if options.binders not in BINDERS:
+        raise UnknownNameError(f"unknown binders '{options.binders}'", expected=", ".join(BINDERS))
     rules = None if options.rules is None else with_rules(Path(options.rules))
     is_strict = options.floating_point == "strict"
-    return Options(options.backend, options.memory_limit, rules, reassociates=not is_strict)
+    return Options(
+        options.backend, options.memory_limit, rules, reassociates=not is_strict, binders=options.binders
+    )
 
 
 def bind(environment: Environment, name: str, value: Any) -> None:

@@ -43,6 +43,9 @@ FormatsOption = Annotated[Path | None, typer.Option(help="A directory of further
 RulesOption = Annotated[Path | None, typer.Option(help="A file of further rewrite rules.")]
 MemoryOption = Annotated[int | None, typer.Option(help="The most bytes that buffers may take.")]
 FloatingOption = Annotated[str, typer.Option(help="strict, or reassociate.")]
+BindersOption = Annotated[
+    str, typer.Option(help="How the optimizer holds bound variables: named, or debruijn.")
+]
 
 
 @app.command()
@@ -59,12 +62,13 @@ def run(
     rules: RulesOption = None,
     memory_limit: MemoryOption = None,
     floating_point: FloatingOption = "reassociate",
+    binders: BindersOption = "named",
 ) -> None:
     """Run a script and print or save its result.
 
     Example: storel run mttkrp.sdql -b B=ratings.tns:csf -b C=c.npy -b D=d.npy -o A.npz
     """
-    options = CallOptions(backend, formats, rules, memory_limit, floating_point)
+    options = CallOptions(backend, formats, rules, memory_limit, floating_point, binders=binders)
     runner = _runner(script, binding or [], options)
     runner.counts_work = work
     runner.requested = tuple(name for name, _ in _outputs(output or []))
@@ -94,12 +98,13 @@ def explain(
     formats: FormatsOption = None,
     rules: RulesOption = None,
     floating_point: FloatingOption = "reassociate",
+    binders: BindersOption = "named",
 ) -> None:
     """Show what the compiler makes of a script, stage by stage, without running it.
 
     Example: storel explain spmv.sdql -b A=matrix.mtx:csr -b x=x.npy --stage plan
     """
-    options = CallOptions(backend, formats, rules, None, floating_point)
+    options = CallOptions(backend, formats, rules, None, floating_point, binders=binders)
     runner = _runner(script, binding or [], options)
     runner.runs = False
     outcome = runner.run(_read(script))

@@ -34,7 +34,7 @@ from storel.loops.profile import Profile
 from storel.loops.simplify import simplify
 from storel.loops.verify import verify as verify_loops
 from storel.optimizer.cardinality import entries
-from storel.optimizer.optimize import Optimized, optimize
+from storel.optimizer.optimize import MAIN, Optimized, optimize
 from storel.optimizer.optimize import Options as SearchOptions
 from storel.optimizer.physical.plan import Request, extent_terms, plan_term
 from storel.optimizer.rulefile import Rule, RuleSet, collect, parse, shipped
@@ -64,13 +64,14 @@ class Options:
     """How to compile and run; the defaults are what a user gets who says nothing.
 
     Without ``reassociates`` only the first phase rewrites: sums and products stay in the order written.
-    ``verifies`` checks the invariants of every stage.
+    ``binders`` says how the optimizer holds bound variables, ``verifies`` checks the invariants of every stage.
     """
 
     backend: Backend = "auto"
     memory_limit: int | None = None
     rules: RuleSet | None = None
     reassociates: bool = True
+    binders: str = "named"
     verifies: bool = False
 
 
@@ -232,7 +233,8 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
 
 
 def _budgets(options: Options) -> SearchOptions:
-    return SearchOptions() if options.reassociates else SearchOptions(main=Limits(iterations=0))
+    main = MAIN if options.reassociates else Limits(iterations=0)
+    return SearchOptions(main=main, binders=options.binders)
 
 
 def _is_finite(term: Term, symbols: Symbols) -> bool:

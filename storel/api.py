@@ -22,7 +22,7 @@ from storel.source import Source
 from storel.storage.facts import is_like
 from storel.storage.formats import Formats
 from storel.storage.tensor import Tensor
-from storel.syntax.nodes import FormatReference
+from storel.syntax.nodes.declarations import FormatReference
 
 
 def run(source: str | Path, /, **tensors: Any) -> Tensor | dict[str, Tensor]:

@@ -23,7 +23,8 @@ from storel.storage.files.contents import (
 from storel.storage.files.kinds import read_tensor
 from storel.storage.formats import Formats
 from storel.storage.tensor import Tensor
-from storel.syntax.nodes import FormatReference, Number, TypeAnnotation
+from storel.syntax.nodes.declarations import FormatReference, TypeAnnotation
+from storel.syntax.nodes.expressions import Number
 from storel.syntax.parser import parse_format
 
 DECLARED_TYPES = {

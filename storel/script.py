@@ -27,12 +27,12 @@ from storel.storage.tensor import Tensor
 from storel.syntax.analyze import Analysis, Definition, analyze
 from storel.syntax.constants import constant
 from storel.syntax.free_names import free_names
-from storel.syntax.nodes import (
+from storel.syntax.nodes.declarations import FormatReference
+from storel.syntax.nodes.expressions import Expression
+from storel.syntax.nodes.statements import (
     CreateFormat,
     CreateTensor,
     Explain,
-    Expression,
-    FormatReference,
     Include,
     LoadArray,
     LoadArrays,

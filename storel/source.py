@@ -43,3 +43,7 @@ class Span:
         gutter = f"{number:>4} | "
         caret = " " * (len(gutter) - 2) + "| " + " " * (column - 1) + "^" * width
         return f"{self.source.name}:{number}:{column}\n{gutter}{line}\n{caret}"
+
+
+NOWHERE = Span(Source("<generated>", ""), 0, 0)
+"""The span of what no text says."""

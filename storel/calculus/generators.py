@@ -20,7 +20,7 @@ from storel.calculus.strictness import strict
 from storel.calculus.verify import element, infer, zero_literal
 from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
-from storel.syntax.nodes import Binder, Expression, Generator
+from storel.syntax.nodes.expressions import Binder, Expression, Generator
 
 NOTHING = Empty(0)
 """``{}`` in the text: the zero of whatever rank is needed. It occurs while lowering, never in a term."""

@@ -38,8 +38,8 @@ from storel.calculus.verify import Type, element, infer
 from storel.calculus.views import seen_over
 from storel.scalars import ScalarType
 from storel.symbols import Symbols
-from storel.syntax import nodes as syntax
-from storel.syntax.nodes import Binder, Expression, Generator
+from storel.syntax.nodes import expressions as syntax
+from storel.syntax.nodes.expressions import Binder, Expression, Generator
 from storel.syntax.spelling import CALLS, OPERATORS
 
 ORDINARY = "plus_times"

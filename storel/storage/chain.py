@@ -13,7 +13,7 @@ from itertools import count
 
 from storel.errors import FormatError
 from storel.storage.substitution import rename, substitute
-from storel.syntax.nodes import (
+from storel.syntax.nodes.expressions import (
     Binary,
     Binder,
     Call,

@@ -15,7 +15,7 @@ from storel.storage.facts import symbols_of
 from storel.storage.substitution import rename
 from storel.storage.tensor import Tensor
 from storel.symbols import Fact, SizeSymbol, Symbols
-from storel.syntax.nodes import (
+from storel.syntax.nodes.expressions import (
     Binary,
     Binder,
     Call,

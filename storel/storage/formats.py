@@ -18,15 +18,14 @@ from storel.errors import FormatError, nearest
 from storel.source import Source, Span
 from storel.storage.levels import CONSTRUCTOR, levels_format
 from storel.storage.sizes import evaluate_size
-from storel.syntax.nodes import (
+from storel.syntax.nodes.declarations import (
     ArrayDeclaration,
-    CreateFormat,
-    Expression,
     FormatReference,
-    Name,
     ParameterDeclaration,
     TupleArgument,
 )
+from storel.syntax.nodes.expressions import Expression, Name
+from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse
 
 SUFFIX = ".sdql"

@@ -12,7 +12,9 @@ from __future__ import annotations
 from storel.errors import FormatError, nearest
 from storel.source import Source, Span
 from storel.storage.sizes import evaluate_size
-from storel.syntax.nodes import CreateFormat, FormatReference, Name, TupleArgument
+from storel.syntax.nodes.declarations import FormatReference, TupleArgument
+from storel.syntax.nodes.expressions import Name
+from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse
 
 CONSTRUCTOR = "levels"

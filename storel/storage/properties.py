@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from storel.errors import DataError
 from storel.storage.formats import Format
 from storel.storage.sizes import evaluate_size, free_size_names
-from storel.syntax.nodes import (
+from storel.syntax.nodes.declarations import (
     ArrayDeclaration,
     Ascending,
     DistinctElements,
@@ -22,9 +22,9 @@ from storel.syntax.nodes import (
     Increasing,
     IncreasingTuple,
     InRange,
-    Name,
     Pad,
 )
+from storel.syntax.nodes.expressions import Name
 
 Array: TypeAlias = NDArray[Any]
 

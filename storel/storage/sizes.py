@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from storel.errors import FormatError
-from storel.syntax.nodes import Binary, Call, Expression, Name, Number, Unary
+from storel.syntax.nodes.expressions import (
+    Binary,
+    Call,
+    Expression,
+    Name,
+    Number,
+    Unary,
+)
 
 
 def evaluate_size(expression: Expression, sizes: Mapping[str, int]) -> int:
     """Return the value of an integer expression; raises FormatError if it is none.
 
-    >>> from storel.syntax.nodes import Binary, Name, Number
+    >>> from storel.syntax.nodes.expressions import Binary, Name, Number
     >>> evaluate_size(Binary("+", Name("m"), Number(1)), {"m": 4})
     5
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from storel.syntax.nodes import (
+from storel.syntax.nodes.expressions import (
     Binary,
     Call,
     Expression,

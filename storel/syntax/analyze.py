@@ -28,12 +28,12 @@ from storel.syntax.format_check import check_format
 from storel.syntax.free_names import free_names
 from storel.syntax.infer import Inference
 from storel.syntax.inline import inline_lets
-from storel.syntax.nodes import (
+from storel.syntax.nodes.declarations import FormatReference, TypeAnnotation
+from storel.syntax.nodes.expressions import Expression
+from storel.syntax.nodes.statements import (
     CreateFormat,
     CreateTensor,
     Explain,
-    Expression,
-    FormatReference,
     Include,
     LoadArray,
     LoadArrays,
@@ -42,7 +42,6 @@ from storel.syntax.nodes import (
     Save,
     Script,
     Statement,
-    TypeAnnotation,
 )
 from storel.syntax.resolve import resolve
 from storel.syntax.signatures import (

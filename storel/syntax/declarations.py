@@ -9,7 +9,8 @@ from storel.scalars import ScalarType
 from storel.semiring import Scalar
 from storel.syntax.constants import constant
 from storel.syntax.free_names import free_names
-from storel.syntax.nodes import Expression, Name, TypeAnnotation
+from storel.syntax.nodes.declarations import TypeAnnotation
+from storel.syntax.nodes.expressions import Expression, Name
 from storel.syntax.signatures import SCALAR_TYPES, Extent, Signatures, SizeSignature
 from storel.syntax.types import Type
 

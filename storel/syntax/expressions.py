@@ -9,7 +9,13 @@ from typing import Any
 
 from storel.errors import ProgramSyntaxError, nearest
 from storel.source import Source, Span
-from storel.syntax.nodes import (
+from storel.syntax.nodes.declarations import (
+    FormatArgument,
+    FormatReference,
+    TupleArgument,
+    TypeAnnotation,
+)
+from storel.syntax.nodes.expressions import (
     Binary,
     Binder,
     BlankRange,
@@ -18,8 +24,6 @@ from storel.syntax.nodes import (
     EmptyDictionary,
     Expression,
     Extent,
-    FormatArgument,
-    FormatReference,
     Generator,
     If,
     Let,
@@ -31,8 +35,6 @@ from storel.syntax.nodes import (
     Sum,
     Text,
     Truth,
-    TupleArgument,
-    TypeAnnotation,
     Unary,
     Unique,
     Where,

@@ -14,7 +14,7 @@ from storel.errors import ExtentError
 from storel.syntax.dimensions import Dimension, Facts, agree, facts_of, key_facts, met, united
 from storel.syntax.free_names import free_names
 from storel.syntax.intervals import Bounds
-from storel.syntax.nodes import (
+from storel.syntax.nodes.expressions import (
     Binary,
     BlankRange,
     Call,

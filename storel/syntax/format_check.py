@@ -8,7 +8,8 @@ from storel.errors import TypeMismatchError, UnknownNameError
 from storel.semiring import PLUS_TIMES
 from storel.syntax.free_names import free_names
 from storel.syntax.infer import Inference
-from storel.syntax.nodes import CreateFormat, Expression
+from storel.syntax.nodes.expressions import Expression
+from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.resolve import resolve
 from storel.syntax.signatures import SCALAR_TYPES
 from storel.syntax.types import INTEGER, Role, Type, Variable

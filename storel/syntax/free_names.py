@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from storel.syntax.nodes import Binder, Comprehension, Expression, Generator, Let, Mapped, Merge, Name, Sum
+from storel.syntax.nodes.expressions import (
+    Binder,
+    Comprehension,
+    Expression,
+    Generator,
+    Let,
+    Mapped,
+    Merge,
+    Name,
+    Sum,
+)
 from storel.syntax.walk import children
 
 

@@ -13,7 +13,7 @@ from storel.functions import Function
 from storel.scalars import ScalarType
 from storel.semiring import PLUS_TIMES, Semiring
 from storel.source import Span
-from storel.syntax.nodes import (
+from storel.syntax.nodes.expressions import (
     Binary,
     BlankRange,
     Call,

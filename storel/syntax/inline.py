@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from storel.syntax.nodes import Expression, Let, Name
+from storel.syntax.nodes.expressions import Expression, Let, Name
 from storel.syntax.walk import map_children
 
 

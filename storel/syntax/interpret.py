@@ -17,7 +17,8 @@ from storel.source import Span
 from storel.syntax.analyze import Definition, analyze
 from storel.syntax.iteration import Environment
 from storel.syntax.meaning import Interpreter
-from storel.syntax.nodes import Expression, Script
+from storel.syntax.nodes.expressions import Expression
+from storel.syntax.nodes.statements import Script
 from storel.syntax.signatures import ArraySignature, Signatures, SizeSignature
 from storel.syntax.types import variable_of
 from storel.values import Value, converted, entries, stored_array

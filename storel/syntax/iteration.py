@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from storel.semiring import Semiring
-from storel.syntax.nodes import Binder
+from storel.syntax.nodes.expressions import Binder
 from storel.syntax.types import Type
 from storel.values import Value, add_into, entries, found_at, zero_of
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from storel.syntax.nodes import (
+from storel.syntax.nodes.declarations import (
     ArrayDeclaration,
     Ascending,
-    CreateFormat,
-    CreateTensor,
     DistinctElements,
-    Explain,
     FromTo,
-    Include,
     Increasing,
     IncreasingTuple,
     InRange,
-    LoadArray,
-    LoadArrays,
-    LoadTensor,
     Pad,
-    Parameter,
     ParameterDeclaration,
     PartDeclaration,
     Property,
+)
+from storel.syntax.nodes.statements import (
+    CreateFormat,
+    CreateTensor,
+    Explain,
+    Include,
+    LoadArray,
+    LoadArrays,
+    LoadTensor,
+    Parameter,
     Save,
     Script,
     Statement,

@@ -10,7 +10,7 @@ from storel.functions import Function
 from storel.semiring import PLUS_TIMES, SEMIRINGS, Semiring
 from storel.syntax.infer import Inference
 from storel.syntax.iteration import Bindings, Environment, Meaning, bound_entries, total_of
-from storel.syntax.nodes import (
+from storel.syntax.nodes.expressions import (
     Binary,
     BlankRange,
     Call,

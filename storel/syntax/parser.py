@@ -19,7 +19,9 @@ from storel.errors import ProgramSyntaxError
 from storel.source import Source, Span
 from storel.syntax.expressions import Word
 from storel.syntax.messages import syntax_error
-from storel.syntax.nodes import Expression, FormatReference, Script
+from storel.syntax.nodes.declarations import FormatReference
+from storel.syntax.nodes.expressions import Expression
+from storel.syntax.nodes.statements import Script
 from storel.syntax.statements import ProgramBuilder
 from storel.syntax.words import terminal_of
 

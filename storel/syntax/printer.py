@@ -9,7 +9,13 @@ import math
 from collections.abc import Iterable, Sequence
 from enum import IntEnum, auto
 
-from storel.syntax.nodes import (
+from storel.syntax.nodes.declarations import (
+    FormatArgument,
+    FormatReference,
+    TupleArgument,
+    TypeAnnotation,
+)
+from storel.syntax.nodes.expressions import (
     Binary,
     Binder,
     BlankRange,
@@ -18,8 +24,6 @@ from storel.syntax.nodes import (
     EmptyDictionary,
     Expression,
     Extent,
-    FormatArgument,
-    FormatReference,
     Generator,
     If,
     Let,
@@ -32,8 +36,6 @@ from storel.syntax.nodes import (
     Sum,
     Text,
     Truth,
-    TupleArgument,
-    TypeAnnotation,
     Unary,
     Unique,
     Where,

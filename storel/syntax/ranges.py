@@ -13,7 +13,15 @@ from functools import reduce
 
 from storel.syntax.dimensions import Dimension, Facts
 from storel.syntax.intervals import Bounds
-from storel.syntax.nodes import Binary, Call, Expression, Name, Number, Range, Unary
+from storel.syntax.nodes.expressions import (
+    Binary,
+    Call,
+    Expression,
+    Name,
+    Number,
+    Range,
+    Unary,
+)
 
 
 @dataclass(frozen=True, slots=True)

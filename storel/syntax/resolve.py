@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from storel.errors import UnknownNameError, nearest
-from storel.syntax.nodes import (
+from storel.syntax.nodes.expressions import (
     Binary,
     Binder,
     BlankRange,

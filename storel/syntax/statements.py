@@ -6,32 +6,34 @@ from typing import TypeAlias
 
 from storel.source import Span
 from storel.syntax.expressions import ExpressionBuilder, Word, checked_type
-from storel.syntax.nodes import (
+from storel.syntax.nodes.declarations import (
     ArrayDeclaration,
     Ascending,
-    CreateFormat,
-    CreateTensor,
     DistinctElements,
-    Explain,
-    Expression,
     FormatReference,
     FromTo,
-    Include,
     Increasing,
     IncreasingTuple,
     InRange,
-    LoadArray,
-    LoadArrays,
-    LoadTensor,
     Pad,
-    Parameter,
     ParameterDeclaration,
     PartDeclaration,
     Property,
+    TypeAnnotation,
+)
+from storel.syntax.nodes.expressions import Expression
+from storel.syntax.nodes.statements import (
+    CreateFormat,
+    CreateTensor,
+    Explain,
+    Include,
+    LoadArray,
+    LoadArrays,
+    LoadTensor,
+    Parameter,
     Save,
     Script,
     Statement,
-    TypeAnnotation,
 )
 from storel.syntax.signatures import SCALAR_TYPES
 

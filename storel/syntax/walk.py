@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from storel.syntax.nodes import (
+from storel.syntax.nodes.expressions import (
     Binary,
     BlankRange,
     Call,

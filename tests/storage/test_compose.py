@@ -12,7 +12,7 @@ from storel.storage.compose import Composed, View, compose
 from storel.storage.formats import Formats
 from storel.storage.tensor import Tensor
 from storel.symbols import ArraySymbol, Fact, SizeSymbol
-from storel.syntax.nodes import Expression, Mapped
+from storel.syntax.nodes.expressions import Expression, Mapped
 from storel.syntax.parser import parse_expression
 from storel.syntax.printer import render
 from storel.syntax.walk import map_children

@@ -9,7 +9,7 @@ from storel.errors import FormatError
 from storel.source import Source
 from storel.storage.build import from_arrays
 from storel.storage.formats import Formats
-from storel.syntax.nodes import CreateFormat
+from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse, parse_format
 
 BOTH = """

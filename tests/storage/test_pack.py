@@ -15,7 +15,7 @@ from storel.storage.formats import Format, Formats
 from storel.storage.pack import pack
 from storel.storage.properties import verify_properties
 from storel.storage.tensor import Tensor
-from storel.syntax.nodes import CreateFormat
+from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse
 
 FORMATS = Formats()

@@ -9,7 +9,7 @@ from storel.errors import DataError
 from storel.source import Source
 from storel.storage.formats import Format, Formats
 from storel.storage.properties import lengths, verify_properties
-from storel.syntax.nodes import CreateFormat
+from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse
 
 FORMATS = Formats()

@@ -5,7 +5,7 @@ import pytest
 from storel.source import Source
 from storel.storage.formats import Format, Formats
 from storel.storage.signature import level_signature
-from storel.syntax.nodes import CreateFormat
+from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse
 
 FORMATS = Formats()

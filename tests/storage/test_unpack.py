@@ -11,7 +11,7 @@ from storel.errors import FormatError
 from storel.source import Source
 from storel.storage.formats import Format
 from storel.storage.unpack import enumerate_entries
-from storel.syntax.nodes import CreateFormat
+from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse
 
 MAPPINGS: list[tuple[str, dict[str, list[float]], dict[str, int], list[list[float]]]] = [

@@ -6,7 +6,8 @@ import math
 
 from hypothesis import strategies as st
 
-from storel.syntax.nodes import (
+from storel.syntax.nodes.declarations import FormatReference, TupleArgument
+from storel.syntax.nodes.expressions import (
     Binary,
     Binder,
     BlankRange,
@@ -15,7 +16,6 @@ from storel.syntax.nodes import (
     EmptyDictionary,
     Expression,
     Extent,
-    FormatReference,
     Generator,
     If,
     Let,
@@ -27,7 +27,6 @@ from storel.syntax.nodes import (
     Sum,
     Text,
     Truth,
-    TupleArgument,
     Unary,
     Unique,
     Where,

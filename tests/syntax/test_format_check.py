@@ -8,7 +8,7 @@ from storel.errors import StorelError
 from storel.resources import directory
 from storel.source import Source
 from storel.syntax.format_check import check_format
-from storel.syntax.nodes import CreateFormat
+from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse
 
 

@@ -5,7 +5,8 @@ from hypothesis import given
 from strategies.expressions import EXPRESSIONS, FORMATS
 
 from storel.source import Source
-from storel.syntax.nodes import Expression, FormatReference, Mapped
+from storel.syntax.nodes.declarations import FormatReference
+from storel.syntax.nodes.expressions import Expression, Mapped
 from storel.syntax.parser import parse_expression, parse_format
 from storel.syntax.printer import render, render_format
 

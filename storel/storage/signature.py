@@ -20,13 +20,7 @@ from storel.errors import FormatError
 from storel.storage.chain import Chain, ChainLoop, chains
 from storel.storage.formats import Format
 from storel.storage.sizes import evaluate_size, free_size_names
-from storel.syntax.nodes.expressions import (
-    Binary,
-    Call,
-    Expression,
-    Name,
-    Number,
-)
+from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number
 
 
 class LevelKind(Enum):

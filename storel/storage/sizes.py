@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from storel.errors import FormatError
-from storel.syntax.nodes.expressions import (
-    Binary,
-    Call,
-    Expression,
-    Name,
-    Number,
-    Unary,
-)
+from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number, Unary
 
 
 def evaluate_size(expression: Expression, sizes: Mapping[str, int]) -> int:

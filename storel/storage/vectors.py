@@ -9,15 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.errors import FormatError
-from storel.syntax.nodes.expressions import (
-    Binary,
-    Call,
-    Expression,
-    Name,
-    Number,
-    Truth,
-    Unary,
-)
+from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number, Truth, Unary
 
 Array: TypeAlias = NDArray[Any]
 

@@ -9,15 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from itertools import count, pairwise
 
-from storel.syntax.nodes.expressions import (
-    Binary,
-    Binder,
-    Call,
-    Expression,
-    Let,
-    Name,
-    Number,
-)
+from storel.syntax.nodes.expressions import Binary, Binder, Call, Expression, Let, Name, Number
 from storel.syntax.walk import map_children
 
 Step = Callable[[Expression], Expression]

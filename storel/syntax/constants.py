@@ -6,14 +6,7 @@ from collections.abc import Mapping
 
 from storel.errors import ExtentError
 from storel.semiring import Scalar
-from storel.syntax.nodes.expressions import (
-    Binary,
-    Expression,
-    Name,
-    Number,
-    Truth,
-    Unary,
-)
+from storel.syntax.nodes.expressions import Binary, Expression, Name, Number, Truth, Unary
 from storel.syntax.spelling import NEGATION, OPERATORS
 
 

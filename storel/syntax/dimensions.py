@@ -7,13 +7,7 @@ from dataclasses import dataclass, field, replace
 from storel.errors import ExtentError
 from storel.source import Span
 from storel.syntax.intervals import Bounds
-from storel.syntax.nodes.expressions import (
-    Binary,
-    Expression,
-    Extent,
-    Name,
-    Number,
-)
+from storel.syntax.nodes.expressions import Binary, Expression, Extent, Name, Number
 from storel.syntax.signatures import (
     ArraySignature,
     ParameterSignature,

@@ -9,12 +9,7 @@ from typing import Any
 
 from storel.errors import ProgramSyntaxError, nearest
 from storel.source import Source, Span
-from storel.syntax.nodes.declarations import (
-    FormatArgument,
-    FormatReference,
-    TupleArgument,
-    TypeAnnotation,
-)
+from storel.syntax.nodes.declarations import FormatArgument, FormatReference, TupleArgument, TypeAnnotation
 from storel.syntax.nodes.expressions import (
     Binary,
     Binder,

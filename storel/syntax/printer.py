@@ -9,12 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from enum import IntEnum, auto
 
-from storel.syntax.nodes.declarations import (
-    FormatArgument,
-    FormatReference,
-    TupleArgument,
-    TypeAnnotation,
-)
+from storel.syntax.nodes.declarations import FormatArgument, FormatReference, TupleArgument, TypeAnnotation
 from storel.syntax.nodes.expressions import (
     Binary,
     Binder,

@@ -13,15 +13,7 @@ from functools import reduce
 
 from storel.syntax.dimensions import Dimension, Facts
 from storel.syntax.intervals import Bounds
-from storel.syntax.nodes.expressions import (
-    Binary,
-    Call,
-    Expression,
-    Name,
-    Number,
-    Range,
-    Unary,
-)
+from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number, Range, Unary
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,7 @@ from dataclasses import dataclass
 from storel.errors import TypeMismatchError
 from storel.semiring import Semiring
 from storel.source import Span
-from storel.syntax.nodes.expressions import (
-    Binary,
-    Call,
-    Expression,
-    Extent,
-    Name,
-    Number,
-    Unary,
-)
+from storel.syntax.nodes.expressions import Binary, Call, Expression, Extent, Name, Number, Unary
 from storel.syntax.types import Role, Type, Variable
 from storel.syntax.walk import children
 

@@ -5,13 +5,7 @@ import pytest
 from storel.errors import FormatError
 from storel.source import Source
 from storel.storage.chain import Chain, ChainGuard, ChainLoop, chains
-from storel.syntax.nodes.expressions import (
-    Binary,
-    Call,
-    Expression,
-    Name,
-    Number,
-)
+from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number
 from storel.syntax.parser import parse_expression
 
 ZERO = Number(0)

@@ -7,15 +7,7 @@ import pytest
 from storel.errors import ProgramSyntaxError
 from storel.source import Source
 from storel.syntax import parser
-from storel.syntax.nodes.expressions import (
-    Binary,
-    Call,
-    Name,
-    Number,
-    Range,
-    Sum,
-    Text,
-)
+from storel.syntax.nodes.expressions import Binary, Call, Name, Number, Range, Sum, Text
 from storel.syntax.parser import parse, parse_expression
 
 SAME = [

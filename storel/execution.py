@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from storel import memory
 from storel.compiler import Compilation
 from storel.environment import Environment
 from storel.loops import interpret as loop_interpreter
 from storel.loops.interpret import Work
 from storel.results import collect
-from storel.runtime import buffers
 from storel.semiring import Scalar
 from storel.storage.build import from_coordinates
 from storel.storage.formats import Format
@@ -37,7 +37,7 @@ def measure(
 ) -> tuple[Tensor, Work]:
     """Run the plan in the loop IR's interpreter; return the result and the work counted."""
     scalars, arrays = arguments(compilation, environment)
-    limit = buffers.available() if memory_limit is None else memory_limit
+    limit = memory.available() if memory_limit is None else memory_limit
     outputs, work = loop_interpreter.run(compilation.kernel, scalars, arrays, limit)
     return _collected(compilation, outputs), work
 

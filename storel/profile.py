@@ -10,13 +10,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from storel import memory
 from storel.codegen import c_source, numba_source
 from storel.compiler import Compilation, counting_kernel
 from storel.environment import Environment
 from storel.execution import arguments
 from storel.loops import interpret as loop_interpreter
 from storel.loops.profile import COUNTS
-from storel.runtime import buffers
 from storel.runtime.kernel import load
 from storel.runtime.peak import peak_of
 
@@ -78,7 +78,7 @@ def _counts(compilation: Compilation, environment: Environment, memory_limit: in
     kernel = counting_kernel(compilation)
     scalars, arrays = arguments(compilation, environment)
     if compilation.optimized.cost.nanoseconds <= INTERPRETED:
-        limit = buffers.available() if memory_limit is None else memory_limit
+        limit = memory.available() if memory_limit is None else memory_limit
         outputs, _ = loop_interpreter.run(kernel, scalars, arrays, limit)
     else:
         render = c_source.render if compilation.backend == "c" else numba_source.render

@@ -8,10 +8,8 @@ one by one can cost more than the computation.
 from __future__ import annotations
 
 import contextlib
-import functools
 import mmap
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,17 +64,3 @@ def trim(array: Array, used: int) -> Array:
         return array
     view = array[:used]
     return view.copy() if view.nbytes <= _SMALL_COPY else view
-
-
-@functools.cache
-def available() -> int:
-    """Return the bytes of memory that this process may use: the machine's, or its control group's."""
-    limits = [1 << 62]
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
-            limits.append(int(Path(name).read_text("ascii")))
-        except (OSError, ValueError):
-            continue  # no such group, or "max"
-    return min(limits)

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from storel import cache
+from storel import cache, memory
 from storel.loops.nodes import Buffer, Kernel, Local
 from storel.loops.protocol import capacities, failure, length_count
 from storel.runtime import buffers, toolchain
@@ -67,7 +67,7 @@ class CompiledKernel:
         arguments += [_address(name, inputs[name], dtype) for name, dtype in self._inputs]
         sizes = self._sizes()
         self._run(self._bound, self._bound_slots.pack(*arguments, ctypes.addressof(sizes)))
-        limit = buffers.available() if memory_limit is None else memory_limit
+        limit = memory.available() if memory_limit is None else memory_limit
         counts = capacities(self._kernel, list(sizes), limit)
         lengths = self._lengths()
         arrays: list[Array] = []

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.errors import FormatError
+from storel.memory import require_memory
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.storage.coordinates import combine
 from storel.storage.formats import Format
-from storel.storage.memory import require_memory
 from storel.storage.properties import lengths
 from storel.storage.signature import Level, LevelKind, LevelSignature, level_signature
 from storel.storage.tensor import Tensor

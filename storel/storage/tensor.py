@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.errors import TypeMismatchError
+from storel.memory import require_memory
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.storage.formats import Format
-from storel.storage.memory import require_memory
 from storel.storage.signature import LevelKind, LevelSignature, level_signature
 from storel.storage.unpack import enumerate_entries
 

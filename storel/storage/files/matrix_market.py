@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.errors import DataError, TypeMismatchError, nearest
+from storel.memory import require_memory
 from storel.scalars import ScalarType
 from storel.source import Source, Span
 from storel.storage.files.contents import DenseContents, SparseContents
 from storel.storage.files.table import WORD, Column, Table, bad_data, data_lines, read_table
 from storel.storage.files.text import reading_text, whole_source
-from storel.storage.memory import require_memory
 from storel.storage.tensor import Tensor
 
 Array: TypeAlias = NDArray[Any]

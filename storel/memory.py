@@ -1,0 +1,34 @@
+"""The memory that there is, and the refusal of what would not fit."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+
+from storel.errors import MemoryLimitError
+
+
+@functools.cache
+def available() -> int:
+    """Return the bytes of memory that this process may use: the machine's, or its control group's."""
+    limits = [1 << 62]
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            limits.append(int(Path(name).read_text("ascii")))
+        except (OSError, ValueError):
+            continue  # no such group, or "max"
+    return min(limits)
+
+
+def require_memory(needed: int, purpose: str, limit: int | None = None) -> None:
+    """Raise MemoryLimitError if ``needed`` bytes exceed ``limit`` (default: what is available)."""
+    allowed = available() if limit is None else limit
+    if needed > allowed:
+        raise MemoryLimitError(
+            f"{purpose} would need {needed / 2**20:,.0f} MiB",
+            expected=f"at most {allowed / 2**20:,.0f} MiB",
+            hint="ask for a sparse format, or raise the memory limit",
+        )

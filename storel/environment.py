@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from storel.errors import TypeMismatchError, UnknownNameError
+from storel.errors import DataError, TypeMismatchError, UnknownNameError
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 from storel.source import Span
@@ -122,7 +122,16 @@ class Environment:
         return found
 
     def physical_arrays(self) -> dict[str, Array]:
-        """Return every array under the name that terms give it."""
+        """Return every array under the name that terms give it.
+
+        Raises DataError if a tensor is declared by its statistics only.
+        """
+        for name, tensor in self.tensors.items():
+            if tensor.declared is not None:
+                raise DataError(
+                    f"{name} is declared by its statistics and has no data",
+                    hint="programs can be explained for it; bind the data itself to run them",
+                )
         stored = {
             f"{name}_{array}": values
             for name, tensor in self.tensors.items()

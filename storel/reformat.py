@@ -23,7 +23,7 @@ WORTHWHILE = 1e6
 
 def conversion_cost(tensor: Tensor) -> float:
     """Return the estimated nanoseconds of converting ``tensor``."""
-    return CONVERSION * max((len(array) for array in tensor.arrays.values()), default=0)
+    return CONVERSION * (max((len(array) for array in tensor.arrays.values()), default=0) or tensor.nnz)
 
 
 def convertible_operands(term: Term, environment: Environment, nanoseconds: float) -> list[str]:
@@ -39,7 +39,7 @@ def convertible_operands(term: Term, environment: Environment, nanoseconds: floa
         name
         for name, tensor in sorted(environment.tensors.items())
         if tensor.rank > 1
-        and any(f"{name}_{array}" in arrays for array in tensor.arrays)
+        and any(f"{name}_{array.name}" in arrays for array in tensor.storage.arrays)
         and nanoseconds > WORTHWHILE + 2 * conversion_cost(tensor)
     ]
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from storel.errors import DataError, FormatError, TypeMismatchError
 from storel.scalars import ScalarType
+from storel.storage.declared import declare
 from storel.storage.formats import Format, Formats
 from storel.storage.pack import all_sizes, pack
 from storel.storage.properties import verify_properties
@@ -133,7 +134,9 @@ def from_arrays(
 
 
 def convert(tensor: Tensor, storage: Format) -> Tensor:
-    """Return ``tensor`` in another format."""
+    """Return ``tensor`` in another format; one that is declared by its statistics is declared in it."""
+    if tensor.declared is not None:
+        return declare(tensor.declared, storage)
     coordinates, values = tensor.to_coo()
     values = values.astype(tensor.dtype, copy=False)
     return pack(storage, coordinates, values, tensor.shape, tensor.semiring, is_closed=tensor.is_closed)

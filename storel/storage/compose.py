@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from storel.storage.facts import symbols_of
 from storel.storage.substitution import rename
 from storel.storage.tensor import Tensor
-from storel.symbols import Fact, SizeSymbol, Symbols
+from storel.symbols import ArraySymbol, Fact, SizeSymbol, Symbols
 from storel.syntax.nodes.expressions import (
     Binary,
     Binder,
@@ -147,8 +147,10 @@ class _Composer:
     def _note_array_of_a_tensor(self, name: str) -> None:
         """Note the facts about ``A_pos`` where a program reads the arrays of a tensor A itself."""
         for prefix, tensor in self.tensors.items():
-            if name.startswith(f"{prefix}_") and name.removeprefix(f"{prefix}_") in tensor.arrays:
-                self.symbols[name] = symbols_of(tensor, prefix)[name]
+            if name.startswith(f"{prefix}_") and isinstance(
+                fact := symbols_of(tensor, prefix).get(name), ArraySymbol
+            ):
+                self.symbols[name] = fact
 
     def _stored(self, name: str, tensor: Tensor) -> Mapped:
         """Return the mapping of a stored tensor under the names of its symbols."""

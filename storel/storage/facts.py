@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from storel.degrees import DegreeVector, Occurrences, is_countable
 from storel.scalars import ScalarType
+from storel.storage.declared import array_length, array_type, stated_facts
 from storel.storage.sizes import evaluate_size
 from storel.storage.tensor import Tensor
 from storel.symbols import ArraySymbol, Fact, SizeSymbol
@@ -52,6 +53,7 @@ def is_like(one: Tensor, other: Tensor) -> bool:
         and one.format == other.format
         and one.semiring == other.semiring
         and one.sizes == other.sizes
+        and one.arrays.keys() == other.arrays.keys()
         and all(one.arrays[name].dtype == other.arrays[name].dtype for name in one.arrays)
         and is_finite(one) == is_finite(other)
     )
@@ -61,9 +63,15 @@ def _collected(tensor: Tensor, prefix: str) -> dict[str, Fact]:
     found: dict[str, Fact] = {}
     groups = _groups(tensor, prefix)
     for declaration in tensor.storage.arrays:
-        array = tensor.arrays[declaration.name]
         name = f"{prefix}_{declaration.name}"
-        found[name] = array_symbol(declaration, array, tensor.sizes, name, prefix, groups.get(name, ()))
+        group = groups.get(name, ())
+        if tensor.declared is not None:
+            stated = array_type(tensor.declared, declaration), array_length(declaration, tensor)
+            symbol = declared_symbol(declaration, *stated, tensor.sizes, name, prefix, group)
+            found[name] = stated_facts(tensor, tensor.declared, symbol, declaration.name)
+            continue
+        array = tensor.arrays[declaration.name]
+        found[name] = array_symbol(declaration, array, tensor.sizes, name, prefix, group)
     for name, value in tensor.sizes.items():
         found[f"{prefix}_{name}"] = SizeSymbol(f"{prefix}_{name}", value)
     return found

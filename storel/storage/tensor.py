@@ -7,18 +7,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from storel.errors import TypeMismatchError
+from storel.errors import DataError, TypeMismatchError
 from storel.memory import require_memory
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.storage.formats import Format
 from storel.storage.signature import LevelKind, LevelSignature, level_signature
+from storel.storage.summary import Summary
 from storel.storage.unpack import enumerate_entries
+
+if TYPE_CHECKING:
+    from storel.storage.statistics import Statistics
 
 Array: TypeAlias = NDArray[Any]
 
@@ -28,7 +32,8 @@ class Tensor:
     """An immutable tensor whose arrays have been verified against its format.
 
     ``sizes`` are the values of all size names of the mapping: extents, parameters, lengths. The
-    arrays must not be changed while the tensor is in use.
+    arrays must not be changed while the tensor is in use. ``declared`` are the statistics of a tensor that
+    has no arrays (``declared.py``).
     """
 
     shape: tuple[int, ...]
@@ -38,6 +43,7 @@ class Tensor:
     sizes: Mapping[str, int]
     semiring: str = "plus_times"
     is_closed: bool = True
+    declared: Summary | None = None
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -61,9 +67,31 @@ class Tensor:
     @cached_property
     def nnz(self) -> int:
         """The number of entries: of values that are not the semiring's zero."""
+        if self.declared is not None:
+            return self.declared.nnz
         if self.signature is not None:
             return _count_entries(self.arrays[self.signature.values], self.semiring)
         return len(self.to_coo()[1])
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        """What there is to know about the entries, counted when it is asked for."""
+        from storel.storage.statistics import Statistics  # here, since statistics are of tensors
+
+        return Statistics(self)
+
+    @property
+    def summary(self) -> Summary:
+        """The statistics that can be written down: the declared ones, or those of the data."""
+        return self.declared or self.statistics.summary
+
+    def require_data(self) -> None:
+        """Raise DataError if the tensor is only declared."""
+        if self.declared is not None:
+            raise DataError(
+                "the tensor is declared by its statistics and has no data",
+                hint="bind the data itself to run the program",
+            )
 
     def to_coo(self) -> tuple[Array, Array]:
         """Return the entries as ``(coordinates, values)``: a rank × nnz int64 array, sorted, and a vector."""
@@ -75,6 +103,7 @@ class Tensor:
         Raises MemoryLimitError before it allocates more than ``memory_limit`` bytes (default: what the
         machine has).
         """
+        self.require_data()
         places = math.prod(self.shape)
         require_memory(places * self.dtype.itemsize, f"a dense array of shape {self.shape}", memory_limit)
         if self.signature is not None and self._is_row_major(self.signature):
@@ -86,6 +115,7 @@ class Tensor:
 
     def to_scipy(self) -> Any:
         """Return a ``scipy.sparse`` array of rank 1 or 2; without a copy where the layouts agree."""
+        self.require_data()
         if self.rank not in (1, 2):
             raise TypeMismatchError(
                 "scipy.sparse holds vectors and matrices", found=f"a tensor of rank {self.rank}"
@@ -135,6 +165,7 @@ class Tensor:
 
     @cached_property
     def _entries(self) -> tuple[Array, Array]:
+        self.require_data()
         return enumerate_entries(self.storage, self.arrays, self.sizes, self.semiring)
 
     def _is_row_major(self, signature: LevelSignature) -> bool:

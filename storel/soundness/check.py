@@ -23,9 +23,11 @@ from storel.calculus.printer import show
 from storel.calculus.verify import KEY, InvariantError, infer, verify
 from storel.errors import EvaluationError, StorelError
 from storel.optimizer import cost
+from storel.optimizer.binders import Encoding
 from storel.optimizer.encoding import LAYOUTS, TERMS, decode
 from storel.optimizer.extract import Extractor, read
 from storel.optimizer.facts import encoded
+from storel.optimizer.named import NAMED
 from storel.optimizer.rulefile import Rule, RuleSet
 from storel.optimizer.saturate import Base, Limits, Saturation
 from storel.optimizer.translate import translate
@@ -75,7 +77,7 @@ class Verdict:
         return f"{self.rule.name}: right in {self.applied} cases"
 
 
-def check(rule: Rule, examples: int, after: Rule | None = None) -> Verdict:
+def check(rule: Rule, examples: int, after: Rule | None = None, encoding: Encoding = NAMED) -> Verdict:
     """Try ``rule`` on random instances, the same ones every time.
 
     Encoding never gives two loops of a term the same binders, rewriting does: with ``after``, instances
@@ -88,7 +90,7 @@ def check(rule: Rule, examples: int, after: Rule | None = None) -> Verdict:
         nonlocal applied
         term, around = instance
         try:
-            made, counterexample = (0, None) if term is None else _try(rule, term, around, after)
+            made, counterexample = (0, None) if term is None else _try(rule, term, around, after, encoding)
         except UnevaluatedError:
             return False
         applied += made
@@ -126,7 +128,7 @@ def _instances(draw: st.DrawFn, rule: Rule) -> tuple[Term | None, Surroundings]:
 
 
 def _try(
-    rule: Rule, term: Term, around: Surroundings, after: Rule | None
+    rule: Rule, term: Term, around: Surroundings, after: Rule | None, encoding: Encoding
 ) -> tuple[int, Counterexample | None]:
     """Return whether ``rule`` applies to ``term``, and a term that it makes of it and should not."""
     try:
@@ -134,7 +136,7 @@ def _try(
         expected = evaluate(term, around.symbols, around.values)
     except StorelError as error:
         raise UnevaluatedError from error
-    found = _rewritten(rule, term, around, after)
+    found = _rewritten(rule, term, around, after, encoding)
     for other in found:
         try:
             value = evaluate(other, around.symbols, around.values)
@@ -151,22 +153,25 @@ def _try(
 
 
 @cache
-def _base() -> Base:
-    return Base(RuleSet(()))
+def _base(encoding: Encoding) -> Base:
+    return Base(RuleSet(()), encoding)
 
 
-def _rewritten(rule: Rule, term: Term, around: Surroundings, after: Rule | None) -> list[Term]:
+def _rewritten(
+    rule: Rule, term: Term, around: Surroundings, after: Rule | None, encoding: Encoding
+) -> list[Term]:
     """Return the terms that are equal to ``term`` by one step of ``rule``; empty if it does not apply.
 
     Rules about keys apply where a key stands: such an instance is encoded as the key of a singleton.
     """
-    graph, rules = _base(), (rule,) if after is None else (after, rule)
+    graph, rules = _base(encoding), (rule,) if after is None else (after, rule)
     is_key = infer(term, around.symbols) == KEY
-    source = encoded(Singleton(term, Literal(1.0, ScalarType.FLOAT64)) if is_key else term, around.symbols)
+    whole = Singleton(term, Literal(1.0, ScalarType.FLOAT64)) if is_key else term
+    source = encoded(whole, around.symbols, encoding)
     graph.run("(push)")
     try:
         for each in rules:
-            graph.run(translate(each))
+            graph.run(translate(each, encoding))
         graph.run(f"(let $root {source.text})\n{source.facts}")
         state = Saturation(graph, Limits(), math.inf)
         state.prepare()
@@ -175,7 +180,7 @@ def _rewritten(rule: Rule, term: Term, around: Surroundings, after: Rule | None)
             state.prepare()
         if not state.matches.get(rule.name):
             return []
-        classes = read(graph.graph.freeze(), graph.graph)
+        classes = read(graph.graph.freeze(), graph.graph, encoding)
     finally:
         graph.run("(pop)")
     best = Extractor(classes, source, around.symbols, cost.PLAIN, cost.Constants())

@@ -45,13 +45,17 @@ CASES = [
 
 
 def answer(
-    chosen: PaperKernel, operands: dict[str, NDArray[Any]], formats: tuple[str, ...], backend: str = "c"
+    chosen: PaperKernel,
+    operands: dict[str, NDArray[Any]],
+    formats: tuple[str, ...],
+    backend: str = "c",
+    binders: str = "named",
 ) -> NDArray[Any]:
     stored = {
         name: storel.tensor(array, storage)
         for (name, array), storage in zip(operands.items(), formats, strict=True)
     }
-    result = storel.run(chosen.script, backend=backend, **stored)
+    result = storel.run(chosen.script, backend=backend, binders=binders, **stored)
     assert isinstance(result, storel.Tensor)
     return result.to_numpy()
 
@@ -106,6 +110,14 @@ def test_numba(name: str) -> None:
 def test_reference(chosen: PaperKernel) -> None:
     operands = random_operands(chosen, 6, SIZES)
     assert_answer(answer(chosen, operands, in_family(chosen, "coo"), "interpret"), chosen, operands)
+
+
+@pytest.mark.parametrize("chosen", KERNELS, ids=lambda chosen: chosen.name)
+@pytest.mark.parametrize("family", ["dense", "coo", "csr", "dcsr"])
+def test_indices_for_binders(chosen: PaperKernel, family: str) -> None:
+    operands = random_operands(chosen, 8, SIZES)
+    got = answer(chosen, operands, in_family(chosen, family), "interpret", "debruijn")
+    assert_answer(got, chosen, operands)
 
 
 @pytest.mark.parametrize("index_type", [np.int32, np.int64])

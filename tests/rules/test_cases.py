@@ -1,4 +1,4 @@
-"""Every rule fires where it should, and does not where its guards forbid it."""
+"""Every rule fires where it should, and does not where its guards forbid it, with names and with indices."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from storel.optimizer import rulefile
+from storel.optimizer.binders import Encoding
 from storel.optimizer.bindings import EggSmolError
 from storel.optimizer.encoding import LAYOUTS
+from storel.optimizer.optimize import BINDERS
 from storel.optimizer.rulefile import Bound, Node, Pattern, RuleSet
 from storel.optimizer.saturate import Base, Limits, Saturation
 from storel.optimizer.translate import translate
@@ -32,8 +34,8 @@ FACTS = [
 
 
 @cache
-def base() -> Base:
-    empty = Base(RuleSet(()))
+def base(encoding: Encoding) -> Base:
+    empty = Base(RuleSet(()), encoding)
     for line in FACTS:
         empty.run(line)
     return empty
@@ -56,13 +58,19 @@ def parsed(text: str) -> Pattern:
     return rule.left
 
 
-def ground(pattern: Pattern, scope: dict[str, int], index: bool = False) -> str:
+def number(name: str) -> int:
+    """Return the number of a binder: the same one, or the same kind, wherever the name is bound."""
+    return sum(map(ord, name))
+
+
+def ground(pattern: Pattern, encoding: Encoding, scope: tuple[str, ...] = (), index: bool = False) -> str:
     """Return a pattern without holes as a term of the e-graph; free names are symbols."""
     match pattern:
         case Bound("zero1"):
             return '(Zero "plus_times" 1)'
         case Bound(name):
-            return f"(Var {scope[name]})" if name in scope else f'(Sym "{name}")'
+            numbers = tuple(map(number, scope))
+            return encoding.variable(scope.index(name), numbers) if name in scope else f'(Sym "{name}")'
         case Node("zero", _):
             return '(Zero "plus_times" 0)'
         case Node("one", _):
@@ -70,10 +78,8 @@ def ground(pattern: Pattern, scope: dict[str, int], index: bool = False) -> str:
         case Node(constructor, arguments):
             layout = LAYOUTS[constructor]
             kinds = list(zip(arguments, layout, strict=True))
-            inner = dict(scope)
-            for argument, kind in kinds:
-                if kind == "b" and isinstance(argument, Bound):
-                    inner[argument.name] = sum(map(ord, argument.name))
+            bound = [each.name for each, kind in kinds if kind == "b" and isinstance(each, Bound)]
+            inner = (*reversed(bound), *scope)
             texts: list[str] = []
             for argument, kind in kinds:
                 if isinstance(argument, int):
@@ -82,27 +88,29 @@ def ground(pattern: Pattern, scope: dict[str, int], index: bool = False) -> str:
                     value = constructor in ("Add", "Mul") and index
                     texts.append(f'"{"index" if value else "plus_times" if argument == "s" else argument}"')
                 elif kind == "b" and isinstance(argument, Bound):
-                    texts.append(str(inner[argument.name]))
+                    texts.append(str(number(argument.name)))
                 else:
                     compared = constructor == "Apply2" and kind == "v"
                     below = kind == "k" or compared or (kind == "v" and index)
-                    texts.append(ground(argument, inner if kind == "B" else scope, below))
+                    texts.append(ground(argument, encoding, inner if kind == "B" else scope, below))
             return f"({constructor} {' '.join(texts)})"
         case _:
             raise AssertionError(f"a hole in a case: {pattern}")
 
 
+@pytest.mark.parametrize("binders", BINDERS)
 @pytest.mark.parametrize(("name", "start", "fires", "goal"), cases())
-def test_rule(name: str, start: str, fires: bool, goal: str) -> None:
+def test_rule(name: str, start: str, fires: bool, goal: str, binders: str) -> None:
     (rule,) = [rule for rule in rulefile.shipped().rules if rule.name == name]
-    graph = base()
+    encoding = BINDERS[binders]
+    graph = base(encoding)
     graph.run("(push)")
     try:
-        for line in translate(rule).splitlines():
+        for line in translate(rule, encoding).splitlines():
             graph.run(line)
-        left, right = ground(parsed(start), {}), ground(parsed(goal), {})
+        left, right = ground(parsed(start), encoding), ground(parsed(goal), encoding)
         graph.run(f"(let $start {left})\n(let $goal {right})")
-        facts = [f"(set (rank (Var {binder})) 0)" for binder in scalar_binders(parsed(start))]
+        facts = [f"(set (rank {encoding.binder(number)}) 0)" for number in scalar_binders(parsed(start))]
         graph.run("\n".join(facts))
         state = Saturation(graph, Limits(), math.inf)
         state.prepare()
@@ -137,7 +145,7 @@ def scalar_binders(pattern: Pattern) -> list[int]:
                     visit(argument)
 
     visit(pattern)
-    return sorted(sum(map(ord, name)) for name in names - sources)
+    return sorted(map(number, names - sources))
 
 
 def test_every_rule_has_a_case() -> None:

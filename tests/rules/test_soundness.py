@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from storel.optimizer import rulefile
+from storel.optimizer.debruijn import DE_BRUIJN
 from storel.optimizer.rulefile import Rule
+from storel.optimizer.translate import translate
 from storel.soundness.check import check
 
 RULES = {rule.name: rule for rule in rulefile.shipped().rules}
@@ -25,6 +27,19 @@ def test_sound(name: str) -> None:
         if verdict.applied > 0:
             return
     raise AssertionError(f"{name} never applied")
+
+
+MOVING = [name for name, rule in sorted(RULES.items()) if "(Shift" in translate(rule, DE_BRUIJN)]
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_sound_with_indices(name: str) -> None:
+    """Rules that move terms across binders take operators where binders are indices."""
+    for examples in (10, 300):
+        verdict = check(RULES[name], examples, AFTER.get(name), DE_BRUIJN)
+        assert verdict.counterexample is None, str(verdict.counterexample)
+        if verdict.applied > 0:
+            break
 
 
 WRONG = """

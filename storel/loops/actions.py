@@ -12,19 +12,23 @@ from storel.calculus.intervals import Interval, narrowed
 from storel.calculus.nodes import Term
 from storel.loops.emitter import convert, index, times
 from storel.loops.expressions import ExpressionLowering, between
+from storel.loops.hashing import HashTarget, clear, open_table, sort_slots
 from storel.loops.iteration import IterationLowering
-from storel.loops.nodes import Buffer, Constant, Expression, Local, Role
+from storel.loops.nodes import Buffer, Constant, Expression, Load, Local, Role
 from storel.loops.nodes import If as Branch
 from storel.loops.profile import Profile
-from storel.loops.scope import Occupied, Scope, Value, View
+from storel.loops.protocol import LENGTHS
+from storel.loops.scope import HashRow, HashTable, Occupied, Scope, Value, View
 from storel.loops.stores import ListTarget, TableTarget, clear_list, clear_table, list_buffers, sort_list
 from storel.loops.targets import AssignTarget, FirstLocalTarget, LocalTarget, Target
+from storel.plan.binding import is_scanned
 from storel.plan.nodes import (
     Accumulate,
     Action,
     Bind,
     Enter,
     Guard,
+    HashStore,
     ListStore,
     Loop,
     ScalarStore,
@@ -47,12 +51,17 @@ class Request:
 
 @dataclass
 class ActionLowering:
-    """Lowers actions at the emitter's cursor; notes the workspaces that they need."""
+    """Lowers actions at the emitter's cursor; notes the workspaces and hash tables that they need.
+
+    The capacities of the tables are elements of ``LENGTHS``, from the element ``lengths`` on.
+    """
 
     expressions: ExpressionLowering
     role: Role = Role.VALUE
     profile: Profile | None = None
     requests: list[Request] = field(default_factory=list[Request])
+    tables: list[tuple[HashStore, HashTable]] = field(default_factory=list[tuple[HashStore, HashTable]])
+    lengths: int = 0
 
     def __post_init__(self) -> None:
         self.emitter = self.expressions.emitter
@@ -150,6 +159,8 @@ class ActionLowering:
                 sort_list(self.emitter, view)
                 self.run(action.body, target, scope.bind(view, Interval()))
                 clear_list(self.emitter, view)
+            case HashStore():
+                self._hash(action, store, target, scope)
 
     def _scalar(self, store: ScalarStore, value: Action, scope: Scope) -> tuple[Expression, Interval]:
         if adds_one_value(value):
@@ -191,6 +202,20 @@ class ActionLowering:
         occupied = Occupied(places, marks, count)
         limits = self.limits((store.extent,))
         return View(buffer, index(0), (extent,), limits, store.zero, store.operator, occupied)
+
+    def _hash(self, action: Bind, store: HashStore, target: Target, scope: Scope) -> None:
+        number = len(self.tables)
+        capacity = Load(LENGTHS, index(self.lengths + number))
+        table = open_table(self.emitter, number, store, capacity)
+        self.tables.append((store, table))
+        extents = tuple(self.expressions.key(extent, Scope()) for extent in store.extents)
+        row = HashRow(table, index(0), extents, self.limits(store.extents), (index(0), table.count))
+        self.run(action.value, HashTarget(self.emitter, row), scope)
+        if is_scanned(action.body):
+            sort_slots(self.emitter, table)
+        self.run(action.body, target, scope.bind(row, Interval()))
+        if self.emitter.depth > 0:
+            clear(self.emitter, table)
 
     def limits(self, extents: tuple[Term, ...]) -> tuple[int, ...]:
         """Return what the extents are for the data at hand."""

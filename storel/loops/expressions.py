@@ -36,6 +36,7 @@ from storel.calculus.nodes import (
 from storel.calculus.verify import Type, with_zero
 from storel.functions import FUNCTIONS
 from storel.loops.emitter import INDEX, Emitter, convert, index, plus
+from storel.loops.hashing import find, row_at
 from storel.loops.nodes import (
     BINARY_OPERATORS,
     UNARY_OPERATORS,
@@ -52,7 +53,7 @@ from storel.loops.nodes import (
     Unary,
 )
 from storel.loops.nodes import If as Branch
-from storel.loops.scope import Scope, Value, View
+from storel.loops.scope import HashRow, Scope, Value, View
 from storel.loops.stores import row_of
 from storel.loops.types import type_of
 from storel.scalars import ScalarType
@@ -134,14 +135,23 @@ class ExpressionLowering:
         assert isinstance(fact, ArraySymbol)
         return Buffer(name, fact.type, Role.VALUE if fact.type.is_real else Role.INDEX)
 
-    def view(self, term: Term, scope: Scope) -> View:
+    def view(self, term: Term, scope: Scope) -> View | HashRow:
         """Return the store, or part of a store, that ``term`` denotes."""
         if isinstance(term, Lookup):
-            return row_of(self.emitter, self.view(term.mapping, scope), self.key(term.key, scope))
+            view = self.view(term.mapping, scope)
+            if isinstance(view, View):
+                return row_of(self.emitter, view, self.key(term.key, scope))
+            return row_at(self.emitter, view, *self._key_inside(term.key, view, scope))
         assert isinstance(term, Variable)
         view = scope.bindings[term.index]
-        assert isinstance(view, View)
+        assert not isinstance(view, Value)
         return view
+
+    def _key_inside(self, key: Term, row: HashRow, scope: Scope) -> tuple[Expression, Expression | None]:
+        """Return ``key``, and the condition that ``row`` may have it, None if that is proved."""
+        position = self.emitter.declare("at", self.key(key, scope))
+        is_inside = self.interval(key, scope).within(0, row.limits[0] - 1)
+        return position, None if is_inside else between(position, row.extents[0])
 
     def fail_unless(self, condition: Expression, message: str, detail: Expression) -> None:
         """Emit a check that ends the kernel with ``message`` (``{}`` is the detail)."""
@@ -167,6 +177,8 @@ class ExpressionLowering:
             return Load(self.array(mapping.name), position)
         view = self.view(mapping, scope)
         assert len(view.extents) == 1
+        if isinstance(view, HashRow):
+            return find(self.emitter, view, *self._key_inside(key, view, scope))
         if interval.within(0, view.limits[0] - 1):
             return Load(view.buffer, plus(view.offset, position))
         position = self.emitter.declare("at", position)

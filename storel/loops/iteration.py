@@ -9,6 +9,7 @@ from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Term
 from storel.loops.emitter import INDEX, compare, convert, index, plus
 from storel.loops.expressions import ExpressionLowering
+from storel.loops.hashing import scan
 from storel.loops.nodes import (
     Assign,
     Binary,
@@ -21,7 +22,7 @@ from storel.loops.nodes import (
     While,
 )
 from storel.loops.nodes import If as Branch
-from storel.loops.scope import Scope, Value, View
+from storel.loops.scope import HashRow, Scope, Value, View
 from storel.loops.stores import row_of, zero_of
 from storel.plan.nodes import Elements, Entries, Intersection, Matches, Positions, Source
 from storel.symbols import ArraySymbol
@@ -47,7 +48,11 @@ class IterationLowering:
             case Elements():
                 self._elements(source, scope, body)
             case Entries(store):
-                self._entries(self.expressions.view(store, scope), scope, body)
+                view = self.expressions.view(store, scope)
+                if isinstance(view, View):
+                    self._entries(view, scope, body)
+                else:
+                    self._hashed(view, scope, body)
             case Matches():
                 self._matches(source, scope, body)
             case Intersection(left, right):
@@ -87,6 +92,15 @@ class IterationLowering:
                     body(scope.bind(Value(key), interval).bind(Value(value), Interval()))
                 self.emitter.emit(Branch(compare("not_equal", value, zero_of(view)), tuple(nonzero)))
         self.emitter.emit(For(counter, index(0), high, tuple(statements)))
+
+    def _hashed(self, row: HashRow, scope: Scope, body: Callable[[Scope], None]) -> None:
+        interval = Interval(0, row.limits[0] - 1)
+
+        def step(key: Expression, found: Expression | HashRow) -> None:
+            value = found if isinstance(found, HashRow) else Value(found)
+            body(scope.bind(Value(key), interval).bind(value, Interval()))
+
+        scan(self.emitter, row, step)
 
     def _matches(self, source: Matches, scope: Scope, body: Callable[[Scope], None]) -> None:
         """Emit a binary search for the first match, and a step or a scan from there."""

@@ -7,18 +7,19 @@ of ``compute`` needs, from sizes and from what ``plan.count`` counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from storel.calculus.nodes import Symbol, Term
 from storel.loops.actions import ActionLowering, adds_one_value
 from storel.loops.assembly import CAPACITY_MESSAGE, Assembly
-from storel.loops.emitter import INDEX, Emitter, compare, convert, index, plus, times
+from storel.loops.coordinates import CoordinatesTarget
+from storel.loops.emitter import INDEX, Emitter, convert, index, plus, times
 from storel.loops.expressions import SMALL_SIZE, ExpressionLowering
+from storel.loops.hashing import capacity_for
 from storel.loops.nodes import (
     Allocation,
+    Binary,
     Buffer,
-    Cast,
-    Constant,
     Expression,
     Kernel,
     Load,
@@ -28,15 +29,15 @@ from storel.loops.nodes import (
     Store,
 )
 from storel.loops.profile import COUNTS, Profile
-from storel.loops.scope import Scope
-from storel.loops.targets import LocalTarget, Target, reduced
+from storel.loops.protocol import LENGTHS
+from storel.loops.scope import HashTable, Scope
+from storel.loops.targets import LocalTarget, reduced
 from storel.plan.binding import free_symbols
-from storel.plan.count import total
-from storel.plan.nodes import Action, Coordinates, Gather, Levels, Place, Plan
+from storel.plan.count import insertions, total
+from storel.plan.nodes import Action, Coordinates, Gather, HashStore, Levels, Place, Plan
 from storel.semiring import Scalar
 from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols
 
-LENGTHS = Buffer("buffers.lengths", INDEX, Role.INDEX)
 SIZES = Buffer("buffers.sizes", INDEX, Role.INDEX)
 
 UNBOUNDED = 2**48
@@ -67,11 +68,11 @@ def lower(
         case Coordinates():
             needs = compute.list_entries(plan, plan.destination, extents)
     needs += compute.workspaces()
+    needs += compute.tables(plan.action)
     if profile is not None:
         counters = index(profile.length)
         needs.append(_Need(COUNTS, lambda _: counters, 0, True))
     bound = _Frame(symbols, is_finite=True)
-    bound.expressions.failures = compute.expressions.failures
     bound.expressions.failures = compute.expressions.failures
     for slot, need in enumerate(needs):
         bound.emitter.emit(Store(SIZES, index(slot), convert(need.length(bound), INDEX)))
@@ -85,7 +86,7 @@ def lower(
             need.fill,
             need.is_output,
             need.used,
-            None if need.used is None else overflow,
+            overflow if need.is_output and need.used is not None else None,
         )
         for slot, need in enumerate(needs)
     )
@@ -115,6 +116,7 @@ class _Frame:
     def __init__(self, symbols: Symbols, is_finite: bool) -> None:
         self.emitter = Emitter(symbols)
         self._counts: dict[tuple[int, bool], Expression] = {}
+        self._inserted: dict[int, tuple[Expression, Expression]] = {}
         self.expressions = ExpressionLowering(self.emitter, symbols, is_finite)
         self.actions = ActionLowering(self.expressions)
 
@@ -141,6 +143,21 @@ class _Frame:
         self._counts[level, extents is None] = local
         return local
 
+    def inserted(
+        self, number: int, store: HashStore, counted: Action | None
+    ) -> tuple[Expression, Expression]:
+        """Emit a bound on the keys in the hash store of this number; return it, and the capacity it needs."""
+        if number not in self._inserted:
+            keys: Expression = index(UNBOUNDED)
+            if counted is not None:
+                self.actions.role = Role.INDEX
+                arrivals = self.emitter.declare("arrivals", index(0))
+                self.actions.run(counted, LocalTarget(self.emitter, arrivals, "maximum"), Scope())
+                keys = Binary("minimum", arrivals, keys)
+            keys = self.emitter.declare("keys", Binary("minimum", keys, self.product(store.extents)))
+            self._inserted[number] = keys, capacity_for(self.emitter, keys)
+        return self._inserted[number]
+
     def assemble(self, plan: Plan, levels: Levels, extents: tuple[Term, ...]) -> list[_Need]:
         """Emit the assembly of the result level by level; return its buffers."""
         sized = tuple(self.extent(extent) for extent in extents)
@@ -150,6 +167,7 @@ class _Frame:
         )
         appending = [number for number, level in enumerate(levels.levels) if not isinstance(level, Place)]
         used = {number: slot for slot, number in enumerate(appending)}
+        self.actions.lengths = len(used)
         capacities: dict[int, Expression] = {n: Load(LENGTHS, index(slot)) for n, slot in used.items()}
         if levels.levels:
             self.actions.run(plan.action, assembly.begin(capacities), Scope())
@@ -179,10 +197,11 @@ class _Frame:
 
     def list_entries(self, plan: Plan, destination: Coordinates, extents: tuple[Term, ...]) -> list[_Need]:
         """Emit the result as coordinates with values; return its buffers."""
+        self.actions.lengths = 1
         cursor = self.emitter.declare("cursor", index(0))
         capacity = self.emitter.declare("capacity", Load(LENGTHS, index(0)))
         limits = self.actions.limits(extents)
-        target = _CoordinatesTarget(self, destination, limits, cursor, capacity)
+        target = CoordinatesTarget(self.expressions, destination, limits, cursor, capacity)
         self.actions.run(plan.action, target, Scope())
         self.emitter.emit(Store(LENGTHS, index(0), cursor))
 
@@ -200,52 +219,32 @@ class _Frame:
 
         return [_Need(r.buffer, length_of(r.extents), r.fill) for r in self.actions.requests]
 
-
-@dataclass
-class _CoordinatesTarget:
-    """A dictionary of a result that is only listed: keys of the outer levels are kept in locals."""
-
-    frame: _Frame
-    destination: Coordinates
-    limits: tuple[int, ...]
-    cursor: Local
-    capacity: Local
-    keys: tuple[Expression, ...] = ()
-
-    @property
-    def limit(self) -> int | None:
-        return self.limits[len(self.keys)]
-
-    @property
-    def coordinates(self) -> list[Buffer]:
-        index_type = self.destination.index_type
+    def tables(self, action: Action) -> list[_Need]:
+        """Return the buffers of the hash stores that ``action`` binds."""
+        counts = zip(self.actions.tables, insertions(action), strict=True)
         return [
-            Buffer(f"result.coordinate_{n}", index_type, Role.INDEX) for n in range(self.destination.rank)
+            need
+            for number, ((store, table), counted) in enumerate(counts)
+            for need in _table_needs(number, store, table, counted, self.actions.lengths + number)
         ]
 
-    @property
-    def val(self) -> Buffer:
-        return Buffer("result.val", self.destination.leaf.type)
 
-    def add(self, value: Expression) -> None:
-        raise AssertionError("a dictionary takes entries, not values")
+def _table_needs(
+    number: int, store: HashStore, table: HashTable, counted: Action | None, used: int
+) -> list[_Need]:
+    """Return the buffers of a hash store; its capacity is the element ``used`` of ``LENGTHS``."""
 
-    def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
-        emitter, leaf = self.frame.emitter, self.destination.leaf
-        keys = (*self.keys, emitter.declare("key", key))
-        if len(keys) < self.destination.rank:
-            inner = replace(self, keys=keys)
-            fill(inner)
-            return
-        zero = convert(Constant(leaf.zero or 0, leaf.type), leaf.type)
-        assert isinstance(zero, Constant)
-        value = reduced(emitter, fill, leaf.type, leaf.operator, zero, is_simple=is_simple)
-        fits = compare("less", self.cursor, self.capacity)
-        self.frame.expressions.fail_unless(fits, CAPACITY_MESSAGE, self.capacity)
-        for buffer, each in zip(self.coordinates, keys, strict=True):
-            emitter.emit(Store(buffer, self.cursor, convert(each, buffer.type)))
-        emitter.emit(Store(self.val, self.cursor, value))
-        emitter.advance(self.cursor, Cast(INDEX, compare("not_equal", value, zero)))
+    def keys(bound: _Frame) -> Expression:
+        return bound.inserted(number, store, counted)[0]
+
+    def capacity(bound: _Frame) -> Expression:
+        return bound.inserted(number, store, counted)[1]
+
+    return [
+        _Need(table.keys, capacity, 0, used=used),
+        _Need(table.values, capacity),
+        _Need(table.slots, keys),
+    ]
 
 
 def _level_needs(

@@ -217,9 +217,9 @@ class Allocation:
     """A buffer of ``compute`` that the runtime provides.
 
     Its length is element ``slot`` of the ``sizes`` that ``bound`` wrote. ``fill`` is the value that all
-    elements hold at the start, None if they may hold anything. An output whose final length is
-    known only at the end has ``used``: the element of the int64 buffer ``lengths`` that holds it at
-    the end; at the start this element holds the buffer's capacity. ``overflow`` is the code of the
+    elements hold at the start, None if they may hold anything. ``used`` is the element of the int64
+    buffer ``lengths`` that holds the buffer's capacity at the start, and of an output its final length
+    at the end. ``overflow`` is the code of the
     ``Fail`` by which ``compute`` says that the capacity is exhausted: only a buffer that has one may
     be given less than its bound, when the memory limit does not allow more.
     """

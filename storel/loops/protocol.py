@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from storel.errors import EvaluationError, MemoryLimitError, StorelError
-from storel.loops.nodes import Allocation, Kernel
+from storel.loops.nodes import Allocation, Buffer, Kernel, Role
+from storel.scalars import ScalarType
+
+LENGTHS = Buffer("buffers.lengths", ScalarType.INT64, Role.INDEX)
+"""The parameter of ``compute`` that tells it the capacities of buffers, and takes their used lengths."""
 
 
 def capacities(kernel: Kernel, sizes: Sequence[int], memory_limit: int | None) -> tuple[int, ...]:

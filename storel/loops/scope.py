@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from storel.calculus.intervals import Interval
-from storel.loops.nodes import Buffer, Expression
+from storel.loops.nodes import Buffer, Constant, Expression, Local
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 
@@ -44,7 +44,35 @@ class View:
         return self.buffer.type
 
 
-Binding: TypeAlias = Value | View
+@dataclass(frozen=True, slots=True)
+class HashTable:
+    """The buffers of a ``HashStore``, and the locals that count its entries and describe its capacity."""
+
+    keys: Buffer
+    values: Buffer
+    slots: Buffer
+    count: Local
+    mask: Local
+    shift: Local
+    zero: Constant
+    operator: str
+
+
+@dataclass(frozen=True, slots=True)
+class HashRow:
+    """A hash store, or the part of it under some keys, which have this row-major ``number``.
+
+    ``ends`` is where its entries are among the slots, sorted by key, as far as known.
+    """
+
+    table: HashTable
+    number: Expression
+    extents: tuple[Expression, ...]
+    limits: tuple[int, ...]
+    ends: tuple[Expression, Expression] | None = None
+
+
+Binding: TypeAlias = Value | View | HashRow
 
 
 @dataclass(frozen=True, slots=True)

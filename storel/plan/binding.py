@@ -17,6 +17,7 @@ from storel.plan.nodes import (
     Entries,
     Gather,
     Guard,
+    HashStore,
     Intersection,
     Levels,
     ListStore,
@@ -74,7 +75,7 @@ def store_terms(store: Store) -> tuple[Term, ...]:
     match store:
         case ScalarStore():
             return ()
-        case TableStore(extents=extents):
+        case TableStore(extents=extents) | HashStore(extents=extents):
             return extents
         case ListStore(extent=extent):
             return (extent,)
@@ -137,6 +138,22 @@ def sources(action: Action) -> Iterator[Source]:
         case Together(actions) | Unite(actions):
             for part in actions:
                 yield from sources(part)
+
+
+def is_scanned(action: Action, index: int = 0) -> bool:
+    """Return whether ``action`` loops over the store of variable ``index``, or over a row of it."""
+    match action:
+        case Accumulate():
+            return False
+        case Enter(_, body) | Guard(_, body):
+            return is_scanned(body, index)
+        case Loop(source, body):
+            scans = isinstance(source, Entries) and index in free_variables(source.store)
+            return scans or is_scanned(body, index + binders(source))
+        case Bind(_, value, body):
+            return is_scanned(value, index) or is_scanned(body, index + 1)
+        case Together(actions) | Unite(actions):
+            return any(is_scanned(part, index) for part in actions)
 
 
 def free_symbols(plan: Plan) -> list[str]:

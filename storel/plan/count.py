@@ -1,19 +1,23 @@
-"""An upper bound on the number of entries that an action makes: itself an action.
+"""Upper bounds on the number of entries that an action makes or stores: themselves actions.
 
 ``total(action, level)`` adds up to at least the number of times that a key is entered at depth
 ``level``. Values are forgotten, a loop whose body always enters the same number becomes that number
 times its length, and the entries of one parent are at most the extent. So the bound of a matrix
 product costs one pass over its left operand. Where nothing better is known the bound is None, and
 the caller takes the product of the extents.
+
+A count fills no hash store. There the variable of one is a number that its entries do not exceed, and
+that of a row of one the same of the row: what is counted of all rows, is counted of the store.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from storel.calculus.binding import free_variables, shift
-from storel.calculus.nodes import Apply, Literal, Multiply, Symbol, Term, Variable
-from storel.plan.binding import binders, occurs, row_extents, source_extents, store_terms
+from storel.calculus.nodes import Apply, Literal, Lookup, Multiply, Symbol, Term, Variable, children
+from storel.plan.binding import binders, occurs, row_extents, source_extents, store_terms, terms
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -22,12 +26,14 @@ from storel.plan.nodes import (
     Enter,
     Entries,
     Guard,
+    HashStore,
     Intersection,
     Loop,
     Matches,
     Positions,
     ScalarStore,
     Source,
+    Store,
     Together,
     Unite,
 )
@@ -39,6 +45,13 @@ _ZERO = Literal(0, ScalarType.INT64)
 
 
 Extents: TypeAlias = tuple[Term, ...]
+
+
+_Scope: TypeAlias = tuple[Extents, ...]
+"""What each binder stands for, the innermost first: a store with such extents, or a scalar."""
+
+_ENTRIES = Symbol("#entries")
+"""The extent of each level of a hash store: as many keys as its variable, a number here, says."""
 
 
 def total(action: Action, level: int, extents: Extents | None = None) -> Action | None:
@@ -53,10 +66,57 @@ def total(action: Action, level: int, extents: Extents | None = None) -> Action 
     return _capped(counted, extents[0])
 
 
-def _entries(
-    action: Action, level: int, extents: Extents | None, stores: tuple[Extents, ...]
-) -> Action | None:
-    """Count as ``total`` does; ``stores`` are the extents of enclosing binders, empty for scalars."""
+def insertions(action: Action) -> tuple[Action | None, ...]:
+    """Return for each hash store, in preorder, an action that bounds the keys that arrive in it.
+
+    It accumulates such a bound for each time that the store is filled: their maximum is wanted.
+    """
+    return tuple(_insertions(action, ()))
+
+
+def _insertions(action: Action, stores: _Scope) -> Iterator[Action | None]:
+    match action:
+        case Accumulate():
+            return
+        case Enter(_, body):
+            yield from _insertions(body, stores)
+        case Loop(source, body):
+            for inner in _insertions(body, source_extents(source, stores) + stores):
+                yield None if inner is None else _each(source, inner)
+        case Guard(condition, body):
+            for inner in _insertions(body, stores):
+                yield None if inner is None else _guarded(condition, inner, stores)
+        case Bind(store, value, body):
+            if isinstance(store, HashStore):
+                yield _arrivals(store, value, stores)
+            yield from _insertions(value, stores)
+            for inner in _insertions(body, (_kept(store), *stores)):
+                yield None if inner is None else _within(store, value, inner, stores)
+        case Together(parts) | Unite(parts):
+            for part in parts:
+                yield from _insertions(part, stores)
+
+
+def _arrivals(store: HashStore, value: Action, stores: _Scope) -> Action | None:
+    """Return the count of the keys that arrive in ``store``, as one number."""
+    counted = _entries(value, len(store.extents) - 1, None, stores)
+    if counted is None or isinstance(counted, Accumulate):
+        return counted
+    return Bind(_COUNTER, counted, Accumulate(Variable(0)))
+
+
+def _each(source: Source, inner: Action) -> Action | None:
+    """Return ``inner`` once for each element of ``source``, or just once where it is always the same."""
+    bound = binders(source)
+    if any(occurs(inner, index) for index in range(bound)):
+        return None if isinstance(source, Entries) else Loop(source, inner)
+    for _ in range(bound):
+        inner = _lowered(inner)
+    return inner
+
+
+def _entries(action: Action, level: int, extents: Extents | None, stores: _Scope) -> Action | None:
+    """Count as ``total`` does, inside the binders ``stores``."""
     match action:
         case Accumulate():
             return Accumulate(_ZERO)
@@ -67,20 +127,49 @@ def _entries(
             return None if inner is None else _repeated(source, inner, stores)
         case Guard(condition, body):
             inner = _entries(body, level, extents, stores)
-            return inner if inner is None or _is_constant(inner) else Guard(condition, inner)
+            return None if inner is None else _guarded(condition, inner, stores)
         case Bind(store, value, body):
-            inner = _entries(body, level, extents, (store_terms(store), *stores))
-            if inner is None or not occurs(inner, 0):
-                return None if inner is None else _lowered(inner)
-            is_index = isinstance(store, ScalarStore) and store.type.is_integer
-            return Bind(store, value, inner) if is_index and isinstance(value, Accumulate) else None
+            inner = _entries(body, level, extents, (_kept(store), *stores))
+            return None if inner is None else _within(store, value, inner, stores)
         case Together(parts) | Unite(parts):
             counted = [_entries(part, level, extents, stores) for part in parts]
             known = [part for part in counted if part is not None]
             return Together(tuple(known)) if len(known) == len(counted) else None
 
 
-def _below(body: Action, level: int, extents: Extents | None, stores: tuple[Extents, ...]) -> Action | None:
+def _guarded(condition: Term, inner: Action, stores: _Scope) -> Action:
+    """Return ``inner`` where the condition holds; everywhere if that is simpler, or needs a store."""
+    needs_store = any(stores[index] != () for index in free_variables(condition))
+    return inner if needs_store or _is_constant(inner) else Guard(condition, inner)
+
+
+def _within(store: Store, value: Action, inner: Action, stores: _Scope) -> Action | None:
+    """Return ``inner``, counted inside a bind, outside it: with what it needs of the store."""
+    if not occurs(inner, 0):
+        return _lowered(inner)
+    if isinstance(store, HashStore):
+        arrivals = None if _is_read(inner) else _arrivals(store, value, stores)
+        return None if arrivals is None else Bind(_COUNTER, arrivals, inner)
+    is_index = isinstance(store, ScalarStore) and store.type.is_integer
+    return Bind(store, value, inner) if is_index and isinstance(value, Accumulate) else None
+
+
+def _is_read(action: Action) -> bool:
+    """Return whether ``action`` looks keys up in variable 0, instead of using it as a number."""
+
+    def reads(term: Term, index: int) -> bool:
+        if isinstance(term, Lookup) and term.mapping == Variable(index):
+            return True
+        return any(reads(child, index + inner) for child, inner in children(term))
+
+    return any(reads(term, depth) for term, depth in terms(action))
+
+
+def _kept(store: Store) -> Extents:
+    return (_ENTRIES,) * len(store.extents) if isinstance(store, HashStore) else store_terms(store)
+
+
+def _below(body: Action, level: int, extents: Extents | None, stores: _Scope) -> Action | None:
     """Count what one entered key contributes."""
     if level == 0:
         return Accumulate(_ONE)
@@ -100,13 +189,15 @@ def _capped(action: Action, extent: Term) -> Action:
     return Bind(_COUNTER, action, Accumulate(Apply("minimum", (Variable(0), extent))))
 
 
-def _repeated(source: Source, inner: Action, stores: tuple[Extents, ...]) -> Action | None:
+def _repeated(source: Source, inner: Action, stores: _Scope) -> Action | None:
     """Return the count of a loop whose body counts ``inner``."""
-    bound = binders(source)
     length = _length(source, stores)
-    if isinstance(inner, Accumulate) and length is not None and not _uses(inner.value, bound):
-        each = shift(inner.value, -bound)
-        return Accumulate(length if each == _ONE else Multiply(length, each))
+    if isinstance(inner, Accumulate) and length is not None:
+        holds_rows = source_extents(source, stores)[0][:1] == (_ENTRIES,)
+        each = _per_entry(inner.value) if holds_rows and _uses(inner.value, 1) else inner.value
+        if each is not None and not _uses(each, binders(source)):
+            each = shift(each, -binders(source))
+            return Accumulate(length if each == _ONE else Multiply(length, each))
     return None if isinstance(source, Entries) else Loop(source, inner)
 
 
@@ -114,7 +205,20 @@ def _uses(term: Term, binders: int) -> bool:
     return any(index < binders for index in free_variables(term))
 
 
-def _length(source: Source, stores: tuple[Extents, ...]) -> Term | None:
+def _per_entry(count: Term) -> Term | None:
+    """Return the factor of variable 0, a row's number of entries, in the count of that row."""
+    match count:
+        case Variable(0):
+            return _ONE
+        case Multiply(Variable(0), each):
+            return each
+        case Apply("minimum", (least, _)):
+            return _per_entry(least)
+        case _:
+            return None
+
+
+def _length(source: Source, stores: _Scope) -> Term | None:
     """Return the number of iterations, or a bound on it, where that needs no loop."""
     match source:
         case Positions(low, high) | Elements(_, low, high):
@@ -124,10 +228,18 @@ def _length(source: Source, stores: tuple[Extents, ...]) -> Term | None:
         case Matches():
             return None
         case Entries(store):
-            return row_extents(store, stores)[0]
+            extent = row_extents(store, stores)[0]
+            return _root(store) if extent == _ENTRIES else extent
         case Intersection(left, right):
             lengths = (_difference(left.low, left.high), _difference(right.low, right.high))
             return Apply("minimum", lengths)
+
+
+def _root(store: Term) -> Term:
+    """Return the store that ``store`` is, or is a row of."""
+    while isinstance(store, Lookup):
+        store = store.mapping
+    return store
 
 
 def _difference(low: Term, high: Term) -> Term:

@@ -10,7 +10,7 @@
                   | unite loop, ...                       co-iterate loops that enter ascending keys
     source      ::= positions e:e | elements a(e:e) | entries x | matches a(e:e) at e
                   | intersection a(e:e), a(e:e)
-    store       ::= scalar | table(extents) | list(extent)
+    store       ::= scalar | table(extents) | list(extent) | hash(extents)
     destination ::= scalar | levels | coordinates
 
 Variables are De Bruijn indices, as in the calculus; loops bind what the corresponding constructor of
@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from storel.calculus.nodes import Term
+from storel.calculus.nodes import Literal, Term
 from storel.scalars import ScalarType
 
 
@@ -109,7 +109,26 @@ class ListStore:
     extent: Term
 
 
-Store: TypeAlias = ScalarStore | TableStore | ListStore
+@dataclass(frozen=True, slots=True)
+class HashStore:
+    """A hash table of the key tuples that were entered: memory, clearing and scans are in their number.
+
+    The product of the extents is below ``LARGEST_KEY``, so that a tuple is one integer, its row-major
+    number; the only extent of a store whose keys have no known bound is ``ANY_KEY``.
+    """
+
+    type: ScalarType
+    operator: str
+    zero: bool | int | float
+    extents: tuple[Term, ...]
+
+
+LARGEST_KEY = 2**62
+
+ANY_KEY = Literal(2**63 - 1, ScalarType.INT64)
+"""The extent of keys of which no bound is known: all int64 but the largest, which stands for none."""
+
+Store: TypeAlias = ScalarStore | TableStore | ListStore | HashStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from storel.calculus.nodes import Term
 from storel.calculus.printer import show
 from storel.plan.nodes import (
+    ANY_KEY,
     Accumulate,
     Action,
     Append,
@@ -27,6 +28,7 @@ from storel.plan.nodes import (
     Entries,
     Gather,
     Guard,
+    HashStore,
     Intersection,
     Level,
     Levels,
@@ -49,9 +51,18 @@ Names = tuple[str, ...]
 
 def render(plan: Plan) -> str:
     """Return ``plan`` as text, one action per line."""
-    lines = [f"result <- {_destination(plan.destination)}"]
-    lines += [f"  {line}" for line in _Printer().lines(plan.action, ())]
-    return "\n".join(lines)
+    actions = (f"  {line}" for line in _Printer().lines(plan.action, ()))
+    return "\n".join((destination_line(plan), *actions))
+
+
+def destination_line(plan: Plan) -> str:
+    """Return the line that says where the result goes."""
+    return f"result <- {_destination(plan.destination)}"
+
+
+def action_lines(plan: Plan) -> tuple[str, ...]:
+    """Return the line of each action, in preorder and not indented."""
+    return tuple(line.lstrip() for line in _Printer().lines(plan.action, ()))
 
 
 def _destination(destination: Destination) -> str:
@@ -149,3 +160,6 @@ def _store(store: Store) -> str:
             return f"table of {scalar_type.value}[{places}] ({operator})"
         case ListStore(scalar_type, operator, _, extent):
             return f"list of {scalar_type.value}[{show(extent)}] ({operator})"
+        case HashStore(scalar_type, operator, _, extents):
+            keys = ", ".join("any" if extent == ANY_KEY else show(extent) for extent in extents)
+            return f"hash of {scalar_type.value}[{keys}] ({operator})"

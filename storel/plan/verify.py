@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from storel.calculus.binding import free_variables
+from storel.calculus.intervals import bounds
 from storel.calculus.nodes import (
     Empty,
     Find,
@@ -18,6 +21,8 @@ from storel.calculus.nodes import (
 )
 from storel.plan.binding import arrays_of, binders, source_terms, store_terms
 from storel.plan.nodes import (
+    ANY_KEY,
+    LARGEST_KEY,
     Accumulate,
     Action,
     Append,
@@ -28,11 +33,13 @@ from storel.plan.nodes import (
     Entries,
     Gather,
     Guard,
+    HashStore,
     Level,
     Levels,
     Loop,
     Place,
     Plan,
+    Store,
     Together,
     Unite,
 )
@@ -63,6 +70,16 @@ def _verify_levels(levels: tuple[Level, ...], symbols: Symbols) -> None:
             _require(above < 2, "what repeats has one level below")
         if isinstance(level, Place | Gather):
             _verify_extent(level.extent, symbols)
+
+
+def _verify_store(store: Store, symbols: Symbols) -> None:
+    for extent in store_terms(store):
+        _verify_extent(extent, symbols)
+    if isinstance(store, HashStore):
+        _require(bool(store.extents), "a hash store has keys")
+        places = [bounds(extent, symbols).high for extent in store.extents]
+        is_integer = None not in places and math.prod(each or 0 for each in places) < LARGEST_KEY
+        _require(store.extents == (ANY_KEY,) or is_integer, "the keys of a hash store do not fit an integer")
 
 
 def _verify_extent(extent: Term, symbols: Symbols) -> None:
@@ -99,8 +116,7 @@ def _verify_action(action: Action, rank: int, stores: tuple[int, ...], symbols: 
             _verify_term(condition, stores, symbols)
             _verify_action(body, rank, stores, symbols)
         case Bind(store, value, body):
-            for term in store_terms(store):
-                _verify_extent(term, symbols)
+            _verify_store(store, symbols)
             _verify_action(value, len(store_terms(store)), stores, symbols)
             _verify_action(body, rank, (len(store_terms(store)), *stores), symbols)
         case Together(parts):

@@ -1,0 +1,60 @@
+"""A result that is only listed: key tuples and values, as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from storel.loops.assembly import CAPACITY_MESSAGE
+from storel.loops.emitter import INDEX, compare, convert
+from storel.loops.expressions import ExpressionLowering
+from storel.loops.nodes import Buffer, Cast, Constant, Expression, Local, Role, Store
+from storel.loops.targets import Target, reduced
+from storel.plan.nodes import Coordinates
+
+
+@dataclass
+class CoordinatesTarget:
+    """The children under ``keys`` of a result that is listed; entries that are zero are overwritten."""
+
+    expressions: ExpressionLowering
+    destination: Coordinates
+    limits: tuple[int, ...]
+    cursor: Local
+    capacity: Local
+    keys: tuple[Expression, ...] = ()
+
+    @property
+    def limit(self) -> int | None:
+        return self.limits[len(self.keys)]
+
+    @property
+    def coordinates(self) -> list[Buffer]:
+        index_type = self.destination.index_type
+        return [
+            Buffer(f"result.coordinate_{n}", index_type, Role.INDEX) for n in range(self.destination.rank)
+        ]
+
+    @property
+    def val(self) -> Buffer:
+        return Buffer("result.val", self.destination.leaf.type)
+
+    def add(self, value: Expression) -> None:
+        raise AssertionError("a dictionary takes entries, not values")
+
+    def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
+        emitter, leaf = self.expressions.emitter, self.destination.leaf
+        keys = (*self.keys, emitter.declare("key", key))
+        if len(keys) < self.destination.rank:
+            inner = replace(self, keys=keys)
+            fill(inner)
+            return
+        zero = convert(Constant(leaf.zero or 0, leaf.type), leaf.type)
+        assert isinstance(zero, Constant)
+        value = reduced(emitter, fill, leaf.type, leaf.operator, zero, is_simple=is_simple)
+        fits = compare("less", self.cursor, self.capacity)
+        self.expressions.fail_unless(fits, CAPACITY_MESSAGE, self.capacity)
+        for buffer, each in zip(self.coordinates, keys, strict=True):
+            emitter.emit(Store(buffer, self.cursor, convert(each, buffer.type)))
+        emitter.emit(Store(self.val, self.cursor, value))
+        emitter.advance(self.cursor, Cast(INDEX, compare("not_equal", value, zero)))

@@ -13,7 +13,7 @@ from storel.compiler import BACKENDS, FLOATING_POINT, Backend, Compilation, Opti
 from storel.environment import Environment
 from storel.errors import UnknownNameError, nearest
 from storel.execution import execute
-from storel.explain import explain_text
+from storel.explain.text import explain_text
 from storel.loading import as_tensor, format_text, known_semiring, load_tensor
 from storel.notation import einsum_source
 from storel.optimizer.optimize import BINDERS

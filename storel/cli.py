@@ -19,7 +19,8 @@ from storel.api import CallOptions, bind, compiler_options
 from storel.compiler import Backend, read_rules
 from storel.environment import Environment
 from storel.errors import DataError, StorelError
-from storel.explain import explain_json, explain_text
+from storel.explain.render import Rendering, render
+from storel.explain.text import explain_text
 from storel.loading import format_text, load_tensor
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
@@ -78,7 +79,7 @@ def run(
         print(json.dumps(report.as_object(outcome, with_time=time)))
         return
     if outcome.explained:
-        print(explain_text(outcome.compilations))
+        print(explain_text(outcome.compilations, profiles=outcome.profiles))
     if out is None and not output and not outcome.saved:
         for name, tensor in outcome.results.items():
             print(report.tensor_text(name, tensor))
@@ -92,27 +93,36 @@ def run(
 def explain(
     script: ScriptArgument,
     binding: BindingOption = None,
-    stage: Annotated[str | None, typer.Option(help="Print one stage only.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    analyze: Annotated[bool, typer.Option("--analyze", help="Run it, count and measure.")] = False,
+    stage: Annotated[str | None, typer.Option(help="Show one stage only, as text.")] = None,
+    rendering: Annotated[Rendering, typer.Option("--format", help="text, json, html, or dot.")] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    out: Annotated[Path | None, typer.Option("-o", help="Where it goes; else it is printed.")] = None,
     backend: BackendOption = "auto",
     formats: FormatsOption = None,
     rules: RulesOption = None,
+    memory_limit: MemoryOption = None,
     floating_point: FloatingOption = "reassociate",
     binders: BindersOption = "named",
 ) -> None:
-    """Show what the compiler makes of a script, stage by stage, without running it.
+    """Show what the compiler makes of a script, stage by stage, and with --analyze what it does.
 
-    Example: storel explain spmv.sdql -b A=matrix.mtx:csr -b x=x.npy --stage plan
+    Example: storel explain spmv.sdql -b A=matrix.mtx:csr -b x=x.npy --analyze --stage plan
     """
-    options = CallOptions(backend, formats, rules, None, floating_point, binders=binders)
+    if as_json and rendering not in ("text", "json"):
+        raise typer.BadParameter(f"--json is --format json, not {rendering}")
+    rendering = "json" if as_json else rendering
+    if stage is not None and rendering != "text":
+        raise typer.BadParameter(f"--stage is for text, not {rendering}")
+    options = CallOptions(backend, formats, rules, memory_limit, floating_point, binders=binders)
     runner = _runner(script, binding or [], options)
-    runner.runs = False
+    runner.runs = runner.analyzes = analyze
     outcome = runner.run(_read(script))
-    print(
-        json.dumps(explain_json(outcome.compilations))
-        if as_json
-        else explain_text(outcome.compilations, stage)
-    )
+    text = render(rendering, outcome.compilations, outcome.profiles, stage)
+    if out is None:
+        print(text)
+    else:
+        _write(out, text + "\n")
 
 
 @app.command()
@@ -217,6 +227,13 @@ def _outputs(texts: list[str]) -> list[tuple[str, Path]]:
 
 def _read(script: str) -> Source:
     return Source("<stdin>", sys.stdin.read()) if script == "-" else read_source(Path(script))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def _save(outcome: Outcome, out: Path | None, outputs: list[tuple[str, Path]], directory: Path) -> None:

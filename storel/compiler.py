@@ -206,8 +206,8 @@ def _lowered(
 
 def counting_kernel(compilation: Compilation) -> Kernel:
     """Return a kernel that does the same and counts what each action of the plan does (``loops.profile``)."""
-    c = compilation
-    return _lowered(c.plan, c.definition, c.symbols, c.is_finite, Profile())
+    this = compilation
+    return _lowered(this.plan, this.definition, this.symbols, this.is_finite, Profile())
 
 
 def view_of(definition: Definition) -> View:

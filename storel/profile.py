@@ -1,8 +1,8 @@
 """What a compiled definition does when it runs: counts, time and memory.
 
 Counts come from a second kernel that increments a counter per action of the plan; where little is expected
-to happen it is interpreted, since a compiler would take longer. Time and memory are those of the
-kernel itself, which counts nothing.
+to happen it is interpreted, since a compiler would take longer. Time and memory are those of a call of the
+kernel itself, which counts nothing; providing the buffers is part of it.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from storel.execution import evaluate_reference, execute, measure, total_work
 from storel.loading import load_tensor
 from storel.loops.interpret import Work
 from storel.optimizer.cardinality import entries
+from storel.profile import Profile, profile
 from storel.source import Source, Span
 from storel.storage.compose import View
 from storel.storage.files.kinds import read_arrays
@@ -55,11 +56,13 @@ CHEAP_VIEW = 8.0
 class Outcome:
     """What a script gave: the results by name, and how each was made.
 
-    ``work`` is None unless it was asked for; ``seconds`` says what loading, compiling and running took.
+    ``work`` is None unless it was asked for, ``profiles`` are those of what is analyzed; ``seconds`` says
+    what loading, compiling and running took.
     """
 
     results: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
     compilations: dict[str, Compilation] = field(default_factory=dict[str, Compilation])
+    profiles: dict[str, Profile] = field(default_factory=dict[str, Profile])
     explained: tuple[Explain, ...] = ()
     saved: tuple[Save, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -72,7 +75,8 @@ class Runner:
     """One run of one script in an environment that may hold bindings already.
 
     ``requested`` are results beside those that the script says; ``result_format`` is that of a single
-    result; without ``runs`` the results are only compiled; ``counts_work`` interprets the plans.
+    result; without ``runs`` the results are only compiled; ``counts_work`` interprets the plans;
+    ``analyzes`` profiles all that is run, not only what the script says.
     """
 
     environment: Environment
@@ -80,6 +84,7 @@ class Runner:
     directory: Path = field(default_factory=Path.cwd)
     counts_work: bool = False
     runs: bool = True
+    analyzes: bool = False
     requested: tuple[str, ...] = ()
     result_format: FormatReference | None = None
     progress: Progress = lambda _: None
@@ -204,7 +209,9 @@ class Runner:
     def _compute(self, definition: Definition, views: Mapping[str, View]) -> Tensor | None:
         """Compile and run one definition; None if nothing is to be run."""
         storage = self._storage(definition)
-        if self.options.backend == "interpret" and self.runs and not self.counts_work:
+        analyzed = self.analyzes or Explain(definition.name, analyze=True) in self.outcome.explained
+        counts = self.counts_work or analyzed
+        if self.options.backend == "interpret" and self.runs and not counts:
             with self._timed("run"):
                 return evaluate_reference(definition, self.environment, storage)
         with self._timed("compile"):
@@ -216,6 +223,11 @@ class Runner:
             if not self.counts_work:
                 self.progress(f"compiling {definition.name}")
                 _ = compilation.compiled
+        if analyzed:
+            with self._timed("analyze"):
+                self.progress(f"measuring {definition.name}")
+                limit = self.options.memory_limit
+                self.outcome.profiles[definition.name] = profile(compilation, self.environment, limit)
         with self._timed("run"):
             self.progress(f"running {definition.name}")
             if not self.counts_work:

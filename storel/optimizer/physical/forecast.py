@@ -10,7 +10,7 @@ An action makes a dictionary, as the term did that it comes from: ``enter`` is i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from storel.calculus.nodes import Range, Slice, Symbol, Term
@@ -42,10 +42,23 @@ Scope = tuple[Estimate, ...]
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What one action is expected to do; ``nanoseconds`` are its own, without those of its parts."""
+    """What one action is expected to do: it is run ``runs`` times, which amounts to ``times`` of the above.
+
+    Each costs some nanoseconds of its own, without those of the action's parts.
+    """
 
     times: float
-    nanoseconds: float
+    runs: float
+    per_run: float
+    per_time: float = 0.0
+
+    @property
+    def nanoseconds(self) -> float:
+        return self.price(self.runs, self.times)
+
+    def price(self, runs: float, times: float) -> float:
+        """Return the nanoseconds for so many runs that amount to so many times."""
+        return runs * self.per_run + times * self.per_time
 
 
 def forecast(plan: Plan, symbols: Symbols, constants: Constants = CONSTANTS) -> tuple[Forecast, ...]:
@@ -67,12 +80,12 @@ class _Walk:
     def visit(self, action: Action, scope: Scope, times: float, place: Place) -> Estimate:
         """Note the forecasts of ``action``, run so many times, and return the estimate of what it makes."""
         number = len(self.found)
-        self.found.append(Forecast(times, 0.0))
+        self.found.append(Forecast(times, times, 0.0))
         match action:
             case Accumulate(value):
                 term = self.term(value, scope, place)
                 each = self.price("Add", "", [term, _NOTHING], Estimate(), place)
-                self.found[number] = Forecast(times, times * each)
+                self.found[number] = Forecast(times, times, each)
                 return term.estimate
             case Enter(key, body):
                 return self._entered(number, self.term(key, scope, place), body, scope, times, place)
@@ -82,7 +95,7 @@ class _Walk:
                 test = self.term(condition, scope, place)
                 held = times * test.estimate.probability
                 each = self.price("If", "", [test, _NOTHING], Estimate(), place)
-                self.found[number] = Forecast(held, times * each)
+                self.found[number] = Forecast(held, times, each)
                 return self._combined("If", [test.estimate, self.visit(body, scope, held, place)])
             case Bind(_, value, body):
                 return self._bound(number, value, body, scope, times, place)
@@ -91,7 +104,7 @@ class _Walk:
             case Unite(branches):
                 made = self._union([self.visit(branch, scope, times, place) for branch in branches])
                 keys = min(made.counts[0], made.spans[0]) if made.counts else made.length
-                self.found[number] = Forecast(times * keys, times * keys * self.constants.merge_step)
+                self.found[number] = Forecast(times * keys, times, 0.0, self.constants.merge_step)
                 return made
 
     def term(self, term: Term, scope: Scope, place: Place) -> Appraised:
@@ -103,7 +116,7 @@ class _Walk:
     ) -> Estimate:
         made = self._combined("Single", [key.estimate, self.visit(body, scope, times, place)])
         each = self.price("Single", "", [key, _NOTHING], made, place)
-        self.found[number] = Forecast(times, times * each)
+        self.found[number] = Forecast(times, times, each)
         return made
 
     def _loop(
@@ -114,11 +127,16 @@ class _Walk:
         values = estimates.bound(constructor, known)
         names = tuple(range(len(scope), len(scope) + len(values)))
         variables = [estimates.variable(*pair) for pair in zip(names, values, strict=True)]
-        iterations = times * estimates.iterations(constructor, known)
+        iterations = estimates.iterations(constructor, known)
         each = self.price(constructor, "", [*parts, _NOTHING], Estimate(), place)
-        self.found[number] = Forecast(iterations, times * each)
+        start = each
+        if constructor == "Sum" and iterations > 0:  # a scan takes time by its length, a search by its runs
+            empty = Appraised(replace(known[0], length=0.0), parts[0].cost)
+            start = self.price(constructor, "", [empty, _NOTHING], Estimate(), place)
+        per_time = (each - start) / iterations if iterations > 0 else 0.0
+        self.found[number] = Forecast(times * iterations, times, start, per_time)
         within = Place(frozenset(names), place.fills_tile)
-        made = self.visit(body, (*reversed(variables), *scope), iterations, within)
+        made = self.visit(body, (*reversed(variables), *scope), times * iterations, within)
         return self._combined(constructor, [*known, made], names)
 
     def _source(self, source: Source, scope: Scope, place: Place) -> tuple[str, list[Appraised]]:
@@ -144,7 +162,7 @@ class _Walk:
     ) -> Estimate:
         stored = self.visit(value, scope, times, place)
         each = self.price("Let", "", [Appraised(stored, 0.0), _NOTHING], Estimate(), place)
-        self.found[number] = Forecast(times, times * each)
+        self.found[number] = Forecast(times, times, each)
         return self.visit(body, (estimates.variable(len(scope), stored), *scope), times, place)
 
     def _union(self, parts: list[Estimate]) -> Estimate:

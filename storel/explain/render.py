@@ -1,0 +1,37 @@
+"""The renderings by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+from storel.compiler import Compilation
+from storel.explain.dot import explain_dot
+from storel.explain.html import explain_html
+from storel.explain.json import explain_json
+from storel.explain.text import explain_text
+from storel.profile import Profile
+
+Rendering: TypeAlias = Literal["text", "json", "html", "dot"]
+
+
+def render(
+    rendering: Rendering,
+    compilations: Mapping[str, Compilation],
+    profiles: Mapping[str, Profile],
+    stage: str | None = None,
+) -> str:
+    """Return what became of the compiled definitions; ``stage`` restricts the text.
+
+    Raises UnknownNameError for a stage that is none.
+    """
+    match rendering:
+        case "text":
+            return explain_text(compilations, stage, profiles)
+        case "json":
+            return json.dumps(explain_json(compilations, profiles))
+        case "html":
+            return explain_html(compilations, profiles)
+        case "dot":
+            return explain_dot(compilations, profiles)

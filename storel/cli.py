@@ -49,6 +49,23 @@ BindersOption = Annotated[
 ]
 
 
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        from importlib.metadata import version  # here, since it takes 10 ms
+
+        print(f"storel {version('storel')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Take the options that come before a command."""
+
+
 @app.command()
 def run(
     script: ScriptArgument,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -25,9 +26,16 @@ def test_help_lists_the_commands() -> None:
     assert all(command in shown.output for command in COMMANDS)
 
 
+def test_the_version_is_that_of_the_package() -> None:
+    shown = CliRunner().invoke(cli.app, ["--version"])
+    assert shown.exit_code == 0
+    assert shown.output == f"storel {version('storel')}\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
+        (["--version"], 0),
         (["formats"], 0),
         (["formats", "csr"], 0),
         (["formats", "crs"], 1),

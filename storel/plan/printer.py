@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from storel.calculus.nodes import Term
 from storel.calculus.printer import show
 from storel.plan.nodes import (
+    ANY_KEY,
     Accumulate,
     Action,
     Append,
@@ -27,6 +28,7 @@ from storel.plan.nodes import (
     Entries,
     Gather,
     Guard,
+    HashStore,
     Intersection,
     Level,
     Levels,
@@ -158,3 +160,6 @@ def _store(store: Store) -> str:
             return f"table of {scalar_type.value}[{places}] ({operator})"
         case ListStore(scalar_type, operator, _, extent):
             return f"list of {scalar_type.value}[{show(extent)}] ({operator})"
+        case HashStore(scalar_type, operator, _, extents):
+            keys = ", ".join("any" if extent == ANY_KEY else show(extent) for extent in extents)
+            return f"hash of {scalar_type.value}[{keys}] ({operator})"

@@ -14,13 +14,14 @@ from storel.environment import Environment
 from storel.errors import UnknownNameError, nearest
 from storel.execution import execute
 from storel.explain.text import explain_text
-from storel.loading import as_tensor, format_text, known_semiring, load_tensor
+from storel.loading import as_tensor, declared_tensor, format_text, known_semiring, load_tensor
 from storel.notation import einsum_source
 from storel.optimizer.optimize import BINDERS
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
 from storel.storage.facts import is_like
 from storel.storage.formats import Formats
+from storel.storage.summary import Summary, read_summary, summary_from
 from storel.storage.tensor import Tensor
 from storel.syntax.nodes.declarations import FormatReference
 
@@ -155,6 +156,25 @@ def tensor(
 def read(path: str | Path, format: str | None = None) -> Tensor:  # noqa: A002
     """Read a tensor from a file (.mtx, .tns, .npy, .npz, the first two also with .gz)."""
     return load_tensor(Path(path), Formats(), reference=format_text(format))
+
+
+def declare(statistics: str | Path | Mapping[str, Any] | Summary, format: str | None = None) -> Tensor:  # noqa: A002
+    """Return a tensor of which only statistics are known: to compile and explain for, not to run on.
+
+    ``statistics`` is a JSON file as ``storel stats --json`` prints it, such an object, or the ``summary`` of
+    a tensor; only ``shape`` and ``nnz`` must be there. ``format`` may be another than that of the data.
+
+    >>> explain("CREATE TENSOR s AS sum(<_, x> in v) x", stage="term", v=declare({"shape": [9], "nnz": 2}))
+    'sum(<p, _> in v_row(0:v_nnz)) v_val(p)'
+    """
+    match statistics:
+        case Summary():
+            summary = statistics
+        case str() | Path():
+            summary = read_summary(Path(statistics))
+        case _:
+            summary = summary_from(statistics)
+    return declared_tensor(summary, Formats(), format_text(format))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,13 @@ from storel.environment import Environment
 from storel.errors import DataError, StorelError
 from storel.explain.render import Rendering, render
 from storel.explain.text import explain_text
-from storel.loading import format_text, load_tensor
+from storel.loading import declared_tensor, format_text, load_tensor
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
 from storel.storage.files.kinds import save_tensor
 from storel.storage.formats import Formats
+from storel.storage.summary import read_summary
+from storel.syntax.nodes.declarations import FormatReference
 
 app = typer.Typer(
     help="Tensor programs over declarative storage: say what to compute, and how each tensor lies in memory.",
@@ -110,6 +112,10 @@ def run(
 def explain(
     script: ScriptArgument,
     binding: BindingOption = None,
+    stats: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=FILE.json[:format]: plan for a tensor by its statistics; may be repeated."),
+    ] = None,
     analyze: Annotated[bool, typer.Option("--analyze", help="Run it, count and measure.")] = False,
     stage: Annotated[str | None, typer.Option(help="Show one stage only, as text.")] = None,
     rendering: Annotated[Rendering, typer.Option("--format", help="text, json, html, or dot.")] = "text",
@@ -133,6 +139,8 @@ def explain(
         raise typer.BadParameter(f"--stage is for text, not {rendering}")
     options = CallOptions(backend, formats, rules, memory_limit, floating_point, binders=binders)
     runner = _runner(script, binding or [], options)
+    for text in stats or []:
+        _declare(runner.environment, text)
     runner.runs = runner.analyzes = analyze
     outcome = runner.run(_read(script))
     text = render(rendering, outcome.compilations, outcome.profiles, stage)
@@ -140,6 +148,24 @@ def explain(
         print(text)
     else:
         _write(out, text + "\n")
+
+
+@app.command()
+def stats(
+    file: Annotated[str, typer.Argument(help="FILE or FILE:format.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for explain --stats.")] = False,
+    formats: FormatsOption = None,
+) -> None:
+    """Show the statistics of the tensor in a file: degrees per dimension, distinct prefixes, bandwidth.
+
+    What --json prints can be edited, and stand for the tensor in storel explain --stats NAME=FILE.json.
+
+    Example: storel stats matrix.mtx:csc
+    """
+    path, reference = _path_and_format(file)
+    tensor = load_tensor(path, Formats(() if formats is None else (formats,)), reference=reference)
+    summary = tensor.summary
+    print(json.dumps(summary.as_object(), indent=2) if as_json else report.statistics_text(summary))
 
 
 @app.command()
@@ -218,9 +244,21 @@ def _bind(environment: Environment, text: str) -> None:
     if number is not None:
         bind(environment, name, number)
         return
-    path, colon, storage = value.partition(":")
-    reference = format_text(storage) if colon else None
-    environment.add_tensor(name, load_tensor(Path(path), environment.formats, reference=reference))
+    path, reference = _path_and_format(value)
+    environment.add_tensor(name, load_tensor(path, environment.formats, reference=reference))
+
+
+def _declare(environment: Environment, text: str) -> None:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise typer.BadParameter(f"'{text}' is not NAME=FILE.json[:format]")
+    path, reference = _path_and_format(value)
+    environment.add_tensor(name, declared_tensor(read_summary(path), environment.formats, reference))
+
+
+def _path_and_format(text: str) -> tuple[Path, FormatReference | None]:
+    path, colon, storage = text.partition(":")
+    return Path(path), format_text(storage) if colon else None
 
 
 def _number(text: str) -> bool | int | float | None:

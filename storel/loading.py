@@ -13,6 +13,7 @@ from storel.errors import DataError, ExtentError, FormatError, TypeMismatchError
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.storage.build import convert, from_arrays, from_coordinates, from_numpy, from_scipy
+from storel.storage.declared import declare
 from storel.storage.files.contents import (
     Contents,
     DenseContents,
@@ -22,6 +23,7 @@ from storel.storage.files.contents import (
 )
 from storel.storage.files.kinds import read_tensor
 from storel.storage.formats import Formats
+from storel.storage.summary import Summary
 from storel.storage.tensor import Tensor
 from storel.syntax.nodes.declarations import FormatReference, TypeAnnotation
 from storel.syntax.nodes.expressions import Number
@@ -101,6 +103,19 @@ def as_tensor(
         expected="a NumPy array, a scipy.sparse matrix, (coordinates, values), {coordinates: value}, "
         "or a dict of a format's arrays",
     )
+
+
+def declared_tensor(summary: Summary, formats: Formats, reference: FormatReference | None = None) -> Tensor:
+    """Return a tensor without data, to plan for: in a format, its own, or the default for sparse data.
+
+    Raises FormatError for a format that needs the data itself.
+    """
+    rank = len(summary.shape)
+    if reference is None and summary.format is not None:
+        reference = parse_format(summary.format)
+    if reference is None:
+        return declare(summary, formats.default(rank, is_dense=rank == 0))
+    return declare(summary, formats.resolve(reference, rank))
 
 
 def _is_scipy_matrix(value: Any) -> bool:

@@ -5,20 +5,27 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
+from io import StringIO
 from itertools import groupby
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.table import Table
 
 from storel.loops.interpret import Work
 from storel.optimizer.rulefile import RuleSet, shipped
 from storel.optimizer.translate import translate
 from storel.script import Outcome
 from storel.storage.formats import Formats
+from storel.storage.summary import ModeSummary, Summary
 from storel.storage.tensor import Tensor
 
 SHOWN_ENTRIES = 10
 """Entries of a result that are printed."""
+
+TABLE_WIDTH = 100
+BAR_WIDTH = 40
 
 
 def as_object(outcome: Outcome, *, with_time: bool) -> dict[str, Any]:
@@ -81,6 +88,57 @@ def format_file_text(formats: Formats, name: str) -> str:
     """Return the text of a format's file; raises FormatError for a name that is none."""
     formats.overloads(name)
     return formats.files[name].read_text(encoding="utf-8").rstrip()
+
+
+def statistics_text(summary: Summary) -> str:
+    """Return what is known of a tensor: a table with a row per dimension, and histograms of the degrees."""
+    extents = ", ".join(map(str, summary.shape))
+    stored = "" if summary.format is None else f" in {summary.format}"
+    lines = [f"{summary.type.value}[{extents}]{stored}, {summary.nnz} entries"]
+    if summary.order:
+        lines.append(f"distinct prefixes: {_prefixes_text(summary)}")
+    if summary.bandwidth is not None:
+        below, above = summary.bandwidth
+        shapes = [("symmetric", summary.is_symmetric), ("lower triangular", not above)]
+        named = [name for name, holds in (*shapes, ("upper triangular", not below)) if holds]
+        lines.append(", ".join((f"bandwidth: {below} below and {above} above the diagonal", *named)))
+    if summary.modes:
+        lines += [_modes_text(summary), *map(_histogram_text, range(len(summary.modes)), summary.modes)]
+    return "\n".join(lines)
+
+
+def _prefixes_text(summary: Summary) -> str:
+    dimensions = [f"({', '.join(map(str, summary.order[: n + 1]))})" for n in range(len(summary.order))]
+    return ", ".join(f"{count} of {each}" for each, count in zip(dimensions, summary.prefixes, strict=True))
+
+
+def _modes_text(summary: Summary) -> str:
+    titles = ("mode", "extent", "non-empty", "first", "last", "mean", "l2", "linf")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for title in titles:
+        table.add_column(title, justify="right")
+    for number, mode in enumerate(summary.modes):
+        degrees = mode.degrees
+        ends = ("" if end is None else str(end) for end in (mode.first, mode.last))
+        norms = (f"{norm:.6g}" for norm in (degrees.mean, degrees.root_square, degrees.largest))
+        table.add_row(str(number), str(degrees.extent), str(degrees.nonempty), *ends, *norms)
+    console = Console(file=StringIO(), width=TABLE_WIDTH, color_system=None)
+    with console.capture() as captured:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in captured.get().rstrip().splitlines())
+
+
+def _histogram_text(number: int, mode: ModeSummary) -> str:
+    """Return a line for each power of two: the degrees, and how many keys have one of them."""
+    histogram = mode.degrees.histogram
+    most = max(histogram, default=0)
+    lines = [f"degrees in mode {number}:"] if most else []
+    for bit, count in enumerate(histogram):
+        low, high = 2**bit, 2 ** (bit + 1) - 1
+        label = str(low) if low == high else f"{low}-{high}"
+        bar = "#" * -(-BAR_WIDTH * count // most)
+        lines.append(f"  {label:>15}  {bar:<{BAR_WIDTH}}  {count}")
+    return "\n".join(lines)
 
 
 def rules_text(rules: RuleSet | None, *, egglog: bool) -> str:

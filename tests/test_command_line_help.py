@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from storel import cli
 
-COMMANDS = ["run", "explain", "formats", "rules"]
+COMMANDS = ["run", "explain", "stats", "formats", "rules"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

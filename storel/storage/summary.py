@@ -126,6 +126,8 @@ def summary_from(given: object, where: str = "the statistics") -> Summary:
             f"{where}: 'prefixes' must grow to nnz, one for each dimension", found=str(list(prefixes))
         )
     bandwidth = reader.counts("bandwidth", ())
+    if len(bandwidth) not in (0, 2):
+        raise DataError(f"{where}: 'bandwidth' is two numbers, below and above", found=str(list(bandwidth)))
     return Summary(
         shape,
         ScalarType(reader.choice("type", [each.value for each in ScalarType], "float64")),

@@ -1,0 +1,118 @@
+"""Tensors declared by their statistics: the facts of data, without the data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import storel
+from storel.degrees import summary_of
+from storel.errors import DataError, FormatError
+from storel.storage.build import convert, from_numpy
+from storel.storage.declared import declare
+from storel.storage.facts import is_like, symbols_of
+from storel.storage.formats import Formats
+from storel.storage.summary import read_summary, summary_from
+from storel.symbols import ArraySymbol
+
+FORMATS = Formats()
+FORMATS_OF_RANK = {1: ("dense", "coo", "csf"), 2: ("dense", "coo", "csr", "csc", "dcsr"), 3: ("coo", "csf")}
+CASES = [(name, rank) for rank, names in FORMATS_OF_RANK.items() for name in names]
+
+
+def random_array(rank: int) -> Any:
+    rng = np.random.default_rng(rank)
+    array = rng.random((6, 5, 4)[:rank])
+    array[rng.random(array.shape) > 0.4] = 0
+    return array
+
+
+@pytest.mark.parametrize(("name", "rank"), CASES)
+def test_the_facts_are_those_of_the_data(name: str, rank: int) -> None:
+    tensor = from_numpy(random_array(rank), FORMATS, FORMATS.find(name, rank))
+    given = declare(tensor.summary, tensor.storage)
+    assert (given.shape, given.nnz, given.sizes) == (tensor.shape, tensor.nnz, tensor.sizes)
+    assert symbols_of(given, "A").keys() == symbols_of(tensor, "A").keys()
+    for fact in symbols_of(tensor, "A").values():
+        stated = symbols_of(given, "A")[fact.name]
+        if not isinstance(fact, ArraySymbol) or fact.distinct is None:
+            assert stated == fact
+            continue
+        assert isinstance(stated, ArraySymbol)
+        assert (stated.length, stated.type, stated.high) == (fact.length, fact.type, fact.high)
+        assert stated.distinct is not None
+        assert abs(stated.distinct - fact.distinct) <= 1
+
+
+def test_degrees_reach_the_arrays_of_another_format() -> None:
+    array = random_array(2)
+    by_row = from_numpy(array, FORMATS, FORMATS.find("csr", 2))
+    by_column = from_numpy(array, FORMATS, FORMATS.find("csc", 2))
+    stated = symbols_of(declare(by_row.summary, by_column.storage), "A")
+    for name in ("pos", "idx"):
+        fact, known = stated[f"A_{name}"], symbols_of(by_column, "A")[f"A_{name}"]
+        assert isinstance(fact, ArraySymbol)
+        assert isinstance(known, ArraySymbol)
+        kind = "segments" if name == "pos" else "occurrences"
+        one, other = (summary_of(getattr(each, kind)) for each in (fact, known))
+        assert (one.total, one.largest) == (other.total, other.largest)
+
+
+def test_a_tensor_without_data_converts_but_gives_no_entries() -> None:
+    given = storel.declare({"shape": [4, 5], "nnz": 6})
+    assert convert(given, FORMATS.find("csc", 2)).format == "csc"
+    for access in (given.to_coo, given.to_numpy, given.to_scipy):
+        with pytest.raises(DataError, match="no data"):
+            access()
+    assert "6 entries" in repr(given)
+
+
+def test_a_kernel_for_statistics_does_not_take_data_unplanned() -> None:
+    tensor = from_numpy(random_array(2), FORMATS, FORMATS.find("csr", 2))
+    assert not is_like(declare(tensor.summary, tensor.storage), tensor)
+
+
+def test_a_format_that_is_no_nest_of_levels_needs_the_data() -> None:
+    with pytest.raises(FormatError, match="without data"):
+        declare(summary_from({"shape": [4], "nnz": 1}), FORMATS.find("csr", 2))
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    summary = from_numpy(random_array(2), FORMATS, FORMATS.find("csr", 2)).summary
+    path = tmp_path / "A.json"
+    path.write_text(json.dumps(summary.as_object()))
+    assert read_summary(path) == summary
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"nnz": 99}, "more entries than places"),
+        ({"nnz": -1}, "bad 'nnz'"),
+        ({"shape": None}, "bad 'shape'"),
+        ({"nzz": 3}, "unknown 'nzz'"),
+        ({"order": [0, 0]}, "each dimension once"),
+        ({"prefixes": [9, 6]}, "must grow to nnz"),
+        ({"modes": [{}]}, "must describe 2"),
+        ({"modes": [{"nonempty": 0}, {}]}, "impossible 'nonempty'"),
+        ({"modes": [{"linf": 1}, {}]}, "norms that no 6 entries have"),
+        ({"type": "text"}, "bad 'type'"),
+        ({"closed": 1}, "bad 'closed'"),
+        ({"bandwidth": [1]}, "'bandwidth' is two"),
+    ],
+)
+def test_impossible_statistics_are_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        summary_from({"shape": [4, 5], "nnz": 6} | changed)
+
+
+def test_statistics_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be read"):
+        read_summary(tmp_path / "none.json")
+    (tmp_path / "bad.json").write_text("{")
+    with pytest.raises(DataError, match="no JSON"):
+        read_summary(tmp_path / "bad.json")

@@ -1,0 +1,67 @@
+"""``storel stats`` and what becomes of its output."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import storel
+from storel import cli
+from storel.errors import DataError
+
+PROGRAM = "CREATE TENSOR s AS sum(<(i, j), a> in A) { i -> a }"
+
+
+@pytest.fixture
+def matrix(tmp_path: Path) -> Path:
+    path = tmp_path / "A.mtx"
+    storel.tensor(np.array([[1.0, 2, 0, 4], [0, 0, 0, 0], [0, 0, 5, 0]]), "csr").save(path)
+    return path
+
+
+def output(*arguments: str) -> str:
+    shown = CliRunner().invoke(cli.app, list(arguments))
+    assert shown.exit_code == 0, shown.output
+    return shown.output
+
+
+def test_a_row_per_mode_and_a_histogram(matrix: Path) -> None:
+    lines = [line.split() for line in output("stats", f"{matrix}:csc").splitlines()]
+    assert ["float64[3,", "4]", "in", "csc,", "4", "entries"] in lines
+    assert ["0", "3", "2", "0", "2", "1.33333", "3.16228", "3"] in lines
+    assert ["2-3", "#" * 40, "1"] in lines
+
+
+def test_statistics_stand_for_the_data(matrix: Path, tmp_path: Path) -> None:
+    stated, script = tmp_path / "A.json", tmp_path / "rows.sdql"
+    stated.write_text(output("stats", str(matrix), "--json"))
+    script.write_text(PROGRAM)
+    plan = output("explain", str(script), "--stats", f"A={stated}", "--stage", "plan")
+    assert plan == output("explain", str(script), "-b", f"A={matrix}", "--stage", "plan")
+    other = output("explain", str(script), "--stats", f"A={stated}:csc", "--stage", "plan")
+    assert other == output("explain", str(script), "-b", f"A={matrix}:csc", "--stage", "plan")
+
+
+def test_edited_statistics_change_the_estimate(matrix: Path) -> None:
+    given = json.loads(output("stats", str(matrix), "--json"))
+    large = {"shape": [10**6, 10**6], "nnz": 10**7, "format": given["format"]}
+    costs = [
+        storel.compile(PROGRAM, A=storel.declare(each)).compilation.optimized.cost.nanoseconds
+        for each in (given, large)
+    ]
+    assert costs[1] > 1000 * costs[0]
+
+
+def test_nothing_runs_on_statistics() -> None:
+    with pytest.raises(DataError, match="declared by its statistics"):
+        storel.run(PROGRAM, A=storel.declare({"shape": [3, 4], "nnz": 4}))
+
+
+def test_a_malformed_option(tmp_path: Path) -> None:
+    script = tmp_path / "rows.sdql"
+    script.write_text(PROGRAM)
+    assert CliRunner().invoke(cli.app, ["explain", str(script), "--stats", "A"]).exit_code == 2

@@ -23,7 +23,7 @@ from storel.runtime.peak import peak_of
 INTERPRETED = 20_000.0
 """Nanoseconds of estimated time up to which counts come from the interpreter, a thousand times slower."""
 
-PATIENCE = 0.3
+PATIENCE = 1.0
 """Seconds after which a kernel is not run again to time it."""
 
 RUNS = 5

@@ -32,6 +32,25 @@ def test_python_blocks_print_what_the_text_blocks_show() -> None:
         assert text in printed.getvalue()
 
 
+def test_the_analyzed_plan_is_what_is_printed() -> None:
+    command = re.findall(r"\.venv/bin/storel (explain .* --analyze .*)", README)[0].split()
+    printed = subprocess.run(
+        [sys.executable, "-m", "storel", *command],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    ).stdout
+    (shown,) = blocks("console")
+
+    def operators(text: str) -> list[str]:
+        """Return the lines without the times, and without the width that columns have by them."""
+        lines = [line for line in text.splitlines() if not line.startswith(("time:", "memory:"))]
+        return [re.sub(r" +", " ", re.sub(r"[\d.]+ (n|µ|m)s  ", "", line)) for line in lines]
+
+    assert operators(printed) == operators(shown)
+
+
 @pytest.mark.parametrize("number", range(len(blocks("sdql"))))
 def test_programs_run_beside_the_example(number: int, tmp_path: Path) -> None:
     for data in (ROOT / "examples").iterdir():

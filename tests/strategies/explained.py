@@ -41,7 +41,7 @@ def measured(this: Planned) -> Profile:
 
 def large() -> Planned:
     """Return a product that is large enough for its counts to come from machine code."""
-    left = scipy.sparse.random(1000, 800, density=0.01, format="csr", random_state=0)
-    right = scipy.sparse.random(800, 900, density=0.01, format="csr", random_state=1)
+    left = scipy.sparse.random(1000, 800, density=0.01, format="csr", rng=np.random.default_rng(0))
+    right = scipy.sparse.random(800, 900, density=0.01, format="csr", rng=np.random.default_rng(1))
     text = "CREATE TENSOR r AS sum(<(i, j), a> in A, <(j, k), b> in B) { (i, k) -> a * b }"
     return planned(text, A=storel.tensor(left), B=storel.tensor(right))

@@ -46,7 +46,7 @@ def test_a_product_of_matrices() -> None:
 
 def test_skew_is_not_expected() -> None:
     """Two equal matrices share all entries, which the estimate of an intersection does not know."""
-    matrix = scipy.sparse.random(100, 400, density=0.02, format="csr", random_state=0)
+    matrix = scipy.sparse.random(100, 400, density=0.02, format="csr", rng=np.random.default_rng(0))
     text = "CREATE TENSOR r AS sum(<(i, j), a> in A, <(i, j), b> in B) { (i, j) -> a * b }"
     compilation = planned(text, A=storel.tensor(matrix), B=storel.tensor(matrix)).compilation
     last = forecast(compilation.plan, compilation.symbols)[-1]

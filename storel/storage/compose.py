@@ -15,26 +15,8 @@ from storel.storage.facts import symbols_of
 from storel.storage.substitution import rename
 from storel.storage.tensor import Tensor
 from storel.symbols import ArraySymbol, Fact, SizeSymbol, Symbols
-from storel.syntax.nodes.expressions import (
-    Binary,
-    Binder,
-    Call,
-    Comprehension,
-    Expression,
-    Extent,
-    Generator,
-    If,
-    Let,
-    Mapped,
-    Merge,
-    Name,
-    Number,
-    Range,
-    Singleton,
-    Sum,
-    Unary,
-    Unique,
-)
+from storel.syntax.nodes.expressions import Expression, Extent, Mapped, Name, Number
+from storel.syntax.walk import map_scoped
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,57 +62,15 @@ class _Composer:
 
     def expression(self, node: Expression, bound: frozenset[str]) -> Expression:
         """Replace the tensors that ``node`` names, but for names that are ``bound`` around it."""
-
-        def inside(child: Expression) -> Expression:
-            return self.expression(child, bound)
-
         match node:
             case Name(name) if name not in bound:
                 return self._reference(node, name)
-            case Sum(generators, body):
-                changed, inner = self._generators(generators, bound)
-                return replace(node, generators=changed, body=self.expression(body, inner))
-            case Comprehension(_, generators, body):
-                changed, inner = self._generators(generators, bound)
-                return replace(
-                    node, generators=changed, body=None if body is None else self.expression(body, inner)
-                )
-            case Let(binder, value, body):
-                return replace(node, value=inside(value), body=self.expression(body, bound | _names(binder)))
-            case Merge(p, q, key, left, right, body):
-                inner = bound | _names(p, q, key)
-                body = self.expression(body, inner)
-                return replace(node, left=inside(left), right=inside(right), body=body)
-            case Singleton(keys, value):
-                return replace(node, keys=tuple(map(inside, keys)), value=inside(value))
-            case Call(function, arguments):
-                return replace(node, function=inside(function), arguments=tuple(map(inside, arguments)))
-            case Range(low, high):
-                return replace(node, low=inside(low), high=inside(high))
-            case If(condition, positive, negative):
-                otherwise = None if negative is None else inside(negative)
-                return replace(
-                    node, condition=inside(condition), positive=inside(positive), negative=otherwise
-                )
-            case Binary(_, left, right):
-                return replace(node, left=inside(left), right=inside(right))
-            case Unary(_, operand):
-                return replace(node, operand=inside(operand))
-            case Unique(key):
-                return replace(node, key=inside(key))
             case Extent(Name(name), dimension) if name not in bound:
                 return self._extent(name, dimension)
-            case _:
+            case Mapped():
                 return node
-
-    def _generators(
-        self, generators: tuple[Generator, ...], bound: frozenset[str]
-    ) -> tuple[tuple[Generator, ...], frozenset[str]]:
-        changed: list[Generator] = []
-        for generator in generators:
-            changed.append(replace(generator, source=self.expression(generator.source, bound)))
-            bound |= _names(*generator.keys, generator.value)
-        return tuple(changed), bound
+            case _:
+                return map_scoped(node, bound, self.expression)
 
     def _reference(self, node: Name, name: str) -> Expression:
         if name not in self._mapped:
@@ -171,7 +111,3 @@ class _Composer:
         if name in self.tensors:
             return Number(self.tensors[name].shape[dimension])
         return Number(self.views[name].extents[dimension])
-
-
-def _names(*binders: Binder) -> frozenset[str]:
-    return frozenset(binder.name for binder in binders if binder.name is not None)

@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-from storel.syntax.nodes.expressions import (
-    Binder,
-    Comprehension,
-    Expression,
-    Generator,
-    Let,
-    Mapped,
-    Merge,
-    Name,
-    Sum,
-)
-from storel.syntax.walk import children
+from storel.syntax.nodes.expressions import Expression, Mapped, Name
+from storel.syntax.walk import scoped_children
 
 
 def free_names(expression: Expression) -> frozenset[str]:
@@ -29,26 +19,6 @@ def free_names(expression: Expression) -> frozenset[str]:
             return frozenset({name})
         case Mapped():
             return frozenset()
-        case Sum(generators, body, where):
-            inner = free_names(body)
-            outer = frozenset[str]().union(*(free_names(each.range) for each in where))
-            return _of_loop(generators, inner) | outer
-        case Comprehension(_, generators, body):
-            return _of_loop(generators, frozenset() if body is None else free_names(body))
-        case Let(binder, value, body):
-            return free_names(value) | (free_names(body) - _bound(binder))
-        case Merge(p, q, k, left, right, body):
-            return free_names(left) | free_names(right) | (free_names(body) - _bound(p, q, k))
         case _:
-            return frozenset[str]().union(*map(free_names, children(expression)))
-
-
-def _of_loop(generators: tuple[Generator, ...], inner: frozenset[str]) -> frozenset[str]:
-    """Return what is free in a loop: each generator binds in the sources to its right."""
-    for generator in reversed(generators):
-        inner = (inner - _bound(*generator.keys, generator.value)) | free_names(generator.source)
-    return inner
-
-
-def _bound(*binders: Binder) -> frozenset[str]:
-    return frozenset(binder.name for binder in binders if binder.name is not None)
+            parts = (free_names(child) - bound for child, bound in scoped_children(expression))
+            return frozenset[str]().union(*parts)

@@ -1,18 +1,21 @@
-"""The children of expressions; nothing here knows of scopes."""
+"""The direct subexpressions of an expression, and the names that it binds around each of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeAlias
 
 from storel.syntax.nodes.expressions import (
     Binary,
+    Binder,
     BlankRange,
     Call,
     Comprehension,
     EmptyDictionary,
     Expression,
     Extent,
+    Generator,
     If,
     Let,
     Mapped,
@@ -28,51 +31,89 @@ from storel.syntax.nodes.expressions import (
     Unique,
 )
 
+Names: TypeAlias = frozenset[str]
+
 
 def map_children(expression: Expression, function: Callable[[Expression], Expression]) -> Expression:
     """Rebuild ``expression`` with ``function`` applied to each direct subexpression, as in the text."""
+    return map_scoped(expression, frozenset(), lambda child, _: function(child))
+
+
+def map_scoped(
+    expression: Expression, bound: Names, function: Callable[[Expression, Names], Expression]
+) -> Expression:
+    """Rebuild ``expression`` with ``function`` applied to each direct subexpression.
+
+    ``function`` is told which names are bound there: those ``bound`` around ``expression``, and its own.
+    """
+
+    def inside(child: Expression) -> Expression:
+        return function(child, bound)
+
     match expression:
         case Name() | Number() | Truth() | Text() | EmptyDictionary() | BlankRange():
             return expression
         case Sum(generators, body, where):
-            generators = tuple(replace(each, source=function(each.source)) for each in generators)
-            where = tuple(replace(each, range=function(each.range)) for each in where)
-            return replace(expression, generators=generators, where=where, body=function(body))
+            generators, inner = _map_generators(generators, bound, function)
+            where = tuple(replace(each, range=inside(each.range)) for each in where)
+            return replace(expression, generators=generators, where=where, body=function(body, inner))
         case Comprehension(_, generators, body):
-            generators = tuple(replace(each, source=function(each.source)) for each in generators)
-            return replace(expression, generators=generators, body=None if body is None else function(body))
+            generators, inner = _map_generators(generators, bound, function)
+            body = None if body is None else function(body, inner)
+            return replace(expression, generators=generators, body=body)
         case Singleton(keys, value):
-            return replace(expression, keys=tuple(map(function, keys)), value=function(value))
+            return replace(expression, keys=tuple(map(inside, keys)), value=inside(value))
         case Call(called, arguments):
-            return replace(expression, function=function(called), arguments=tuple(map(function, arguments)))
+            return replace(expression, function=inside(called), arguments=tuple(map(inside, arguments)))
         case Range(low, high):
-            return replace(expression, low=function(low), high=function(high))
-        case Let(_, value, body):
-            return replace(expression, value=function(value), body=function(body))
+            return replace(expression, low=inside(low), high=inside(high))
+        case Let(binder, value, body):
+            return replace(expression, value=inside(value), body=function(body, bound | _names(binder)))
         case If(condition, positive, negative):
-            condition, positive = function(condition), function(positive)
-            return If(condition, positive, None if negative is None else function(negative), expression.span)
+            condition, positive = inside(condition), inside(positive)
+            return If(condition, positive, None if negative is None else inside(negative), expression.span)
         case Binary(_, left, right):
-            return replace(expression, left=function(left), right=function(right))
+            return replace(expression, left=inside(left), right=inside(right))
         case Unary(_, operand):
-            return replace(expression, operand=function(operand))
-        case Merge(_, _, _, left, right, body):
-            return replace(expression, left=function(left), right=function(right), body=function(body))
+            return replace(expression, operand=inside(operand))
+        case Merge(p, q, key, left, right, body):
+            left, right = inside(left), inside(right)
+            return replace(expression, left=left, right=right, body=function(body, bound | _names(p, q, key)))
         case Unique(key):
-            return replace(expression, key=function(key))
+            return replace(expression, key=inside(key))
         case Extent(tensor):
-            return replace(expression, tensor=function(tensor))
+            return replace(expression, tensor=inside(tensor))
         case Mapped(_, mapping):
-            return replace(expression, mapping=function(mapping))
+            return replace(expression, mapping=inside(mapping))
 
 
 def children(expression: Expression) -> list[Expression]:
     """Return the direct subexpressions, in the order of the text."""
-    found: list[Expression] = []
+    return [child for child, _ in scoped_children(expression)]
 
-    def note(child: Expression) -> Expression:
-        found.append(child)
+
+def scoped_children(expression: Expression) -> list[tuple[Expression, Names]]:
+    """Return the direct subexpressions, each with the names that ``expression`` binds around it."""
+    found: list[tuple[Expression, Names]] = []
+
+    def note(child: Expression, bound: Names) -> Expression:
+        found.append((child, bound))
         return child
 
-    map_children(expression, note)
+    map_scoped(expression, frozenset(), note)
     return found
+
+
+def _map_generators(
+    generators: tuple[Generator, ...], bound: Names, function: Callable[[Expression, Names], Expression]
+) -> tuple[tuple[Generator, ...], Names]:
+    """Rebuild the generators of a loop, each of which binds to its right; return what the body sees, too."""
+    changed: list[Generator] = []
+    for generator in generators:
+        changed.append(replace(generator, source=function(generator.source, bound)))
+        bound |= _names(*generator.keys, generator.value)
+    return tuple(changed), bound
+
+
+def _names(*binders: Binder) -> Names:
+    return frozenset(binder.name for binder in binders if binder.name is not None)

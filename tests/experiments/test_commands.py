@@ -32,3 +32,10 @@ def test_experiment_keeps_within_the_bounds_of_work() -> None:
     assert "above" not in text
     for kernel in ("spmv", "batax", "mttkrp", "ttm", "triangles"):
         assert kernel in text
+
+
+def test_encodings_of_binders_find_plans_of_equal_cost() -> None:
+    text = output_of("experiments/binders/run.py", "--small", "--kernels", "spmv")
+    rows = [line for line in text.splitlines() if "random" in line]
+    assert [row.split()[1] for row in rows] == ["spmv"]
+    assert all("equal" in row and "saturated" in row for row in rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import numpy as np
 import scipy.sparse
@@ -27,6 +28,7 @@ PROGRAMS = {
 """Programs over A and B in csr and C in coo, so that every kind of operator occurs."""
 
 
+@cache
 def program(name: str) -> Planned:
     """Compile a program over small matrices."""
     matrices = {"A": (MATRIX, "csr"), "B": (MATRIX[::-1], "csr"), "C": (MATRIX, "coo")}
@@ -39,6 +41,7 @@ def measured(this: Planned) -> Profile:
     return profile(this.compilation, this.environment)
 
 
+@cache
 def large() -> Planned:
     """Return a product that is large enough for its counts to come from machine code."""
     left = scipy.sparse.random(1000, 800, density=0.01, format="csr", rng=np.random.default_rng(0))

@@ -12,8 +12,7 @@ import numpy as np
 from storel.errors import DataError, ExtentError, FormatError, TypeMismatchError, UnknownNameError, nearest
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
-from storel.storage.build import convert, from_arrays, from_coordinates, from_numpy, from_scipy
-from storel.storage.declared import declare
+from storel.storage.build import from_arrays, from_coordinates, from_numpy, from_scipy
 from storel.storage.files.contents import (
     Contents,
     DenseContents,
@@ -24,7 +23,7 @@ from storel.storage.files.contents import (
 from storel.storage.files.kinds import read_tensor
 from storel.storage.formats import Formats
 from storel.storage.summary import Summary
-from storel.storage.tensor import Tensor
+from storel.storage.tensor import Tensor, declare
 from storel.syntax.nodes.declarations import FormatReference, TypeAnnotation
 from storel.syntax.nodes.expressions import Number
 from storel.syntax.parser import parse_format
@@ -55,7 +54,7 @@ def load_tensor(
     match contents:
         case StoredContents(format=text, arrays=arrays, semiring=own):
             stored = from_arrays(formats.resolve(parse_format(text), len(shape)), arrays, shape, semiring=own)
-            return stored if storage is None else convert(stored, storage)
+            return stored if storage is None else stored.stored_as(storage)
         case DenseContents(values):
             return from_numpy(_typed(values, annotation), formats, storage, ring)
         case MatrixContents(matrix):
@@ -80,7 +79,7 @@ def as_tensor(
     """
     match value:
         case Tensor():
-            return value if reference is None else convert(value, formats.resolve(reference, value.rank))
+            return value if reference is None else value.stored_as(formats.resolve(reference, value.rank))
         case {}:
             return _from_dictionary(value, formats, reference, shape, semiring)
         case tuple((coordinates, values)):

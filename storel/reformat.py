@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from storel.calculus.nodes import Apply, Find, If, Singleton, Sum, Symbol, Term, children
 from storel.environment import Environment
-from storel.storage.build import convert
 from storel.storage.tensor import Tensor
 
 CONVERSION = 30.0
@@ -48,7 +47,7 @@ def conversions(tensor: Tensor, environment: Environment) -> Iterator[Tensor]:
     """Yield ``tensor`` in each other format that data of its rank may be stored in unasked."""
     for alternative in environment.formats.alternatives(tensor.rank, is_dense=False):
         if alternative.name != tensor.storage.name:
-            yield convert(tensor, alternative)
+            yield tensor.stored_as(alternative)
 
 
 def _searches(term: Term) -> bool:

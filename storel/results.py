@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from storel.optimizer.physical.destination import Candidate, is_dense
 from storel.plan.nodes import Coordinates, Destination
 from storel.scalars import ScalarType
-from storel.storage.build import convert
 from storel.storage.formats import Format, Formats
-from storel.storage.pack import all_sizes, pack
+from storel.storage.pack import all_sizes
 from storel.storage.signature import LevelKind, LevelSignature, level_signature
-from storel.storage.tensor import Tensor
+from storel.storage.tensor import Tensor, pack
 
 Array: TypeAlias = NDArray[Any]
 
@@ -91,7 +90,7 @@ def collect(
     arrays[signature.values] = arrays[signature.values].astype(scalar_type.dtype, copy=False)
     sizes = all_sizes(assembled, shape, arrays)
     tensor = Tensor(shape, scalar_type, assembled, arrays, sizes, semiring, is_closed)
-    return tensor if result.wanted is assembled else convert(tensor, result.wanted)
+    return tensor if result.wanted is assembled else tensor.stored_as(result.wanted)
 
 
 def _arrays(

@@ -18,7 +18,7 @@ KERNELS = frozenset(path.stem for path in (PACKAGE.parent / "experiments" / "pap
 
 SCIPY = {
     "storage/build.py",
-    "storage/tensor.py",
+    "storage/stored.py",
     "storage/files/matrix_market.py",
     "storage/files/archive.py",
 }

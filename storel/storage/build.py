@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from storel.errors import DataError, FormatError, TypeMismatchError
 from storel.scalars import ScalarType
-from storel.storage.declared import declare
 from storel.storage.formats import Format, Formats
-from storel.storage.pack import all_sizes, pack
+from storel.storage.pack import all_sizes
 from storel.storage.properties import verify_properties
 from storel.storage.signature import LevelKind, LevelSignature, level_signature
-from storel.storage.tensor import Tensor
+from storel.storage.tensor import Tensor, pack, scalar_type_of
 
 Array: TypeAlias = NDArray[Any]
 
@@ -48,7 +47,7 @@ def from_numpy(
     if signature is not None and _is_row_major(signature) and semiring == "plus_times":
         arrays = {signature.values: np.ascontiguousarray(array).reshape(-1)}
         sizes = all_sizes(wanted, array.shape, arrays)
-        return Tensor(array.shape, _type_of(array), wanted, arrays, sizes, semiring)
+        return Tensor(array.shape, scalar_type_of(array), wanted, arrays, sizes, semiring)
     if semiring == "plus_times":
         coordinates = np.array(np.nonzero(array), dtype=np.int64).reshape(array.ndim, -1)
         return pack(wanted, coordinates, array[tuple(coordinates)], array.shape, semiring)
@@ -130,16 +129,7 @@ def from_arrays(
     sizes = all_sizes(storage, shape, given)
     verify_properties(storage, given, sizes)
     values = next(d.name for d in reversed(storage.arrays) if not d.type.scalar.startswith("int"))
-    return Tensor(shape, _type_of(given[values]), storage, given, sizes, semiring)
-
-
-def convert(tensor: Tensor, storage: Format) -> Tensor:
-    """Return ``tensor`` in another format; one that is declared by its statistics is declared in it."""
-    if tensor.declared is not None:
-        return declare(tensor.declared, storage)
-    coordinates, values = tensor.to_coo()
-    values = values.astype(tensor.dtype, copy=False)
-    return pack(storage, coordinates, values, tensor.shape, tensor.semiring, is_closed=tensor.is_closed)
+    return Tensor(shape, scalar_type_of(given[values]), storage, given, sizes, semiring)
 
 
 def _wrapped(matrix: Any, storage: Format, semiring: str) -> Tensor | None:
@@ -227,9 +217,3 @@ def _check_coordinates(coordinates: Array, shape: tuple[int, ...]) -> None:
 def _is_row_major(signature: LevelSignature) -> bool:
     is_dense = all(level.kind is LevelKind.DENSE for level in signature.levels)
     return is_dense and signature.order == tuple(range(len(signature.levels)))
-
-
-def _type_of(array: Array) -> ScalarType:
-    scalar_type = ScalarType.of(array.dtype)
-    assert scalar_type is not None
-    return scalar_type

@@ -7,6 +7,7 @@ a tensor in one format serve for its plans in another. Nothing can run on such a
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 from storel.degrees import Degrees, uniform
@@ -17,14 +18,13 @@ from storel.storage.pack import index_dtype
 from storel.storage.signature import LevelKind, LevelSignature, level_signature
 from storel.storage.sizes import evaluate_size
 from storel.storage.summary import Summary
-from storel.storage.tensor import Tensor
 from storel.symbols import ArraySymbol
 from storel.syntax.nodes.declarations import ArrayDeclaration
 from storel.syntax.nodes.expressions import Name
 
 
-def declare(summary: Summary, storage: Format) -> Tensor:
-    """Return a tensor of which only statistics are known, as it would be stored in a format.
+def declared_sizes(summary: Summary, storage: Format) -> dict[str, int]:
+    """Return the sizes of a tensor of which only statistics are known, as it would be stored in a format.
 
     Raises FormatError for a format that is no nest of levels, or of another rank.
     """
@@ -40,14 +40,12 @@ def declare(summary: Summary, storage: Format) -> Tensor:
         (length,) = declaration.type.extents
         if isinstance(length, Name) and declaration.name in lengths:
             sizes.setdefault(length.name, lengths[declaration.name])
-    return Tensor(
-        summary.shape, summary.type, storage, {}, sizes, summary.semiring, summary.is_closed, summary
-    )
+    return sizes
 
 
-def stated_facts(tensor: Tensor, summary: Summary, symbol: ArraySymbol, declared: str) -> ArraySymbol:
+def stated_facts(storage: Format, summary: Summary, symbol: ArraySymbol, declared: str) -> ArraySymbol:
     """Add to what the declaration of an array says what the statistics do."""
-    signature = level_signature(tensor.storage)
+    signature = level_signature(storage)
     assert signature is not None
     if declared == signature.values:
         return replace(symbol, nonzeros=min(summary.nnz, symbol.length), finite=summary.is_finite)
@@ -82,10 +80,10 @@ def array_type(summary: Summary, declaration: ArrayDeclaration) -> ScalarType:
     return found
 
 
-def array_length(declaration: ArrayDeclaration, tensor: Tensor) -> int:
+def array_length(declaration: ArrayDeclaration, sizes: Mapping[str, int]) -> int:
     """Return the declared length of an array; raises FormatError where nothing fixes it."""
     (length,) = declaration.type.extents
-    return evaluate_size(length, tensor.sizes)
+    return evaluate_size(length, sizes)
 
 
 def _lengths(signature: LevelSignature, summary: Summary) -> dict[str, int]:

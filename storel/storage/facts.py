@@ -66,9 +66,9 @@ def _collected(tensor: Tensor, prefix: str) -> dict[str, Fact]:
         name = f"{prefix}_{declaration.name}"
         group = groups.get(name, ())
         if tensor.declared is not None:
-            stated = array_type(tensor.declared, declaration), array_length(declaration, tensor)
+            stated = array_type(tensor.declared, declaration), array_length(declaration, tensor.sizes)
             symbol = declared_symbol(declaration, *stated, tensor.sizes, name, prefix, group)
-            found[name] = stated_facts(tensor, tensor.declared, symbol, declaration.name)
+            found[name] = stated_facts(tensor.storage, tensor.declared, symbol, declaration.name)
             continue
         array = tensor.arrays[declaration.name]
         found[name] = array_symbol(declaration, array, tensor.sizes, name, prefix, group)

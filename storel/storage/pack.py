@@ -22,30 +22,26 @@ from numpy.typing import NDArray
 
 from storel.errors import FormatError
 from storel.memory import require_memory
-from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.storage.coordinates import combine
 from storel.storage.formats import Format
 from storel.storage.properties import lengths
 from storel.storage.signature import Level, LevelKind, LevelSignature, level_signature
-from storel.storage.tensor import Tensor
 
 Array: TypeAlias = NDArray[Any]
 
 LARGEST_INT32 = 2**31 - 1
 
 
-def pack(
+def packed_arrays(
     storage: Format,
     coordinates: Array,
     values: Array,
     shape: tuple[int, ...],
-    semiring: str = "plus_times",
-    *,
-    is_closed: bool = True,
-    memory_limit: int | None = None,
-) -> Tensor:
-    """Store entries (rank × count coordinates, in any order, duplicates added up) in a format.
+    semiring: str,
+    memory_limit: int | None,
+) -> dict[str, Array]:
+    """Return a format's arrays for entries: rank × count coordinates, in any order, duplicates added up.
 
     Raises FormatError if the mapping cannot be turned round, MemoryLimitError before anything too
     large is allocated.
@@ -63,17 +59,7 @@ def pack(
     builder = _Builder(sorted_coordinates, index_dtype(shape, len(sorted_values)), memory_limit)
     for number, level in enumerate(signature.levels):
         builder.add(level, level_shape[number], _has_singletons(signature, number))
-    arrays = builder.arrays
-    arrays[signature.values] = builder.scatter(sorted_values, SEMIRINGS[semiring].zero)
-    return Tensor(
-        shape,
-        _scalar_type(values),
-        storage,
-        arrays,
-        all_sizes(storage, shape, arrays),
-        semiring,
-        is_closed,
-    )
+    return builder.arrays | {signature.values: builder.scatter(sorted_values, SEMIRINGS[semiring].zero)}
 
 
 def index_dtype(shape: tuple[int, ...], entries: int) -> np.dtype[Any]:
@@ -161,9 +147,3 @@ class _Builder:
 def _has_singletons(signature: LevelSignature, number: int) -> bool:
     below = signature.levels[number + 1 :]
     return bool(below) and below[0].kind is LevelKind.SINGLETON
-
-
-def _scalar_type(values: Array) -> ScalarType:
-    scalar_type = ScalarType.of(values.dtype)
-    assert scalar_type is not None
-    return scalar_type

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,9 @@ from storel.degrees import Degrees, DegreeVector, is_countable, summarized
 from storel.semiring import SEMIRINGS
 from storel.storage.signature import Level, LevelKind, LevelSignature
 from storel.storage.sizes import evaluate_size
+from storel.storage.stored import Stored
 from storel.storage.summary import ModeSummary, Summary
 from storel.syntax.nodes.declarations import Ascending, FromTo, Increasing
-
-if TYPE_CHECKING:
-    from storel.storage.tensor import Tensor
 
 Array: TypeAlias = NDArray[Any]
 
@@ -32,7 +30,7 @@ Array: TypeAlias = NDArray[Any]
 class Statistics:
     """The statistics of one tensor; entries are values that are not the semiring's zero."""
 
-    tensor: Tensor
+    tensor: Stored
 
     @cached_property
     def order(self) -> tuple[int, ...]:
@@ -204,7 +202,7 @@ def _mode_summary(keys: Array, degrees: Degrees) -> ModeSummary:
     return ModeSummary(degrees, int(keys[0]), int(keys[-1]))
 
 
-def _is_exact(tensor: Tensor, level: Level) -> bool:
+def _is_exact(tensor: Stored, level: Level) -> bool:
     """Return whether no two positions of a level stand for the same keys, and all are below the one above."""
     if level.kind is LevelKind.DENSE:
         return True

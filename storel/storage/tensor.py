@@ -1,83 +1,29 @@
-"""A tensor in storage: the arrays of a format, and what binds them to its mapping."""
+"""Tensors: stored entries that can be stored otherwise, saved, and counted; and how they are made."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from storel.errors import DataError, TypeMismatchError
-from storel.memory import require_memory
 from storel.scalars import ScalarType
-from storel.semiring import SEMIRINGS
-from storel.storage.formats import Format
-from storel.storage.signature import LevelKind, LevelSignature, level_signature
+from storel.storage.declared import declared_sizes
+from storel.storage.files.kinds import save_tensor
+from storel.storage.formats import Format, Formats
+from storel.storage.pack import all_sizes, packed_arrays
+from storel.storage.statistics import Statistics
+from storel.storage.stored import Array, Stored
 from storel.storage.summary import Summary
-from storel.storage.unpack import enumerate_entries
-
-if TYPE_CHECKING:
-    from storel.storage.statistics import Statistics
-
-Array: TypeAlias = NDArray[Any]
+from storel.syntax.parser import parse_format
 
 
-@dataclass(frozen=True, eq=False)
-class Tensor:
-    """An immutable tensor whose arrays have been verified against its format.
-
-    ``sizes`` are the values of all size names of the mapping: extents, parameters, lengths. The
-    arrays must not be changed while the tensor is in use. ``declared`` are the statistics of a tensor that
-    has no arrays (``declared.py``).
-    """
-
-    shape: tuple[int, ...]
-    type: ScalarType
-    storage: Format
-    arrays: Mapping[str, Array]
-    sizes: Mapping[str, int]
-    semiring: str = "plus_times"
-    is_closed: bool = True
-    declared: Summary | None = None
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The NumPy type of the values."""
-        return self.type.dtype
-
-    @property
-    def rank(self) -> int:
-        return len(self.shape)
-
-    @property
-    def format(self) -> str:
-        """The format as it is written after ``STORED AS``."""
-        return self.storage.text
-
-    @cached_property
-    def signature(self) -> LevelSignature | None:
-        """The level structure of the format, if it has one."""
-        return level_signature(self.storage)
-
-    @cached_property
-    def nnz(self) -> int:
-        """The number of entries: of values that are not the semiring's zero."""
-        if self.declared is not None:
-            return self.declared.nnz
-        if self.signature is not None:
-            return _count_entries(self.arrays[self.signature.values], self.semiring)
-        return len(self.to_coo()[1])
+@dataclass(frozen=True, eq=False, repr=False)
+class Tensor(Stored):
+    """An immutable tensor whose arrays have been verified against its format."""
 
     @cached_property
     def statistics(self) -> Statistics:
         """What there is to know about the entries, counted when it is asked for."""
-        from storel.storage.statistics import Statistics  # here, since statistics are of tensors
-
         return Statistics(self)
 
     @property
@@ -85,107 +31,59 @@ class Tensor:
         """The statistics that can be written down: the declared ones, or those of the data."""
         return self.declared or self.statistics.summary
 
-    def require_data(self) -> None:
-        """Raise DataError if the tensor is only declared."""
-        if self.declared is not None:
-            raise DataError(
-                "the tensor is declared by its statistics and has no data",
-                hint="bind the data itself to run the program",
-            )
-
-    def to_coo(self) -> tuple[Array, Array]:
-        """Return the entries as ``(coordinates, values)``: a rank × nnz int64 array, sorted, and a vector."""
-        return self._entries
-
-    def to_numpy(self, memory_limit: int | None = None) -> Array:
-        """Return a dense array; missing entries hold the semiring's zero.
-
-        Raises MemoryLimitError before it allocates more than ``memory_limit`` bytes (default: what the
-        machine has).
-        """
-        self.require_data()
-        places = math.prod(self.shape)
-        require_memory(places * self.dtype.itemsize, f"a dense array of shape {self.shape}", memory_limit)
-        if self.signature is not None and self._is_row_major(self.signature):
-            return np.array(self.arrays[self.signature.values]).reshape(self.shape)
-        dense = np.full(self.shape, SEMIRINGS[self.semiring].zero, dtype=self.dtype)
-        coordinates, values = self.to_coo()
-        dense[tuple(coordinates)] = values
-        return dense
-
-    def to_scipy(self) -> Any:
-        """Return a ``scipy.sparse`` array of rank 1 or 2; without a copy where the layouts agree."""
-        self.require_data()
-        if self.rank not in (1, 2):
-            raise TypeMismatchError(
-                "scipy.sparse holds vectors and matrices", found=f"a tensor of rank {self.rank}"
-            )
-        import scipy.sparse as sp  # here, since it takes 0.1 s and few programs need it
-
-        wrapped = self._as_compressed(sp.csr_array, sp.csc_array)
-        if wrapped is not None:
-            return wrapped
-        coordinates, values = self.to_coo()
-        return sp.coo_array((values, tuple(coordinates)), shape=self.shape)
-
     def to(self, format: str) -> Tensor:  # noqa: A002
         """Return the tensor in another format, written as after ``STORED AS``.
 
         Raises FormatError if there is none of that name for the rank, or if the data does not fit it.
         """
-        from storel.storage.build import convert  # here, since packing makes tensors itself
-        from storel.storage.formats import Formats
-        from storel.syntax.parser import parse_format
+        return self.stored_as(Formats().resolve(parse_format(format), self.rank))
 
-        return convert(self, Formats().resolve(parse_format(format), self.rank))
+    def stored_as(self, storage: Format) -> Tensor:
+        """Return the tensor in another format; one that is declared by its statistics is declared in it."""
+        if self.declared is not None:
+            return declare(self.declared, storage)
+        coordinates, values = self.to_coo()
+        values = values.astype(self.dtype, copy=False)
+        return pack(storage, coordinates, values, self.shape, self.semiring, is_closed=self.is_closed)
 
     def save(self, path: str | Path) -> None:
         """Write the tensor to a file, as the ending of its name says; on an error nothing is written."""
-        from storel.storage.files.kinds import save_tensor  # here, since files are made of tensors
-
         save_tensor(self, Path(path))
 
-    def __float__(self) -> float:
-        return float(self.item())
 
-    def __int__(self) -> int:
-        return int(self.item())
+def pack(
+    storage: Format,
+    coordinates: Array,
+    values: Array,
+    shape: tuple[int, ...],
+    semiring: str = "plus_times",
+    *,
+    is_closed: bool = True,
+    memory_limit: int | None = None,
+) -> Tensor:
+    """Store entries (rank × count coordinates, in any order, duplicates added up) in a format.
 
-    def item(self) -> Any:
-        """Return the only value of a tensor of rank 0 as a Python scalar."""
-        if self.rank != 0:
-            raise TypeMismatchError(
-                "only a tensor of rank 0 converts to a number", found=f"a tensor of shape {self.shape}"
-            )
-        return self.to_numpy().item()
-
-    def __repr__(self) -> str:
-        extents = ", ".join(map(str, self.shape))
-        return f"<storel.Tensor {self.type.value}[{extents}] in {self.format}, {self.nnz} entries>"
-
-    @cached_property
-    def _entries(self) -> tuple[Array, Array]:
-        self.require_data()
-        return enumerate_entries(self.storage, self.arrays, self.sizes, self.semiring)
-
-    def _is_row_major(self, signature: LevelSignature) -> bool:
-        is_dense = all(level.kind is LevelKind.DENSE for level in signature.levels)
-        return is_dense and signature.order == tuple(range(self.rank))
-
-    def _as_compressed(self, rows: Any, columns: Any) -> Any | None:
-        """Wrap a dense level above a compressed one as SciPy's compressed rows or columns."""
-        signature = self.signature
-        if signature is None or self.rank != 2:
-            return None
-        kinds = tuple(level.kind for level in signature.levels)
-        inner = signature.levels[-1]
-        if kinds != (LevelKind.DENSE, LevelKind.COMPRESSED) or inner.pos is None or inner.idx is None:
-            return None
-        parts = (self.arrays[signature.values], self.arrays[inner.idx], self.arrays[inner.pos])
-        wrap = rows if signature.order == (0, 1) else columns
-        return wrap(parts, shape=self.shape)
+    Raises FormatError if the mapping cannot be turned round, MemoryLimitError before anything too
+    large is allocated.
+    """
+    arrays = packed_arrays(storage, coordinates, values, shape, semiring, memory_limit)
+    sizes = all_sizes(storage, shape, arrays)
+    return Tensor(shape, scalar_type_of(values), storage, arrays, sizes, semiring, is_closed)
 
 
-def _count_entries(values: Array, semiring: str) -> int:
-    zero = SEMIRINGS[semiring].zero
-    return int(np.count_nonzero(values if zero == 0 else values != zero))
+def declare(summary: Summary, storage: Format) -> Tensor:
+    """Return a tensor of which only statistics are known, as it would be stored in a format.
+
+    Raises FormatError for a format that is no nest of levels, or of another rank.
+    """
+    sizes = declared_sizes(summary, storage)
+    return Tensor(
+        summary.shape, summary.type, storage, {}, sizes, summary.semiring, summary.is_closed, summary
+    )
+
+
+def scalar_type_of(array: Array) -> ScalarType:
+    """Return the type of the elements, which is one of storel's."""
+    found = ScalarType.of(array.dtype)
+    assert found is not None, array.dtype
+    return found

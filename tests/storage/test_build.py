@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from storel.errors import DataError, FormatError, StorelError, TypeMismatchError
-from storel.storage.build import convert, from_arrays, from_coordinates, from_numpy, from_scipy
+from storel.storage.build import from_arrays, from_coordinates, from_numpy, from_scipy
 from storel.storage.formats import Formats
 
 FORMATS = Formats()
@@ -139,7 +139,7 @@ def test_without_a_shape_the_extents_are_open() -> None:
 def test_every_format_converts_into_every_other(source: str, target: str) -> None:
     dense = np.array([[0, 1, 0], [2, 0, 3]], dtype=np.float32)
     tensor = from_numpy(dense, FORMATS, FORMATS.find(source, 2))
-    converted = convert(tensor, FORMATS.find(target, 2))
+    converted = tensor.stored_as(FORMATS.find(target, 2))
     np.testing.assert_array_equal(converted.to_numpy(), dense)
     assert (converted.format, converted.dtype) == (target, np.float32)
 

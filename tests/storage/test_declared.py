@@ -12,11 +12,11 @@ import pytest
 import storel
 from storel.degrees import summary_of
 from storel.errors import DataError, FormatError
-from storel.storage.build import convert, from_numpy
-from storel.storage.declared import declare
+from storel.storage.build import from_numpy
 from storel.storage.facts import is_like, symbols_of
 from storel.storage.formats import Formats
 from storel.storage.summary import read_summary, summary_from
+from storel.storage.tensor import declare
 from storel.symbols import ArraySymbol
 
 FORMATS = Formats()
@@ -64,7 +64,7 @@ def test_degrees_reach_the_arrays_of_another_format() -> None:
 
 def test_a_tensor_without_data_converts_but_gives_no_entries() -> None:
     given = storel.declare({"shape": [4, 5], "nnz": 6})
-    assert convert(given, FORMATS.find("csc", 2)).format == "csc"
+    assert given.stored_as(FORMATS.find("csc", 2)).format == "csc"
     for access in (given.to_coo, given.to_numpy, given.to_scipy):
         with pytest.raises(DataError, match="no data"):
             access()

@@ -7,9 +7,9 @@ import pytest
 
 from storel.errors import FormatError
 from storel.storage.formats import Formats
-from storel.storage.pack import pack
 from storel.storage.properties import verify_properties
 from storel.storage.signature import level_signature
+from storel.storage.tensor import pack
 from storel.syntax.parser import parse_format
 
 FORMATS = Formats()

@@ -12,9 +12,8 @@ from storel.errors import FormatError, MemoryLimitError
 from storel.semiring import SEMIRINGS
 from storel.source import Source
 from storel.storage.formats import Format, Formats
-from storel.storage.pack import pack
 from storel.storage.properties import verify_properties
-from storel.storage.tensor import Tensor
+from storel.storage.tensor import Tensor, pack
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse
 

@@ -19,7 +19,7 @@ from storel.errors import DataError
 from storel.semiring import SEMIRINGS
 from storel.storage.files.contents import Contents, DenseContents, MatrixContents, StoredContents
 from storel.storage.files.text import reading
-from storel.storage.tensor import Tensor
+from storel.storage.stored import Stored
 
 Array: TypeAlias = NDArray[Any]
 
@@ -73,12 +73,12 @@ def read_stored(path: Path) -> Contents:
     )
 
 
-def write_array(tensor: Tensor, stream: BinaryIO) -> None:
+def write_array(tensor: Stored, stream: BinaryIO) -> None:
     """Write all places of a tensor as ``.npy``; raises MemoryLimitError if they do not fit."""
     np.lib.format.write_array(stream, tensor.to_numpy(), allow_pickle=False)
 
 
-def write_stored(tensor: Tensor, stream: BinaryIO) -> None:
+def write_stored(tensor: Stored, stream: BinaryIO) -> None:
     """Write a tensor's arrays and format as ``.npz``."""
     description = {
         "version": VERSION,

@@ -16,7 +16,7 @@ from storel.scalars import ScalarType
 from storel.storage.files.contents import SparseContents
 from storel.storage.files.table import Column, Table, read_table
 from storel.storage.files.text import reading_text
-from storel.storage.tensor import Tensor
+from storel.storage.stored import Stored
 
 COMMENT = "#"
 LINES_AT_ONCE = 1 << 16
@@ -41,7 +41,7 @@ def read_coordinate_list(path: Path) -> SparseContents:
     return SparseContents(coordinates, values, shape, is_closed=False)
 
 
-def write_coordinate_list(tensor: Tensor, stream: BinaryIO) -> None:
+def write_coordinate_list(tensor: Stored, stream: BinaryIO) -> None:
     """Write the entries in order; raises TypeMismatchError for a scalar."""
     if tensor.rank == 0:
         raise TypeMismatchError("a coordinate list holds tensors of rank 1 or more", found="a scalar")

@@ -22,7 +22,7 @@ from storel.storage.files.contents import Contents
 from storel.storage.files.coordinate_list import read_coordinate_list, write_coordinate_list
 from storel.storage.files.matrix_market import read_matrix_market, write_matrix_market
 from storel.storage.files.output import replacing
-from storel.storage.tensor import Tensor
+from storel.storage.stored import Stored
 
 Array: TypeAlias = NDArray[Any]
 
@@ -35,7 +35,7 @@ READERS: dict[str, Callable[[Path], Contents]] = {
     ".npz": read_stored,
 }
 
-WRITERS: dict[str, Callable[[Tensor, BinaryIO], None]] = {
+WRITERS: dict[str, Callable[[Stored, BinaryIO], None]] = {
     ".mtx": write_matrix_market,
     ".tns": write_coordinate_list,
     ".npy": write_array,
@@ -48,7 +48,7 @@ def read_tensor(path: Path) -> Contents:
     return READERS[_ending(path, READERS)](path)
 
 
-def save_tensor(tensor: Tensor, path: Path) -> None:
+def save_tensor(tensor: Stored, path: Path) -> None:
     """Write a tensor to a file, as its ending says; on an error nothing is written."""
     endings = [*WRITERS, ".mtx.gz", ".tns.gz"]
     ending = _ending(path, endings)

@@ -27,7 +27,7 @@ from storel.source import Source, Span
 from storel.storage.files.contents import DenseContents, SparseContents
 from storel.storage.files.table import WORD, Column, Table, bad_data, data_lines, read_table
 from storel.storage.files.text import reading_text, whole_source
-from storel.storage.tensor import Tensor
+from storel.storage.stored import Stored
 
 Array: TypeAlias = NDArray[Any]
 
@@ -171,7 +171,7 @@ def _choices(names: tuple[str, ...] | dict[str, ScalarType | None], word: str = 
     return f"{', '.join(first)} {word} {last}"
 
 
-def write_matrix_market(tensor: Tensor, stream: BinaryIO) -> None:
+def write_matrix_market(tensor: Stored, stream: BinaryIO) -> None:
     """Write the entries in order; raises TypeMismatchError unless the tensor is a matrix."""
     if tensor.rank != 2:
         raise TypeMismatchError("a .mtx file holds a matrix", found=f"a tensor of rank {tensor.rank}")

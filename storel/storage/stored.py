@@ -1,0 +1,161 @@
+"""The arrays of a format, and what binds them to its mapping; everything that can be read from them.
+
+Writing to files and counting need no more of a tensor than this.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storel.errors import DataError, TypeMismatchError
+from storel.memory import require_memory
+from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
+from storel.storage.formats import Format
+from storel.storage.signature import LevelKind, LevelSignature, level_signature
+from storel.storage.summary import Summary
+from storel.storage.unpack import enumerate_entries
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """The arrays of a tensor, verified against its format: what can be read from them.
+
+    ``sizes`` are the values of all size names of the mapping: extents, parameters, lengths. The
+    arrays must not be changed while the tensor is in use. ``declared`` are the statistics of a tensor that
+    has no arrays (``declared.py``).
+    """
+
+    shape: tuple[int, ...]
+    type: ScalarType
+    storage: Format
+    arrays: Mapping[str, Array]
+    sizes: Mapping[str, int]
+    semiring: str = "plus_times"
+    is_closed: bool = True
+    declared: Summary | None = None
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy type of the values."""
+        return self.type.dtype
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def format(self) -> str:
+        """The format as it is written after ``STORED AS``."""
+        return self.storage.text
+
+    @cached_property
+    def signature(self) -> LevelSignature | None:
+        """The level structure of the format, if it has one."""
+        return level_signature(self.storage)
+
+    @cached_property
+    def nnz(self) -> int:
+        """The number of entries: of values that are not the semiring's zero."""
+        if self.declared is not None:
+            return self.declared.nnz
+        if self.signature is not None:
+            return _count_entries(self.arrays[self.signature.values], self.semiring)
+        return len(self.to_coo()[1])
+
+    def require_data(self) -> None:
+        """Raise DataError if the tensor is only declared."""
+        if self.declared is not None:
+            raise DataError(
+                "the tensor is declared by its statistics and has no data",
+                hint="bind the data itself to run the program",
+            )
+
+    def to_coo(self) -> tuple[Array, Array]:
+        """Return the entries as ``(coordinates, values)``: a rank × nnz int64 array, sorted, and a vector."""
+        return self._entries
+
+    def to_numpy(self, memory_limit: int | None = None) -> Array:
+        """Return a dense array; missing entries hold the semiring's zero.
+
+        Raises MemoryLimitError before it allocates more than ``memory_limit`` bytes (default: what the
+        machine has).
+        """
+        self.require_data()
+        places = math.prod(self.shape)
+        require_memory(places * self.dtype.itemsize, f"a dense array of shape {self.shape}", memory_limit)
+        if self.signature is not None and self._is_row_major(self.signature):
+            return np.array(self.arrays[self.signature.values]).reshape(self.shape)
+        dense = np.full(self.shape, SEMIRINGS[self.semiring].zero, dtype=self.dtype)
+        coordinates, values = self.to_coo()
+        dense[tuple(coordinates)] = values
+        return dense
+
+    def to_scipy(self) -> Any:
+        """Return a ``scipy.sparse`` array of rank 1 or 2; without a copy where the layouts agree."""
+        self.require_data()
+        if self.rank not in (1, 2):
+            raise TypeMismatchError(
+                "scipy.sparse holds vectors and matrices", found=f"a tensor of rank {self.rank}"
+            )
+        import scipy.sparse as sp  # here, since it takes 0.1 s and few programs need it
+
+        wrapped = self._as_compressed(sp.csr_array, sp.csc_array)
+        if wrapped is not None:
+            return wrapped
+        coordinates, values = self.to_coo()
+        return sp.coo_array((values, tuple(coordinates)), shape=self.shape)
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def item(self) -> Any:
+        """Return the only value of a tensor of rank 0 as a Python scalar."""
+        if self.rank != 0:
+            raise TypeMismatchError(
+                "only a tensor of rank 0 converts to a number", found=f"a tensor of shape {self.shape}"
+            )
+        return self.to_numpy().item()
+
+    def __repr__(self) -> str:
+        extents = ", ".join(map(str, self.shape))
+        return f"<storel.Tensor {self.type.value}[{extents}] in {self.format}, {self.nnz} entries>"
+
+    @cached_property
+    def _entries(self) -> tuple[Array, Array]:
+        self.require_data()
+        return enumerate_entries(self.storage, self.arrays, self.sizes, self.semiring)
+
+    def _is_row_major(self, signature: LevelSignature) -> bool:
+        is_dense = all(level.kind is LevelKind.DENSE for level in signature.levels)
+        return is_dense and signature.order == tuple(range(self.rank))
+
+    def _as_compressed(self, rows: Any, columns: Any) -> Any | None:
+        """Wrap a dense level above a compressed one as SciPy's compressed rows or columns."""
+        signature = self.signature
+        if signature is None or self.rank != 2:
+            return None
+        kinds = tuple(level.kind for level in signature.levels)
+        inner = signature.levels[-1]
+        if kinds != (LevelKind.DENSE, LevelKind.COMPRESSED) or inner.pos is None or inner.idx is None:
+            return None
+        parts = (self.arrays[signature.values], self.arrays[inner.idx], self.arrays[inner.pos])
+        wrap = rows if signature.order == (0, 1) else columns
+        return wrap(parts, shape=self.shape)
+
+
+def _count_entries(values: Array, semiring: str) -> int:
+    zero = SEMIRINGS[semiring].zero
+    return int(np.count_nonzero(values if zero == 0 else values != zero))

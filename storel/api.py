@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from storel.compiler import BACKENDS, FLOATING_POINT, Backend, Compilation, Options, with_rules
+from storel.compiler import BACKENDS, FLOATING_POINT, Backend, Compilation, FloatingPoint, Options, with_rules
 from storel.environment import Environment
 from storel.errors import UnknownNameError, nearest
 from storel.execution import execute
@@ -49,7 +49,7 @@ def compile(source: str | Path, /, **tensors: Any) -> Kernel:  # noqa: A001
 
     Options, here and in ``run`` and ``einsum``: ``backend`` ("auto", "c", "numba", "interpret"),
     ``formats`` (a directory of format files), ``rules`` (a file of further rules), ``memory_limit``
-    (bytes), ``format`` (of the result), ``floating_point`` ("strict" or "reassociate"),
+    (bytes), ``format`` (of the result), ``floating_point`` ("strict", "reassociate" or "expand"),
     ``binders`` ("named" or "debruijn": how the optimizer holds bound variables).
     """
     options, bindings = _split(tensors)
@@ -185,7 +185,7 @@ class CallOptions:
     formats: str | Path | None = None
     rules: str | Path | None = None
     memory_limit: int | None = None
-    floating_point: str = "reassociate"
+    floating_point: FloatingPoint = "reassociate"
     format: str | None = None
     binders: str = "named"
 
@@ -224,9 +224,12 @@ def compiler_options(options: CallOptions) -> Options:
     if options.binders not in BINDERS:
         raise UnknownNameError(f"unknown binders '{options.binders}'", expected=", ".join(BINDERS))
     rules = None if options.rules is None else with_rules(Path(options.rules))
-    is_strict = options.floating_point == "strict"
     return Options(
-        options.backend, options.memory_limit, rules, reassociates=not is_strict, binders=options.binders
+        options.backend,
+        options.memory_limit,
+        rules,
+        floating_point=options.floating_point,
+        binders=options.binders,
     )
 
 

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from storel import report
 from storel.api import CallOptions, bind, compiler_options
-from storel.compiler import Backend, read_rules
+from storel.compiler import Backend, FloatingPoint, read_rules
 from storel.environment import Environment
 from storel.errors import DataError, StorelError
 from storel.explain.render import Rendering, render
@@ -45,7 +45,7 @@ BackendOption = Annotated[Backend, typer.Option(help="auto, c, numba, or interpr
 FormatsOption = Annotated[Path | None, typer.Option(help="A directory of further storage formats.")]
 RulesOption = Annotated[Path | None, typer.Option(help="A file of further rewrite rules.")]
 MemoryOption = Annotated[int | None, typer.Option(help="The most bytes that buffers may take.")]
-FloatingOption = Annotated[str, typer.Option(help="strict, or reassociate.")]
+FloatingOption = Annotated[FloatingPoint, typer.Option(help="strict, reassociate, or expand.")]
 BindersOption = Annotated[
     str, typer.Option(help="How the optimizer holds bound variables: named, or debruijn.")
 ]

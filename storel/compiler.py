@@ -55,22 +55,25 @@ from storel.syntax.analyze import Definition
 
 Backend: TypeAlias = Literal["auto", "c", "numba", "interpret"]
 
+FloatingPoint: TypeAlias = Literal["strict", "reassociate", "expand"]
+
 BACKENDS = ("auto", "c", "numba", "interpret")
-FLOATING_POINT = ("strict", "reassociate")
+FLOATING_POINT = ("strict", "reassociate", "expand")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """How to compile and run; the defaults are what a user gets who says nothing.
 
-    Without ``reassociates`` only the first phase rewrites: sums and products stay in the order written.
-    ``binders`` says how the optimizer holds bound variables, ``verifies`` checks the invariants of every stage.
+    ``floating_point`` says what may happen to sums and products: they stay in the order written; they are
+    reordered; products of sums may be multiplied out, too, which can cancel.
+    ``binders`` says how the optimizer holds bound variables, ``verifies`` checks every stage's invariants.
     """
 
     backend: Backend = "auto"
     memory_limit: int | None = None
     rules: RuleSet | None = None
-    reassociates: bool = True
+    floating_point: FloatingPoint = "reassociate"
     binders: str = "named"
     verifies: bool = False
 
@@ -233,8 +236,8 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
 
 
 def _budgets(options: Options) -> SearchOptions:
-    main = MAIN if options.reassociates else Limits(iterations=0)
-    return SearchOptions(main=main, binders=options.binders)
+    main = Limits(iterations=0) if options.floating_point == "strict" else MAIN
+    return SearchOptions(main=main, binders=options.binders, expands=options.floating_point == "expand")
 
 
 def _is_finite(term: Term, symbols: Symbols) -> bool:

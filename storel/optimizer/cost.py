@@ -136,7 +136,8 @@ def combine(
                 both = all(estimate.counts for estimate in estimates)
                 table = constants.tile if result.total <= TILE else constants.hash_build
                 each = constants.flop * variation.flops + (table if both else 0.0)
-                return below + result.total * each + constants.node
+                copied = sum(_copied(estimate, constants) for estimate in estimates if estimate.stored)
+                return below + result.total * each + copied + constants.node
             return below + (
                 constants.node if result.counts or text == "index" else constants.flop * variation.flops
             )
@@ -178,9 +179,22 @@ def _loop(
             step = constants.step + (constants.sequential if source.array is not None else 0.0)
             return around + times * step
         case _ if source.stored:
-            return around + times * constants.sequential
+            return around + _scanned(source, constants)
         case _:
             return around + source.total * constants.hash_build
+
+
+def _scanned(stored: Estimate, constants: Constants) -> float:
+    """Return the cost of visiting the entries of a stored dictionary: its places, or where they are too many
+    the entries in a hash table.
+    """
+    places = math.prod(stored.spans)
+    return min(places * constants.sequential, stored.total * constants.hash_probe)
+
+
+def _copied(stored: Estimate, constants: Constants) -> float:
+    """Return the cost of taking the entries of a stored dictionary to where the result goes."""
+    return _scanned(stored, constants) + stored.total * (constants.step + constants.write)
 
 
 def _read(mapping: Estimate, key: Estimate, place: Place | None, constants: Constants) -> float:

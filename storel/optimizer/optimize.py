@@ -10,15 +10,17 @@ stays. Everything is deterministic: the same term and facts give the same plan.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
 
-from storel.calculus.nodes import Term
+from storel.calculus.nodes import Add, Term
 from storel.calculus.verify import infer
 from storel.optimizer import cost, rulefile
 from storel.optimizer.binders import Encoding
 from storel.optimizer.browse import Graph, graph_of
 from storel.optimizer.cost import ARITHMETIC, CONSTANTS, PLAIN, SHARED, Constants, Cost, Variation
 from storel.optimizer.debruijn import DE_BRUIJN
+from storel.optimizer.expansion import monomials
 from storel.optimizer.extract import Extractor
 from storel.optimizer.facts import encoded
 from storel.optimizer.named import NAMED
@@ -38,13 +40,15 @@ MAIN = Limits(iterations=30, nodes=5_000, seconds=2.0)
 class Options:
     """Budgets of the two phases, what operations cost on this machine, and how the e-graph holds binders.
 
-    A main phase of no iterations keeps sums and products in the order written.
+    A main phase of no iterations keeps sums and products in the order written; ``expands`` also allows to
+    multiply products of sums out.
     """
 
     normalize: Limits = NORMALIZE
     main: Limits = MAIN
     constants: Constants = CONSTANTS
     binders: str = "named"
+    expands: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,10 @@ def optimize(
     for candidate, names in origins.items():
         plans.setdefault(share(candidate, symbols, options.constants), []).extend(names)
     plans.setdefault(normalized, ["normalized"])
+    if options.expands and len(parts := monomials(term)) > 1:
+        alone = replace(options, expands=False)
+        whole = reduce(Add, [optimize(part, symbols, chosen, alone).term for part in parts])
+        plans.setdefault(share(whole, symbols, options.constants), ["expanded"])
     # A bool that is summed becomes an integer: where rewriting lost such a sum, the type went with it.
     expected = infer(term, symbols)
     typed = {plan: names for plan, names in plans.items() if infer(plan, symbols) == expected}

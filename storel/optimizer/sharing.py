@@ -1,12 +1,14 @@
 """Sharing after extraction: what is computed more than once gets a name.
 
+    store       sum(R) {k -> c * t}   =>  let x = t in sum(R) {k -> c * x}         t is a dictionary
     hoist       sum(R) … t …          =>  let x = t in sum(R) … x …        t does not depend on R's binders
     unify       … t … t …             =>  let x = t in … x … x …           t contains a loop
     interchange sum(<k,_> in R) {k -> sum(S) e}  =>  sum(S) sum(<k,_> in R) {k -> e}
     tabulate    … t(g) …              =>  let x = sum(<y,_> in 0:n) {y -> t(y)} in … x(g) …
     group       … find(<p> in R at g) t …  =>  let x = sum(<p,y> in R) {y -> t} in … x(g) …
 
-``t`` is a scalar term that contains a loop (or, to be hoisted, a product). It moves as far out as its free
+``t`` is a term that contains a loop (or, to be hoisted, a product): a scalar, but to be stored or tabulated
+also a dictionary. It moves as far out as its free
 variables allow; out of a condition only where all its array reads are proved to be in bounds. A table
 pays if it is read more often than it has rows, or if the loops that fill it run in a better order;
 both are left to the full cost.
@@ -14,7 +16,7 @@ both are left to the full cost.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from storel.calculus.binding import free_variables, shift
 from storel.calculus.nodes import (
@@ -54,18 +56,41 @@ ROUNDS = 12
 
 def share(term: Term, symbols: Symbols, constants: Constants) -> Term:
     """Return ``term`` (closed) with shared parts named, as long as that is cheaper."""
-    term = hoisted(arranged(term, symbols), symbols)
-    price = cost.estimate(term, symbols, constants).nanoseconds
+
+    def settled(term: Term) -> Term:
+        return hoisted(arranged(term, symbols), symbols)
+
+    def price(term: Term) -> float:
+        return cost.estimate(term, symbols, constants).nanoseconds
+
+    # Rows first: arranging a product takes a row's scalar factors to its leaves, one copy for each entry.
+    term = settled(_improved(term, lambda term: _stored(term, symbols), lambda term: price(settled(term))))
+    return _improved(term, lambda term: (hoisted(moved, symbols) for moved in _moves(term, symbols)), price)
+
+
+def _improved(term: Term, moves: Callable[[Term], Iterable[Term]], price: Callable[[Term], float]) -> Term:
+    """Take the best move as long as there is one that is cheaper."""
+    least = price(term)
     for _ in range(ROUNDS):
-        tables = (*_interchanged(term, symbols), *_tabulated(term, symbols), *_grouped(term, symbols))
-        moves = dict.fromkeys(tables)
-        found = [hoisted(moved, symbols) for moved in moves]
-        priced = [(cost.estimate(table, symbols, constants).nanoseconds, table) for table in found]
-        best = min(priced, key=lambda pair: pair[0], default=(price, term))
-        if best[0] >= price:
+        priced = [(price(moved), moved) for moved in dict.fromkeys(moves(term))]
+        best = min(priced, key=lambda pair: pair[0], default=(least, term))
+        if best[0] >= least:
             break
-        price, term = best
+        least, term = best
     return term
+
+
+def _moves(term: Term, symbols: Symbols) -> Iterator[Term]:
+    yield from _interchanged(term, symbols)
+    yield from _tabulated(term, symbols)
+    yield from _grouped(term, symbols)
+
+
+def _stored(term: Term, symbols: Symbols) -> Iterator[Term]:
+    """Yield ``term`` with one row stored, as it is and after one loop that fills a row was moved outward."""
+    for moved in (term, *_interchanged(term, symbols)):
+        yield from _materialized(moved, symbols)
+    yield from _tabulated(term, symbols, rows=True)
 
 
 def hoisted(term: Term, symbols: Symbols) -> Term:
@@ -76,6 +101,17 @@ def hoisted(term: Term, symbols: Symbols) -> Term:
             break
         term = found
     return term
+
+
+def _materialized(term: Term, symbols: Symbols) -> Iterator[Term]:
+    """Yield ``term`` with one dictionary stored that a loop makes anew each time."""
+    for found in occurrences(term, symbols):
+        kind = infer(found.term, symbols, found.types)
+        depth = found.inside(min(free_variables(found.term), default=len(found.scope)))
+        if kind.rank == 0 or kind.is_array or not has_loop(found.term):
+            continue
+        if any(binder.is_loop for binder in found.scope[:depth]) and _is_safe(found, depth, symbols):
+            yield _named(term, found, depth)
 
 
 def _repeated(term: Term, symbols: Symbols) -> Iterator[Term]:
@@ -90,24 +126,36 @@ def _repeated(term: Term, symbols: Symbols) -> Iterator[Term]:
         part = shift(found.term, -depth)
         twice = (home, part) in seen and has_loop(part)
         seen.add((home, part))
-        if (crossed or twice) and _is_movable(found, depth, symbols):
-            body = at(term, home)
-            yield replaced(term, home, Let(part, abstracted(shift(body, 1), shift(part, 1), 0)))
+        is_scalar = infer(found.term, symbols, found.types).rank == 0
+        if (crossed or twice) and is_scalar and _is_safe(found, depth, symbols):
+            yield _named(term, found, depth)
 
 
-def _is_movable(found: Occurrence, depth: int, symbols: Symbols) -> bool:
-    if infer(found.term, symbols, found.types).rank > 0:
-        return False
+def _named(term: Term, found: Occurrence, depth: int) -> Term:
+    """Return ``term`` with the part that was found named outside the ``depth`` binders next to it."""
+    home = found.scope[depth].body if depth < len(found.scope) else ()
+    part = shift(found.term, -depth)
+    return replaced(term, home, Let(part, abstracted(shift(at(term, home), 1), shift(part, 1), 0)))
+
+
+def _is_safe(found: Occurrence, depth: int, symbols: Symbols) -> bool:
+    """Return whether the part may be evaluated outside the ``depth`` innermost binders around it."""
     outer = found.scope[depth:]
     types, intervals = tuple(b.type for b in outer), tuple(b.interval for b in outer)
-    return not found.conditional or is_safe(shift(found.term, -depth), symbols, types, intervals)
+    crossed = found.conditional or any(binder.is_loop for binder in found.scope[:depth])
+    part = shift(found.term, -depth)
+    return not crossed or is_safe(part, symbols, types, intervals, reads=found.conditional)
 
 
-def _tabulated(term: Term, symbols: Symbols) -> Iterator[Term]:
-    """Yield ``term`` with one loop tabulated by the innermost variable that it depends on."""
+def _tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[Term]:
+    """Yield ``term`` with one loop tabulated by the innermost variable that it depends on.
+
+    The loop makes a scalar, or with ``rows`` a dictionary.
+    """
     for found in occurrences(term, symbols):
         free = sorted(free_variables(found.term))
-        if not free or not has_loop(found.term) or infer(found.term, symbols, found.types).rank > 0:
+        kind = infer(found.term, symbols, found.types)
+        if not free or not has_loop(found.term) or kind.is_array or (kind.rank > 0) != rows:
             continue
         key, outer = free[0], found.inside(free[1] if len(free) > 1 else len(found.scope))
         binder = found.scope[key]

@@ -106,9 +106,9 @@ class _Interpreter:
                 return _reduce(monoid, of(source), inner, self._scalar(term, context))
             case Singleton(key, value, semiring):
                 return _singleton(of(key), of(value), SEMIRINGS[semiring])
+            case Lookup(mapping, key, _) if infer(mapping, self.symbols, context).is_array:
+                return _read(of(mapping), of(key))
             case Lookup(mapping, key, semiring):
-                if infer(mapping, self.symbols, context).is_array:
-                    return _read(of(mapping), of(key))
                 return _lookup(of(mapping), of(key), self._zero(term, semiring, context))
             case Range(low, high):
                 return _range(of(low), of(high))
@@ -123,20 +123,17 @@ class _Interpreter:
                 return _combined(plus, of(left), of(right), self._scalar(term, context), SEMIRINGS[semiring])
             case Multiply(left, right, semiring):
                 return _combined(times, of(left), of(right), self._scalar(term, context), SEMIRINGS[semiring])
-            case Apply("and", (left, right)):
-                return _and(of(left), of(right))
-            case Apply("or", (left, right)):
-                return _or(of(left), of(right))
+            case Apply("and" | "or" as name, (left, right)):
+                return _connective(name, of(left), of(right))
             case Apply(name, arguments):
                 return self._apply(name, arguments, context)
             case Merge(left, right, body, semiring):
-                common = element(infer(left, self.symbols, context))
-                inner = self.meaning(body, (common, KEY, KEY, *context))
-                matches = _matches(of(left), of(right))
+                kinds = (element(infer(left, self.symbols, context)), KEY, KEY)
+                inner, matches = self.meaning(body, (*kinds, *context)), _matches(of(left), of(right))
                 return self._total(term, matches, inner, semiring, context)
             case Find(source, key, body, semiring):
-                inner = self.meaning(body, (KEY, *context))
-                return self._total(term, _found(of(source), of(key)), inner, semiring, context)
+                inner, found = self.meaning(body, (KEY, *context)), _found(of(source), of(key))
+                return self._total(term, found, inner, semiring, context)
             case Unique(key):
                 return of(key)
 
@@ -245,11 +242,10 @@ def _combined(
     return lambda environment: operation(left(environment), right(environment), scalar, semiring)
 
 
-def _and(left: Meaning, right: Meaning) -> Meaning:
-    return lambda environment: bool(left(environment)) and bool(right(environment))
-
-
-def _or(left: Meaning, right: Meaning) -> Meaning:
+def _connective(name: str, left: Meaning, right: Meaning) -> Meaning:
+    """Return ``and`` or ``or``: the right side is computed only if the left does not decide."""
+    if name == "and":
+        return lambda environment: bool(left(environment)) and bool(right(environment))
     return lambda environment: bool(left(environment)) or bool(right(environment))
 
 

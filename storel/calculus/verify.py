@@ -92,8 +92,7 @@ def infer(term: Term, symbols: Symbols, context: Context = ()) -> Type:
             return _reduced(term, monoid, infer(body, symbols, _entry(source, symbols, context)))
         case Singleton(key, value, semiring):
             _integer(key, symbols, context)
-            entry = with_zero(_entry_value(value, symbols, context), semiring)
-            return Type(entry.scalar, entry.rank + 1)
+            return _dictionary_of(with_zero(_entry_value(value, symbols, context), semiring))
         case Empty(rank, scalar):
             _require(rank >= 1, term, "an empty dictionary of rank 0")
             return Type(scalar, rank)
@@ -103,12 +102,10 @@ def infer(term: Term, symbols: Symbols, context: Context = ()) -> Type:
             _require(kind.rank >= 1, term, f"a lookup in {kind}")
             return element(kind) if kind.is_array else with_zero(element(kind), semiring)
         case Range(low, high):
-            _integer(low, symbols, context)
-            _integer(high, symbols, context)
+            _bounds(low, high, symbols, context)
             return Type(ScalarType.INT64, 1, is_array=True)
         case Slice(array, low, high):
-            _integer(low, symbols, context)
-            _integer(high, symbols, context)
+            _bounds(low, high, symbols, context)
             return _array(array, symbols, context)
         case Let(value, body):
             return infer(body, symbols, (infer(value, symbols, context), *context))
@@ -121,14 +118,11 @@ def infer(term: Term, symbols: Symbols, context: Context = ()) -> Type:
             return _product(term, left, right, semiring, symbols, context)
         case Apply(name, arguments):
             return _application(term, name, tuple(_scalar(a, symbols, context) for a in arguments))
-        case Merge(left, right, body, semiring):
-            common = element(_array(left, symbols, context))
-            _require(element(_array(right, symbols, context)).scalar.is_integer, term, "a merge of reals")
-            _require(common.scalar.is_integer, term, "a merge of reals")
-            return _plus(infer(body, symbols, (common, KEY, KEY, *context)), semiring, term)
+        case Merge(_, _, body, semiring):
+            return _plus(infer(body, symbols, _common(term, symbols, context)), semiring, term)
         case Find(source, key, body, semiring):
             _integer(key, symbols, context)
-            _require(_array(source, symbols, context).scalar.is_integer, term, "a search among reals")
+            _integers(source, symbols, context)
             return _plus(infer(body, symbols, (KEY, *context)), semiring, term)
         case Unique(key):
             return _integer(key, symbols, context)
@@ -191,6 +185,17 @@ def _entry(source: Term, symbols: Symbols, context: Context) -> Context:
     return (element(kind), KEY, *context)
 
 
+def _common(term: Merge, symbols: Symbols, context: Context) -> Context:
+    """Return ``context`` with the common element of two arrays, and its position in each."""
+    common = _integers(term.left, symbols, context)
+    _integers(term.right, symbols, context)
+    return (common, KEY, KEY, *context)
+
+
+def _dictionary_of(kind: Type) -> Type:
+    return Type(kind.scalar, kind.rank + 1)
+
+
 def _entry_value(term: Term, symbols: Symbols, context: Context) -> Type:
     kind = infer(term, symbols, context)
     _require(not kind.is_array, term, "an array where a scalar or a dictionary is needed")
@@ -209,9 +214,21 @@ def _integer(term: Term, symbols: Symbols, context: Context) -> Type:
     return Type(scalar)
 
 
+def _bounds(low: Term, high: Term, symbols: Symbols, context: Context) -> None:
+    _integer(low, symbols, context)
+    _integer(high, symbols, context)
+
+
 def _array(term: Term, symbols: Symbols, context: Context) -> Type:
     kind = infer(term, symbols, context)
     _require(kind.is_array, term, f"{kind} where an array is needed")
+    return kind
+
+
+def _integers(term: Term, symbols: Symbols, context: Context) -> Type:
+    """Return the type of the elements of an array that is searched."""
+    kind = element(_array(term, symbols, context))
+    _require(kind.scalar.is_integer, term, f"a search among {kind.scalar.value}")
     return kind
 
 

@@ -16,7 +16,7 @@ from storel.execution import execute
 from storel.explain.text import explain_text
 from storel.loading import as_tensor, declared_tensor, format_text, known_semiring, load_tensor
 from storel.notation import einsum_source
-from storel.optimizer.optimize import BINDERS
+from storel.optimizer.outcome import BINDERS
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
 from storel.storage.facts import is_like

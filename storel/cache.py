@@ -106,8 +106,10 @@ def _own_directory() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="storel-", ignore_cleanup_errors=True)
 
 
-def kept(name: str, build: Callable[[], Loaded]) -> Loaded:
-    """Return the object ``name`` from the cache, or what ``build`` makes, which is kept then.
+def kept(
+    name: str, build: Callable[[], Loaded], is_worth_it: Callable[[Loaded], bool] = lambda _: True
+) -> Loaded:
+    """Return the object ``name`` from the cache, or what ``build`` makes, which is kept if it is worth it.
 
     ``name`` must say all that the object depends on, the code of its classes included.
     """
@@ -117,6 +119,8 @@ def kept(name: str, build: Callable[[], Loaded]) -> Loaded:
         return pickle.loads(path.read_bytes())
     except (Damaged, OSError, pickle.PickleError, AttributeError, EOFError, ImportError, TypeError):
         made = build()
+    if not is_worth_it(made):
+        return made
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".building-", dir=path.parent) as fresh:

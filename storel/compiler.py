@@ -34,11 +34,12 @@ from storel.loops.profile import Profile
 from storel.loops.simplify import simplify
 from storel.loops.verify import verify as verify_loops
 from storel.optimizer.cardinality import entries
-from storel.optimizer.optimize import MAIN, Optimized, optimize
-from storel.optimizer.optimize import Options as SearchOptions
+from storel.optimizer.limits import Limits
+from storel.optimizer.outcome import MAIN, Optimized
+from storel.optimizer.outcome import Options as SearchOptions
 from storel.optimizer.physical.plan import Request, extent_terms, plan_term
+from storel.optimizer.remember import optimized as search
 from storel.optimizer.rulefile import Rule, RuleSet, collect, parse, shipped
-from storel.optimizer.saturate import Limits
 from storel.plan import printer as plan_printer
 from storel.plan.nodes import Plan
 from storel.plan.verify import verify as verify_plan
@@ -181,7 +182,7 @@ def _compile(
     composed = compose(view_of(definition), views, environment.tensors, environment.facts())
     symbols = composed.symbols
     term = lower_expression(composed.expression, symbols, definition.semiring)
-    optimized = optimize(term, symbols, options.rules, _budgets(options))
+    optimized = search(term, symbols, options.rules, _budgets(options))
     extents = tuple(extent.size for extent in definition.extents)
     estimate = entries(optimized.term, symbols)
     result = choose_result_format(storage, extents, estimate, environment.formats)

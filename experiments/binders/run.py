@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 import storel
-from storel.optimizer.optimize import BINDERS
-from storel.optimizer.saturate import Stop
+from storel.optimizer.limits import Stop
+from storel.optimizer.outcome import BINDERS
 
 sys.path.append(str(Path(__file__).parents[1] / "paper_kernels"))
 

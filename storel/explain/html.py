@@ -18,7 +18,7 @@ from storel.explain.markup import Markup, element, joined
 from storel.explain.text import NO_PROFILES, memory, runner_up_text, runs
 from storel.explain.tree import Explained, Operator, explained, flattened
 from storel.optimizer.browse import Class, Node, reached
-from storel.optimizer.saturate import PhaseReport
+from storel.optimizer.limits import PhaseReport
 from storel.profile import Profile
 
 MEASURED = ("expected", "counted", "time (attributed)")

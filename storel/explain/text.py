@@ -9,8 +9,8 @@ from storel.compiler import STAGES, Compilation
 from storel.errors import UnknownNameError, nearest
 from storel.explain.figures import count, duration, size
 from storel.explain.tree import Explained, Operator, explained, flattened
-from storel.optimizer.optimize import Priced
-from storel.optimizer.saturate import PhaseReport
+from storel.optimizer.limits import PhaseReport
+from storel.optimizer.outcome import Priced
 from storel.profile import Profile
 
 SHOWN_RUNNERS_UP = 3

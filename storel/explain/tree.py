@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from storel.compiler import Compilation
-from storel.optimizer.optimize import Priced
+from storel.optimizer.outcome import Priced
 from storel.optimizer.physical.forecast import Forecast, forecast
 from storel.plan.nodes import Accumulate, Action, Bind, Enter, Guard, Loop, Together, Unite
 from storel.plan.printer import action_lines, destination_line

@@ -10,18 +10,21 @@ to parent, so the chosen nodes form a term.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from storel.calculus.intervals import ANY, Interval
 from storel.calculus.nodes import Term
 from storel.optimizer import cost, estimates
 from storel.optimizer.binders import Encoding
-from storel.optimizer.bindings import EGraph, FrozenEGraph, Value
 from storel.optimizer.cost import Constants, Variation
 from storel.optimizer.encoding import TERMS, ENode, decode
 from storel.optimizer.estimates import Estimate
 from storel.optimizer.facts import Encoded
 from storel.optimizer.named import NAMED
 from storel.symbols import SizeSymbol, Symbols
+
+if TYPE_CHECKING:  # what was extracted is looked at without an e-graph at hand
+    from storel.optimizer.bindings import EGraph, FrozenEGraph, Value
 
 
 @dataclass(slots=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import lru_cache
 
 from storel.optimizer import analyses
@@ -19,6 +18,7 @@ from storel.optimizer.binders import Encoding
 from storel.optimizer.bindings import EGraph, PrintAllFunctionsSize, RunScheduleOutput
 from storel.optimizer.constructors import schema
 from storel.optimizer.extract import Classes, read
+from storel.optimizer.limits import Limits, PhaseReport, Stop
 from storel.optimizer.named import NAMED
 from storel.optimizer.rulefile import EAGER, PHASES, Rule, RuleSet
 from storel.optimizer.translate import translate
@@ -28,36 +28,6 @@ HELD = 4
 
 ANALYSIS = 60
 """Steps of the analyses between two steps of the rules; they nearly always saturate first."""
-
-
-class Stop(Enum):
-    """Why saturation ended."""
-
-    SATURATED = "saturated"
-    ITERATIONS = "iteration limit"
-    NODES = "node limit"
-    TIME = "time limit"
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """When to stop: whichever comes first."""
-
-    iterations: int = 60
-    nodes: int = 20_000
-    seconds: float = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class PhaseReport:
-    """What happened in one phase."""
-
-    phase: str
-    iterations: int
-    nodes: int
-    matches: dict[str, int]
-    stop: Stop
-    milliseconds: float
 
 
 class Base:

@@ -27,9 +27,10 @@ from storel.optimizer.binders import Encoding
 from storel.optimizer.encoding import LAYOUTS, TERMS, decode
 from storel.optimizer.extract import Extractor, read
 from storel.optimizer.facts import encoded
+from storel.optimizer.limits import Limits
 from storel.optimizer.named import NAMED
 from storel.optimizer.rulefile import Rule, RuleSet
-from storel.optimizer.saturate import Base, Limits, Saturation
+from storel.optimizer.saturate import Base, Saturation
 from storel.optimizer.translate import translate
 from storel.scalars import ScalarType
 from storel.soundness.data import Surroundings, data

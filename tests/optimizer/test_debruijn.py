@@ -11,9 +11,11 @@ from storel.calculus.nodes import Literal, Multiply, Range, Singleton, Sum, Term
 from storel.optimizer import rulefile
 from storel.optimizer.bindings import EggSmolError
 from storel.optimizer.debruijn import DE_BRUIJN
-from storel.optimizer.optimize import Options, optimize
+from storel.optimizer.limits import Limits, Stop
+from storel.optimizer.optimize import optimize
+from storel.optimizer.outcome import Options
 from storel.optimizer.rulefile import RuleSet
-from storel.optimizer.saturate import Base, Limits, Saturation, Stop
+from storel.optimizer.saturate import Base, Saturation
 from storel.scalars import ScalarType
 
 

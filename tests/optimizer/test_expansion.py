@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from storel.execution import measure
 from storel.optimizer.expansion import monomials
 
 RANDOM = np.random.default_rng(7)
-SPARSE = sp.csr_array(sp.random(40, 30, 0.1, rng=RANDOM))
+SPARSE: Any = sp.csr_array(sp.random(40, 30, 0.1, rng=RANDOM))
 ROWS, COLUMNS = RANDOM.random(40), RANDOM.random(30)
 
 
@@ -35,7 +36,8 @@ PROGRAMS = {
         lambda: ((SPARSE.toarray() - np.outer(ROWS, COLUMNS)) ** 2).sum(),
     ),
     "centred": (
-        """CREATE TENSOR C AS sum(<i, _> in 0:extent(A, 0), <j, _> in 0:extent(A, 1)) {(i, j) -> A(i, j) - v(j)}
+        """CREATE TENSOR C AS
+             sum(<i, _> in 0:extent(A, 0), <j, _> in 0:extent(A, 1)) {(i, j) -> A(i, j) - v(j)}
            CREATE TENSOR y AS sum(<i, w> in u, <j, _> in 0:extent(A, 1)) {j -> w * C(i, j)}""",
         lambda: ROWS @ (SPARSE.toarray() - COLUMNS),
     ),

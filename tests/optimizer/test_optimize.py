@@ -18,9 +18,11 @@ from storel.optimizer import cost, rulefile
 from storel.optimizer.encoding import LAYOUTS, TERMS, ENode, decode
 from storel.optimizer.extract import Classes, Extractor
 from storel.optimizer.facts import Encoded, encoded
-from storel.optimizer.optimize import DEFAULT, Options, optimize
+from storel.optimizer.limits import Limits, Stop
+from storel.optimizer.optimize import optimize
+from storel.optimizer.outcome import DEFAULT, Options
 from storel.optimizer.rulefile import RuleSet
-from storel.optimizer.saturate import Limits, Stop, saturate
+from storel.optimizer.saturate import saturate
 from storel.scalars import ScalarType
 from storel.symbols import SizeSymbol
 

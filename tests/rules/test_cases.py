@@ -12,9 +12,10 @@ from storel.optimizer import rulefile
 from storel.optimizer.binders import Encoding
 from storel.optimizer.bindings import EggSmolError
 from storel.optimizer.encoding import LAYOUTS
-from storel.optimizer.optimize import BINDERS
+from storel.optimizer.limits import Limits
+from storel.optimizer.outcome import BINDERS
 from storel.optimizer.rulefile import Bound, Node, Pattern, RuleSet
-from storel.optimizer.saturate import Base, Limits, Saturation
+from storel.optimizer.saturate import Base, Saturation
 from storel.optimizer.translate import translate
 
 FACTS = [

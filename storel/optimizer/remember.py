@@ -1,0 +1,71 @@
+"""Plans that were searched for once, on disk: whoever asks again needs no e-graph.
+
+The name of a plan says all that the search depends on: the term, the facts about its names (statistics
+included), the rules, the options, and the code. A search that ran out of time is not remembered, since
+it might end elsewhere the next time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from storel import cache as cache_on_disk
+from storel.calculus.nodes import Term
+from storel.degrees import summary_of
+from storel.optimizer import rulefile
+from storel.optimizer.limits import Stop
+from storel.optimizer.outcome import DEFAULT, Optimized, Options
+from storel.optimizer.rulefile import RuleSet
+from storel.symbols import ArraySymbol, Symbols
+
+
+def optimized(
+    term: Term, symbols: Symbols, rules: RuleSet | None = None, options: Options = DEFAULT
+) -> Optimized:
+    """Return what ``optimize`` returns, from the cache if it was asked before."""
+    chosen = rulefile.shipped() if rules is None else rules
+
+    def search() -> Optimized:
+        from storel.optimizer.optimize import optimize  # loads the e-graph library
+
+        return optimize(term, symbols, chosen, options)
+
+    facts = sorted(line for name in symbols for line in _known(name, symbols))
+    name = cache_on_disk.digest(_code(), _digest(chosen), repr(options), repr(term), *facts)
+    return cache_on_disk.kept(f"plan-{name}", search, _is_repeatable)
+
+
+def _is_repeatable(found: Optimized) -> bool:
+    return all(phase.stop is not Stop.TIME for phase in found.report)
+
+
+def _known(name: str, symbols: Symbols) -> Iterator[str]:
+    fact = symbols[name]
+    yield repr(fact)
+    if isinstance(fact, ArraySymbol):
+        for degrees in (fact.occurrences, fact.segments):
+            yield f"{name}: {None if degrees is None else summary_of(degrees)}"
+
+
+@lru_cache(maxsize=8)
+def _digest(rules: RuleSet) -> str:
+    texts = (repr((rule.name, rule.left, rule.right, rule.guards, sorted(rule.tags))) for rule in rules.rules)
+    return cache_on_disk.digest(*texts)
+
+
+@cache
+def _code() -> str:
+    """Return a digest of the code that a search runs, and of its results' classes.
+
+    The e-graph library is known by its file: asking for its version takes longer than all the rest.
+    """
+    package = Path(__file__).parent.parent
+    files = [*package.glob("*.py"), *(package / "calculus").glob("*.py"), *Path(__file__).parent.glob("*.py")]
+    library = find_spec("egglog")
+    assert library is not None and library.origin is not None
+    built = [path.stat() for path in sorted(Path(library.origin).parent.glob("bindings.*"))]
+    stamps = [f"{stat.st_size} {stat.st_mtime_ns}" for stat in built]
+    return cache_on_disk.digest(*stamps, *(path.read_text("utf-8") for path in sorted(files)))

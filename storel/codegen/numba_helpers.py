@@ -33,33 +33,41 @@ _INTEGER = {
         return a >> (b if 0 <= b < 64 else 63)
     """,
     "sort": """
-        while high - low > 32:
-            first, middle, last = a[uint64(low)], a[uint64((low + high) >> 1)], a[uint64(high - 1)]
-            pivot = max(min(first, middle), min(max(first, middle), last))
-            i = low
-            j = high - 1
-            while i <= j:
-                while a[uint64(i)] < pivot:
-                    i += 1
-                while pivot < a[uint64(j)]:
+        pending = np.empty(128, np.int64)  # no recursion: what recurs cannot be loaded from Numba's cache
+        depth = 0
+        while True:
+            while high - low > 32:
+                first, middle, last = a[uint64(low)], a[uint64((low + high) >> 1)], a[uint64(high - 1)]
+                pivot = max(min(first, middle), min(max(first, middle), last))
+                i = low
+                j = high - 1
+                while i <= j:
+                    while a[uint64(i)] < pivot:
+                        i += 1
+                    while pivot < a[uint64(j)]:
+                        j -= 1
+                    if i <= j:
+                        a[uint64(i)], a[uint64(j)] = a[uint64(j)], a[uint64(i)]
+                        i += 1
+                        j -= 1
+                if j + 1 - low < high - i:
+                    pending[depth], pending[depth + 1] = i, high
+                    high = j + 1
+                else:
+                    pending[depth], pending[depth + 1] = low, j + 1
+                    low = i
+                depth += 2
+            for i in range(low + 1, high):
+                value = a[uint64(i)]
+                j = i
+                while j > low and a[uint64(j - 1)] > value:
+                    a[uint64(j)] = a[uint64(j - 1)]
                     j -= 1
-                if i <= j:
-                    a[uint64(i)], a[uint64(j)] = a[uint64(j)], a[uint64(i)]
-                    i += 1
-                    j -= 1
-            if j + 1 - low < high - i:
-                sort(a, low, j + 1)
-                low = i
-            else:
-                sort(a, i, high)
-                high = j + 1
-        for i in range(low + 1, high):
-            value = a[uint64(i)]
-            j = i
-            while j > low and a[uint64(j - 1)] > value:
-                a[uint64(j)] = a[uint64(j - 1)]
-                j -= 1
-            a[uint64(j)] = value
+                a[uint64(j)] = value
+            if depth == 0:
+                return
+            depth -= 2
+            low, high = pending[depth], pending[depth + 1]
     """,
     "trailing_zeros": """
         undefined = Constant(IntType(1), 1)

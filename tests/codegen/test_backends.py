@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -169,6 +173,21 @@ def test_a_workspace_is_sorted() -> None:
             assert sorted(outputs) == ["idx", "out"], backend
             np.testing.assert_array_equal(outputs["idx"], distinct)
             np.testing.assert_array_equal(outputs["out"], sums)
+
+
+SORTING = """
+import storel
+scan = "let t = sum(<p, k> in keys) { k % 300 -> 1.0 } in sum(<k, c> in t) c * c"
+result = storel.run("CREATE TENSOR r AS " + scan, keys=list(range(400, 0, -1)), backend="numba")
+assert result.to_numpy() == 600
+"""
+
+
+def test_numba_takes_a_sort_from_its_cache(tmp_path: Path) -> None:
+    """Machine code that was kept by one process is loaded by the next, which calls what it calls."""
+    environment = {**os.environ, "STOREL_CACHE_DIR": str(tmp_path)}
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", SORTING], env=environment, check=True)
 
 
 def test_an_output_gets_what_the_limit_leaves() -> None:

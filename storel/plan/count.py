@@ -47,20 +47,20 @@ _ZERO = Literal(0, ScalarType.INT64)
 Extents: TypeAlias = tuple[Term, ...]
 
 
-_Scope: TypeAlias = tuple[Extents, ...]
+Scope: TypeAlias = tuple[Extents, ...]
 """What each binder stands for, the innermost first: a store with such extents, or a scalar."""
 
 _ENTRIES = Symbol("#entries")
 """The extent of each level of a hash store: as many keys as its variable, a number here, says."""
 
 
-def total(action: Action, level: int, extents: Extents | None = None) -> Action | None:
+def total(action: Action, level: int, extents: Extents | None = None, stores: Scope = ()) -> Action | None:
     """Return an action that counts at least the entries of ``action`` at ``level``, or None.
 
     ``extents`` (closed terms, one for each level) cap what one parent may hold; without them every
-    arrival of a key is counted, repetitions included.
+    arrival of a key is counted, repetitions included. ``stores`` are those of the binders around it.
     """
-    counted = _entries(action, level, extents, ())
+    counted = _entries(action, level, extents, stores)
     if counted is None or extents is None or level > 0:
         return counted
     return _capped(counted, extents[0])
@@ -74,7 +74,7 @@ def insertions(action: Action) -> tuple[Action | None, ...]:
     return tuple(_insertions(action, ()))
 
 
-def _insertions(action: Action, stores: _Scope) -> Iterator[Action | None]:
+def _insertions(action: Action, stores: Scope) -> Iterator[Action | None]:
     match action:
         case Accumulate():
             return
@@ -97,7 +97,7 @@ def _insertions(action: Action, stores: _Scope) -> Iterator[Action | None]:
                 yield from _insertions(part, stores)
 
 
-def _arrivals(store: HashStore, value: Action, stores: _Scope) -> Action | None:
+def _arrivals(store: HashStore, value: Action, stores: Scope) -> Action | None:
     """Return the count of the keys that arrive in ``store``, as one number."""
     counted = _entries(value, len(store.extents) - 1, None, stores)
     if counted is None or isinstance(counted, Accumulate):
@@ -115,7 +115,7 @@ def _each(source: Source, inner: Action) -> Action | None:
     return inner
 
 
-def _entries(action: Action, level: int, extents: Extents | None, stores: _Scope) -> Action | None:
+def _entries(action: Action, level: int, extents: Extents | None, stores: Scope) -> Action | None:
     """Count as ``total`` does, inside the binders ``stores``."""
     match action:
         case Accumulate():
@@ -137,13 +137,13 @@ def _entries(action: Action, level: int, extents: Extents | None, stores: _Scope
             return Together(tuple(known)) if len(known) == len(counted) else None
 
 
-def _guarded(condition: Term, inner: Action, stores: _Scope) -> Action:
+def _guarded(condition: Term, inner: Action, stores: Scope) -> Action:
     """Return ``inner`` where the condition holds; everywhere if that is simpler, or needs a store."""
     needs_store = any(stores[index] != () for index in free_variables(condition))
     return inner if needs_store or _is_constant(inner) else Guard(condition, inner)
 
 
-def _within(store: Store, value: Action, inner: Action, stores: _Scope) -> Action | None:
+def _within(store: Store, value: Action, inner: Action, stores: Scope) -> Action | None:
     """Return ``inner``, counted inside a bind, outside it: with what it needs of the store."""
     if not occurs(inner, 0):
         return _lowered(inner)
@@ -169,7 +169,7 @@ def _kept(store: Store) -> Extents:
     return (_ENTRIES,) * len(store.extents) if isinstance(store, HashStore) else store_terms(store)
 
 
-def _below(body: Action, level: int, extents: Extents | None, stores: _Scope) -> Action | None:
+def _below(body: Action, level: int, extents: Extents | None, stores: Scope) -> Action | None:
     """Count what one entered key contributes."""
     if level == 0:
         return Accumulate(_ONE)
@@ -189,7 +189,7 @@ def _capped(action: Action, extent: Term) -> Action:
     return Bind(_COUNTER, action, Accumulate(Apply("minimum", (Variable(0), extent))))
 
 
-def _repeated(source: Source, inner: Action, stores: _Scope) -> Action | None:
+def _repeated(source: Source, inner: Action, stores: Scope) -> Action | None:
     """Return the count of a loop whose body counts ``inner``."""
     length = _length(source, stores)
     if isinstance(inner, Accumulate) and length is not None:
@@ -218,7 +218,7 @@ def _per_entry(count: Term) -> Term | None:
             return None
 
 
-def _length(source: Source, stores: _Scope) -> Term | None:
+def _length(source: Source, stores: Scope) -> Term | None:
     """Return the number of iterations, or a bound on it, where that needs no loop."""
     match source:
         case Positions(low, high) | Elements(_, low, high):

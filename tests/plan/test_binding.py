@@ -10,6 +10,7 @@ from storel.plan.binding import (
     arrays_of,
     binders,
     free_symbols,
+    is_scanned,
     occurs,
     row_extents,
     source_extents,
@@ -120,6 +121,26 @@ def test_the_sources_are_those_of_all_loops() -> None:
     filled = Loop(upto("m"), Enter(var(0), Guard(var(1), inner)))
     action = Bind(LIST, filled, Together((Loop(Entries(var(0)), Accumulate(var(0))),)))
     assert list(sources(action)) == [upto("m"), MATCHES, Entries(var(0))]
+
+
+SCAN = Loop(Entries(var(0)), Accumulate(var(0)))
+ROW_SCAN = Loop(upto("m"), Loop(Entries(Lookup(var(2), var(0))), Accumulate(var(0))))
+
+
+@pytest.mark.parametrize(
+    ("action", "scanned"),
+    [
+        (Accumulate(Lookup(var(0), number(1))), False),
+        (SCAN, True),
+        (ROW_SCAN, True),
+        (Loop(upto("m"), SCAN), False),
+        (Bind(LIST, SCAN, Accumulate(number(0))), True),
+        (Bind(LIST, Together(()), SCAN), False),
+        (Together((Accumulate(number(0)), Guard(var(0), Enter(var(0), SCAN)))), True),
+    ],
+)
+def test_a_store_is_scanned_where_it_or_a_row_is_looped_over(action: Action, scanned: bool) -> None:
+    assert is_scanned(action) is scanned
 
 
 def test_rows_of_a_store_have_what_extents_remain() -> None:

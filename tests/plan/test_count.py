@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from strategies.plans import ADD, csr_symbols, number, planned, real, row, upto, var
 
 import storel
-from storel.calculus.nodes import Apply, Literal, Multiply, Symbol, Term
+from storel.calculus.nodes import Apply, Literal, Lookup, Multiply, Symbol, Term
 from storel.plan import interpret
-from storel.plan.count import total
+from storel.plan.count import insertions, total
 from storel.plan.nodes import (
+    ANY_KEY,
     Accumulate,
     Action,
     Bind,
@@ -22,12 +23,14 @@ from storel.plan.nodes import (
     Enter,
     Entries,
     Guard,
+    HashStore,
     Intersection,
     Levels,
     ListStore,
     Loop,
     Matches,
     Plan,
+    Positions,
     ScalarStore,
     Together,
     Unite,
@@ -111,6 +114,60 @@ def test_what_depends_on_computed_values_has_no_count() -> None:
 def test_a_guard_that_reads_a_store_is_not_counted() -> None:
     guarded = filled(Loop(Entries(var(0)), Guard(var(0), ONE)))
     assert total(guarded, 0) == Accumulate(N)
+
+
+HASH = HashStore(ScalarType.FLOAT64, "add", 0, (ANY_KEY,))
+PAIRS = HashStore(ScalarType.FLOAT64, "add", 0, (M, N))
+SEVEN = Accumulate(number(7))
+TWICE = Loop(X, Loop(upto("m"), Enter(var(2), ONE)))
+SEGMENT = row(var(1))
+LENGTH = Apply("maximum", (number(0), Apply("subtract", (SEGMENT.high, SEGMENT.low))))
+
+
+@pytest.mark.parametrize(
+    ("action", "counted"),
+    [
+        (SEVEN, ()),
+        (Bind(HASH, Together(()), SEVEN), (Bind(COUNTER, Together(()), Accumulate(var(0))),)),
+        (Bind(HASH, Loop(X, ONE), SEVEN), (Accumulate(N),)),
+        (Bind(HASH, Bind(HASH, ONE, Loop(X, ONE)), SEVEN), (Accumulate(N), Accumulate(number(1)))),
+        (Loop(upto("m"), Bind(HASH, Loop(X, ONE), SEVEN)), (Accumulate(N),)),
+        (Loop(upto("m"), Bind(HASH, Loop(SEGMENT, ONE), SEVEN)), (Loop(upto("m"), Accumulate(LENGTH)),)),
+        (Guard(Symbol("beta"), Bind(HASH, Loop(X, ONE), SEVEN)), (Accumulate(N),)),
+        (Bind(PAIRS, TWICE, SEVEN), (Accumulate(Multiply(N, M)),)),
+        (Bind(HASH, ONE, Loop(Entries(var(0)), Bind(HASH, ONE, SEVEN))), (Accumulate(number(1)),) * 2),
+    ],
+)
+def test_the_keys_of_a_hash_store_are_counted(action: Action, counted: tuple[Action, ...]) -> None:
+    assert insertions(action) == counted
+
+
+@pytest.mark.parametrize(
+    ("outer", "scan", "factor"),
+    [
+        (HASH, Loop(Entries(var(0)), ONE), None),
+        (HASH, Loop(Entries(var(0)), Loop(upto("m"), ONE)), M),
+        (PAIRS, Loop(Entries(var(0)), Loop(Entries(var(0)), ONE)), None),
+        (PAIRS, Loop(Entries(var(0)), Loop(Entries(var(0)), Loop(upto("m"), ONE))), M),
+        (PAIRS, Loop(Entries(Lookup(var(0), number(2))), ONE), None),
+    ],
+)
+def test_a_scan_of_a_hash_store_is_counted_by_its_entries(
+    outer: HashStore, scan: Action, factor: Term | None
+) -> None:
+    filled = Loop(X, ONE if outer == HASH else Enter(var(0), ONE))
+    each = var(0) if factor is None else Multiply(var(0), factor)
+    expected = Bind(COUNTER, Accumulate(N), Accumulate(each))
+    assert total(Bind(outer, filled, scan), 0) == expected
+    _, inner = insertions(Bind(outer, filled, Bind(HASH, scan, SEVEN)))
+    assert inner == expected
+
+
+def test_a_scan_whose_length_is_a_stored_value_is_not_counted() -> None:
+    upto_value = Loop(Positions(number(0), var(0)), ONE)
+    assert total(Bind(HASH, Loop(X, ONE), Loop(Entries(var(0)), upto_value)), 0) is None
+    upto_found = Loop(Positions(number(0), Lookup(var(0), number(1))), ONE)
+    assert total(Bind(HASH, Loop(X, ONE), upto_found), 0) is None
 
 
 PROGRAMS = [

@@ -7,6 +7,7 @@ from strategies.plans import ADD, number, read, real, row, upto, var
 
 from storel.calculus.nodes import Apply, Lookup, Multiply, Symbol
 from storel.plan.nodes import (
+    ANY_KEY,
     Accumulate,
     Action,
     Append,
@@ -18,6 +19,7 @@ from storel.plan.nodes import (
     Entries,
     Gather,
     Guard,
+    HashStore,
     Intersection,
     Levels,
     ListStore,
@@ -84,6 +86,10 @@ loop k, v in entries of t
   together
 loop k, v in entries of t(1)
   accumulate 1.0"""),
+        (Bind(HashStore(ScalarType.INT64, "add", 0, (M, N)), Together(()), ONE),
+         "bind t: hash of int64[m, n] (add) <-\n  together\naccumulate 1.0"),
+        (Bind(HashStore(ScalarType.INT64, "add", 0, (ANY_KEY,)), Together(()), ONE),
+         "bind t: hash of int64[any] (add) <-\n  together\naccumulate 1.0"),
         (Loop(Matches("a", number(0), N, number(3), is_unique=True), Accumulate(read("b", var(0)))),
          "loop p in the match in a(0:n) at 3\n  accumulate b(p)"),
         (Loop(Matches("a", number(0), N, number(3), is_unique=False), ONE),

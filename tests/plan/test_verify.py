@@ -7,6 +7,7 @@ from strategies.plans import ADD, csr_symbols, number, read, real, row, upto, va
 
 from storel.calculus.nodes import Lookup, Sum, Symbol
 from storel.plan.nodes import (
+    ANY_KEY,
     Accumulate,
     Action,
     Append,
@@ -18,6 +19,7 @@ from storel.plan.nodes import (
     Entries,
     Gather,
     Guard,
+    HashStore,
     Levels,
     ListStore,
     Loop,
@@ -47,11 +49,17 @@ LEGAL = [
     (Coordinates(2, ADD), Loop(upto("m"), Enter(var(0), Guard(var(0), SCAN)))),
     (SCALAR, Bind(TABLE, FILLED, Loop(Entries(var(0)), Loop(Entries(var(0)), Accumulate(var(0)))))),
     (SCALAR, Bind(TABLE, FILLED, Loop(Entries(Lookup(var(0), number(1))), Accumulate(var(0))))),
+    (SCALAR, Bind(HashStore(FLOAT64, "add", 0, (ANY_KEY,)), SCAN, Loop(Entries(var(0)), Accumulate(var(0))))),
+    (SCALAR, Bind(HashStore(FLOAT64, "add", 0, (number(2**31), M)), FILLED, ONE)),
     (Levels((Append(), Place(M, repeats=True), Append()), ADD), Together(())),
     (Levels((Place(M), Gather(N, by_bitmap=True)), ADD), Together(())),
 ]
 
 ILLEGAL = [
+    ("a hash store has keys", SCALAR, Bind(HashStore(FLOAT64, "add", 0, ()), ONE, ONE)),
+    ("do not fit an integer", SCALAR, Bind(HashStore(FLOAT64, "add", 0, (ANY_KEY, M)), FILLED, ONE)),
+    ("do not fit an integer", SCALAR,
+     Bind(HashStore(FLOAT64, "add", 0, (number(2**31), number(2**31))), FILLED, ONE)),
     ("is not bound", SCALAR, Accumulate(var(0))),
     ("is not bound", SCALAR, Loop(upto("n"), Accumulate(var(2)))),
     ("is not bound", SCALAR, Bind(ADD, Accumulate(var(0)), ONE)),

@@ -129,7 +129,7 @@ class ActionPlanner:
                 return self._guard(condition, body, term, scope, into)
             case Let(value, body):
                 return self._let(value, body, scope, into)
-            case Reduce():
+            case Reduce() | If():
                 return self._bound(term, Variable(0), scope, into)
             case _:
                 return self._bind_first_loop(term, scope, into)
@@ -171,7 +171,7 @@ class ActionPlanner:
             return Bind(store, self.scalar(value, scope, into), use(scope.bind((type_, interval))))
         filled = self.dictionary(value, scope, into)
         chosen = choose_store(
-            filled, type_, ring, scope, self.symbols, is_revisited=scanned or scope.loops > 0
+            value, filled, type_, ring, scope, self.symbols, is_revisited=scanned or scope.loops > 0
         )
         extents = store_terms(chosen)
         extent = bounds(extents[0], self.symbols)

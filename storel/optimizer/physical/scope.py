@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from storel.calculus.intervals import Interval, narrowed
 from storel.calculus.nodes import Term
 from storel.calculus.verify import Type
+from storel.optimizer.estimates import Estimate, unknown, variable
 from storel.semiring import SEMIRINGS, Scalar
 from storel.symbols import Symbols
 
@@ -35,6 +36,12 @@ class Scope:
         intervals = tuple(entry[1] for entry in reversed(entries))
         bound = ((),) * len(entries) if extents is None else extents
         return Scope(types + self.types, intervals + self.intervals, bound + self.extents, self.loops + loops)
+
+    @property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """What is known of the binders without a look at what they are bound to."""
+        known = zip(self.types, self.intervals, strict=True)
+        return tuple(variable(n, unknown(each, of.rank)) for n, (of, each) in enumerate(known))
 
     def where(self, condition: Term, symbols: Symbols) -> Scope:
         """Go where ``condition`` holds."""

@@ -5,12 +5,24 @@ from __future__ import annotations
 import math
 
 from storel.calculus.nodes import Lookup, Sum, Term, Variable, children
-from storel.calculus.verify import Type
+from storel.calculus.verify import Type, infer
 from storel.errors import MemoryLimitError
+from storel.optimizer.cardinality import appraise
 from storel.optimizer.physical.arrivals import key_intervals
 from storel.optimizer.physical.facts import size_term
 from storel.optimizer.physical.scope import Scope
-from storel.plan.nodes import Action, ListStore, ScalarStore, Store, TableStore
+from storel.plan.binding import occurs
+from storel.plan.count import total
+from storel.plan.nodes import (
+    ANY_KEY,
+    LARGEST_KEY,
+    Action,
+    HashStore,
+    ListStore,
+    ScalarStore,
+    Store,
+    TableStore,
+)
 from storel.scalars import ScalarType
 from storel.semiring import Semiring
 from storel.symbols import Symbols
@@ -19,7 +31,13 @@ SMALL_TABLE = 256
 """Places up to which a table is simply cleared."""
 
 LARGEST_TABLE = 2**31
-"""Places beyond which an intermediate result is refused."""
+"""Places beyond which an intermediate result is hashed in any case."""
+
+HASHED_PLACES = 2**22
+"""Places up to which a dense store is faster than hashing, however few are used: most stay in caches."""
+
+HASHED_SPARSENESS = 64
+"""Places for each entry beyond which hashing pays: fewer share a cache line or page with another entry."""
 
 
 def reduction_store(monoid: str, scalar_type: ScalarType) -> ScalarStore:
@@ -29,6 +47,10 @@ def reduction_store(monoid: str, scalar_type: ScalarType) -> ScalarStore:
             return ScalarStore(scalar_type, "minimum", None)
         case "max":
             return ScalarStore(scalar_type, "maximum", None)
+        case "least":
+            return ScalarStore(scalar_type, "minimum", scalar_type.last)
+        case "greatest":
+            return ScalarStore(scalar_type, "maximum", scalar_type.first)
         case "prod":
             return ScalarStore(scalar_type, "multiply", 1)
         case "any":
@@ -40,6 +62,7 @@ def reduction_store(monoid: str, scalar_type: ScalarType) -> ScalarStore:
 
 
 def choose_store(
+    value: Term,
     filled: Action,
     dictionary: Type,
     ring: Semiring,
@@ -48,26 +71,47 @@ def choose_store(
     *,
     is_revisited: bool,
 ) -> Store:
-    """Return a table, or a list where the places are many and revisited: scanned, or cleared in a loop.
+    """Return the store of ``value``, which ``filled`` fills: a table, unless another one is better.
 
-    Raises MemoryLimitError where the keys are unbounded or too many for a table.
+    That is a list where the places are many and revisited, scanned or cleared in a loop; a hash table where
+    a dense store is too large, or far larger than its entries. Raises MemoryLimitError where there are
+    several keys that cannot be hashed together.
     """
-    limits = key_intervals(filled, dictionary.rank, scope, symbols)
-    if any(limit.high is None for limit in limits):
-        raise MemoryLimitError("the keys of an intermediate result have no bound that could be proved")
-    extents = [max(0, (limit.high or 0) + 1) for limit in limits]
+    extents = _extents(filled, dictionary.rank, scope, symbols)
     places = math.prod(extents)
-    if places > LARGEST_TABLE:
-        shape = " x ".join(map(str, extents))
-        needed = f"{places * dictionary.scalar.itemsize / 2**30:.1f} GiB"
-        raise MemoryLimitError(
-            f"an intermediate result of shape {shape} would need {needed}",
-            hint="define it as a tensor of its own, STORED AS a sparse format",
-        )
     terms = tuple(size_term(symbols, extent) for extent in extents)
+    if places >= LARGEST_KEY:
+        return HashStore(dictionary.scalar, ring.plus_name, ring.zero, (ANY_KEY,))
+    if places > LARGEST_TABLE or _is_sparse(places, value, filled, scope, symbols):
+        return HashStore(dictionary.scalar, ring.plus_name, ring.zero, terms)
     if dictionary.rank == 1 and is_revisited and places > SMALL_TABLE:
         return ListStore(dictionary.scalar, ring.plus_name, ring.zero, terms[0])
     return TableStore(dictionary.scalar, ring.plus_name, ring.zero, terms)
+
+
+def _extents(filled: Action, rank: int, scope: Scope, symbols: Symbols) -> list[int]:
+    """Return the extents of the keys that are entered; that of any key is ``LARGEST_KEY``."""
+    limits = [limit.high for limit in key_intervals(filled, rank, scope, symbols)]
+    extents = [LARGEST_KEY if high is None else max(0, high + 1) for high in limits]
+    if rank == 1 or math.prod(extents) < LARGEST_KEY:
+        return extents
+    hint = "define it as a tensor of its own, STORED AS a sparse format"
+    if None in limits:
+        message = "the keys of an intermediate result have no bound that could be proved"
+        raise MemoryLimitError(message, hint=hint)
+    shape = " x ".join(map(str, extents))
+    raise MemoryLimitError(f"the keys of an intermediate result of shape {shape} exceed 64 bits", hint=hint)
+
+
+def _is_sparse(places: int, value: Term, filled: Action, scope: Scope, symbols: Symbols) -> bool:
+    """Return whether hashing is expected to pay, and the keys that arrive are counted beforehand."""
+    if places <= HASHED_PLACES:
+        return False
+    rank = infer(value, symbols, scope.types).rank
+    counted = total(filled, rank - 1, stores=scope.extents)
+    if counted is None or any(occurs(counted, index) for index in range(len(scope.types))):
+        return False
+    return places > HASHED_SPARSENESS * appraise(value, symbols, scope.estimates).total
 
 
 def is_scanned(term: Term, index: int) -> bool:

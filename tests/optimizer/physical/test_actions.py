@@ -103,8 +103,27 @@ def test_wide_rows_are_stored_as_lists_and_small_ones_as_tables() -> None:
         assert kind in plan
 
 
-def test_a_table_too_large_for_memory_is_refused() -> None:
-    wide = storel.tensor((np.array([[0], [99_999]]), np.array([1.0])), "csr", shape=(100_000, 100_000))
+@pytest.mark.parametrize(
+    ("extent", "entries", "kind"),
+    [
+        (2_000, 1, "table of"),  # below 2^22 places
+        (3_000, 1, "hash of"),
+        (3_000, 300_000, "table of"),  # less than 64 places for each entry
+        (100_000, 1, "hash of"),
+        (100_000, 300_000, "hash of"),
+    ],
+)
+def test_a_table_too_large_for_its_entries_is_hashed(extent: int, entries: int, kind: str) -> None:
+    places = np.arange(entries) * (extent * extent // entries)
+    coordinates = np.stack([places // extent, places % extent])
+    matrix = storel.tensor((coordinates, np.ones(entries)), "csr", shape=(extent, extent))
     text = "CREATE TENSOR r AS let t = sum(<(i, j), a> in A) { (j, i) -> exp(a) } in max(<(i, j), v> in t) v"
-    with pytest.raises(MemoryLimitError, match="100000 x 100000"):
+    assert kind in render(planned(text, A=matrix).compilation.plan)
+
+
+def test_keys_that_are_no_integer_together_are_refused() -> None:
+    extent = 2**31
+    wide = storel.tensor((np.array([[0], [extent - 1]]), np.array([1.0])), "coo", shape=(extent, extent))
+    text = "CREATE TENSOR r AS let t = sum(<(i, j), a> in A) { (j, i) -> exp(a) } in max(<(i, j), v> in t) v"
+    with pytest.raises(MemoryLimitError, match="2147483648 x 2147483648"):
         storel.run(text, A=wide)

@@ -227,6 +227,11 @@ _LOOSENESS = """
 (= e (Add s a b)) (over a s) (over b s) => (over e s)
 """
 
+# Equal singletons of one key have equal values.
+_INJECTIVITY = """
+(= e (Single s k a)) (= e (Single s k b)) => (union a b)
+"""
+
 _ORDER = """
 (= e (Range l h)) => (increasing e) (ascending e)
 (increasing e) => (ascending e)
@@ -238,7 +243,7 @@ _ORDER = """
 
 def program(encoding: Encoding) -> str:
     """Return the declarations and the rules of all analyses, and of the encoding's operators."""
-    text = "\n".join((_BOUNDS, _RANKS, _LINEARITY, _SELECTION, _LOOSENESS, _ORDER))
+    text = "\n".join((_BOUNDS, _RANKS, _LINEARITY, _SELECTION, _LOOSENESS, _INJECTIVITY, _ORDER))
     written = [line.partition("=>") for line in text.replace("\n  ", " ").splitlines() if line]
     rules = [
         rule(*encoding.analysis(facts, actions), f"analysis-{i}", "analysis")

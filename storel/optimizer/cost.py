@@ -60,16 +60,19 @@ class Variation:
     ``shared_loops`` is the part charged for a loop that depends on at most one outer variable: it may
     later be moved out or tabulated, and a cost that anticipates this finds plans that are worse as
     they stand and better afterwards. ``flops`` weighs arithmetic against memory; ``selective`` weighs a
-    condition by its probability.
+    condition by its probability. ``unstored`` weighs loops over dictionaries that are not stored and lookups
+    in them: taken apart they can be reordered, as they stand they cannot.
     """
 
     name: str
     shared_loops: float = 1.0
+    unstored: float = 1.0
     flops: float = 1.0
     selective: bool = False
 
 
 PLAIN = Variation("plain")
+TAKEN_APART = Variation("taken apart", unstored=1_000.0)
 SHARED = Variation("shared", shared_loops=0.1)
 ARITHMETIC = Variation("arithmetic", flops=10_000.0)
 FULL = Variation("full", selective=True)
@@ -137,7 +140,9 @@ def combine(
                 table = constants.tile if result.total <= TILE else constants.hash_build
                 each = constants.flop * variation.flops + (table if both else 0.0)
                 copied = sum(_copied(estimate, constants) for estimate in estimates if estimate.stored)
-                return below + result.total * each + copied + constants.node
+                # A scalar goes to each of the leaves, before those with equal keys are added up.
+                times = result.total if both else result.contributions
+                return below + times * each + copied + constants.node
             return below + (
                 constants.node if result.counts or text == "index" else constants.flop * variation.flops
             )
@@ -146,7 +151,8 @@ def combine(
         case "Look":
             mapping, key = estimates
             if not mapping.is_array and not mapping.stored:
-                return below + mapping.total * constants.hash_build + constants.hash_probe
+                build = mapping.total * constants.hash_build * variation.unstored
+                return below + build + constants.hash_probe
             return below + _read(mapping, key, place, constants)
         case "Single":
             near = math.prod(result.spans) <= TILE or (place is not None and place.fills_tile)
@@ -159,13 +165,20 @@ def combine(
             return below + (_stored(value, place, constants) if value.counts else 0.0) + constants.node
         case "Sum" | "Reduce" | "Merge" | "Find":
             part = variation.shared_loops if outer <= 1 else 1.0
-            return max(*costs, _loop(constructor, costs, estimates, constants) * part) + constants.node
+            return (
+                max(*costs, _loop(constructor, costs, estimates, variation, constants) * part)
+                + constants.node
+            )
         case _:
             return below + constants.node
 
 
 def _loop(
-    constructor: str, costs: Sequence[float], estimates: Sequence[Estimate], constants: Constants
+    constructor: str,
+    costs: Sequence[float],
+    estimates: Sequence[Estimate],
+    variation: Variation,
+    constants: Constants,
 ) -> float:
     body, source = costs[-1], estimates[0]
     times = iterations(constructor, estimates)
@@ -181,7 +194,7 @@ def _loop(
         case _ if source.stored:
             return around + _scanned(source, constants)
         case _:
-            return around + source.total * constants.hash_build
+            return around + source.total * constants.hash_build * variation.unstored
 
 
 def _scanned(stored: Estimate, constants: Constants) -> float:

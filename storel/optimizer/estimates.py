@@ -40,6 +40,7 @@ class Estimate:
     many of them differ.
     ``counts`` are the entries of a dictionary down to each depth, ``spans`` the number of keys that each
     depth can have, ``key`` the identity of the key at depth 0; ``stored`` says that it lies in memory.
+    ``made`` counts the entries of a dictionary before those with equal keys are added up.
     ``varies`` are the binders that an integer depends on, ``walks`` those of coefficient one.
     ``origins`` are the degrees of the integers in the arrays that the keys at each depth, and then the
     values, are elements of, as far as known: so of an array (None, its own), of an integer one.
@@ -58,6 +59,7 @@ class Estimate:
     spans: tuple[float, ...] = ()
     key: Hashable = None
     stored: bool = False
+    made: float | None = None
     positions: Interval = NATURAL
     varies: frozenset[int] = frozenset()
     walks: frozenset[int] = frozenset()
@@ -79,6 +81,11 @@ class Estimate:
         """The number of scalar entries; 1 for a scalar."""
         return self.counts[-1] if self.counts else 1.0
 
+    @property
+    def contributions(self) -> float:
+        """The number of values that a dictionary's entries are added up from; 1 for a scalar."""
+        return self.total if self.made is None else self.made
+
 
 def integer(value: int) -> Estimate:
     """Return the estimate of an integer literal."""
@@ -91,7 +98,7 @@ def variable(name: int, value: Estimate) -> Estimate:
     names = frozenset((name,))
     return replace(
         value, identity=identity, offset=(identity, 0), boundary=None, stored=bool(value.counts),
-        key=None, varies=names, walks=names,
+        made=None, key=None, varies=names, walks=names,
     )  # fmt: skip
 
 
@@ -191,24 +198,17 @@ def combine(
         case ("Single", (key, value)):
             keys = span(key.interval)
             return Estimate(
-                identity,
-                counts=(1.0, *value.counts),
-                spans=(keys, *value.spans),
-                key=key.identity,
-                length=1.0,
-                origins=(key.origin, *value.origins),
-            )
+                identity, counts=(1.0, *value.counts), spans=(keys, *value.spans), key=key.identity,
+                length=1.0, made=value.contributions, origins=(key.origin, *value.origins),
+            )  # fmt: skip
         case ("Let", (_, body)):
             return body
         case ("If", (condition, body)):
             counts = tuple(count * condition.probability for count in body.counts)
             return replace(
-                body,
-                identity=identity,
-                interval=body.interval.hull(Interval(0, 0)),
-                counts=counts,
-                length=counts[0] if counts else 1.0,
-            )
+                body, identity=identity, interval=body.interval.hull(Interval(0, 0)), counts=counts,
+                length=counts[0] if counts else 1.0, made=body.contributions * condition.probability,
+            )  # fmt: skip
         case _:
             return _loop(constructor, children, binders, identity, symbols)
 
@@ -254,7 +254,10 @@ def repeated(body: Estimate, times: float, unique: bool, identity: Hashable) -> 
         counts.append(drawn if unique or math.isinf(domain) else _occupied(drawn, domain))
         if depth and counts[depth] < counts[depth - 1]:
             counts[depth] = counts[depth - 1]
-    return Estimate(identity, counts=tuple(counts), spans=body.spans, length=counts[0], origins=body.origins)
+    return Estimate(
+        identity, counts=tuple(counts), spans=body.spans, length=counts[0], made=times * body.contributions,
+        origins=body.origins,
+    )  # fmt: skip
 
 
 def _occupied(drawn: float, domain: float) -> float:
@@ -293,9 +296,11 @@ def _of_dictionaries(constructor: str, a: Estimate, b: Estimate, identity: Hasha
     spans = tuple(map(min, a.spans, b.spans))
     if constructor == "Add":
         counts = tuple(x + y for x, y in zip(a.counts, b.counts, strict=False))
+        made = a.contributions + b.contributions
     else:
         counts = tuple(map(min, a.counts, b.counts))
-    return Estimate(identity, counts=counts, spans=spans, length=counts[0])
+        made = counts[-1]
+    return Estimate(identity, counts=counts, spans=spans, length=counts[0], made=made)
 
 
 def _range(low: Estimate, high: Estimate, identity: Hashable) -> Estimate:

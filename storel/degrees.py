@@ -157,16 +157,17 @@ def summarized(degrees: Vector, extent: int) -> Degrees:
     """Return the norms of the degrees of those keys that have entries, and maybe of others."""
     if len(degrees) == 0:
         return Degrees(extent, 0, 0.0, 0.0, 0.0)
-    # Few degrees differ: the norms and the histogram are those of how often each one occurs.
+    # Few degrees differ: the norms and the histogram are those of how often each one occurs. Those that
+    # were derived from others may be fractions.
     largest = int(degrees.max())
-    if largest <= SPARSE * len(degrees):
+    if degrees.dtype.kind != "f" and largest <= SPARSE * len(degrees):
         frequencies = np.bincount(degrees)
         keys = np.flatnonzero(frequencies[1:]) + 1
         frequencies = frequencies[keys]
     else:
         keys = degrees[degrees > 0]
         frequencies = np.ones(len(keys), dtype=np.int64)
-    bits = np.frexp(keys.astype(np.float64))[1] - 1
+    bits = np.maximum(np.frexp(keys.astype(np.float64))[1] - 1, 0)
     histogram = np.bincount(bits, weights=frequencies) if len(keys) else np.zeros(0)
     squares = float((keys.astype(np.float64) ** 2) @ frequencies)
     return Degrees(

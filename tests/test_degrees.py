@@ -19,6 +19,12 @@ def vector(values: list[int]) -> DegreeVector:
     return DegreeVector(lambda: np.array(values, dtype=np.int64))
 
 
+def test_norms_of_fractions() -> None:
+    found = summarized(np.array([0.25, 0.0, 3.5]), 3)
+    assert (found.nonempty, found.total, found.largest) == (2, 3.75, 3.5)
+    assert sum(found.histogram) == 2
+
+
 @settings(max_examples=50)
 @given(st.lists(st.integers(0, 5000), max_size=20))
 def test_norms_are_those_of_numpy(values: list[int]) -> None:

@@ -17,7 +17,7 @@ from storel.calculus.nodes import Add, Term
 from storel.calculus.verify import infer
 from storel.optimizer import cost, rulefile
 from storel.optimizer.browse import Graph, graph_of
-from storel.optimizer.cost import ARITHMETIC, PLAIN, SHARED, Variation
+from storel.optimizer.cost import ARITHMETIC, PLAIN, SHARED, TAKEN_APART, Variation
 from storel.optimizer.expansion import monomials
 from storel.optimizer.extract import Extractor
 from storel.optimizer.facts import encoded
@@ -40,7 +40,7 @@ def optimize(
     """Return the cheapest term found that means the same as ``term``, which is closed."""
     chosen = rulefile.shipped() if rules is None else rules
     (normalized,), first, graph = _phase(
-        term, symbols, chosen, "normalize", options.normalize, options, (PLAIN,)
+        term, symbols, chosen, "normalize", options.normalize, options, (TAKEN_APART,)
     )
     if options.main.iterations == 0:
         plan = _priced("as written", hoisted(normalized, symbols), symbols, options)

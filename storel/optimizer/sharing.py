@@ -6,6 +6,7 @@
     interchange sum(<k,_> in R) {k -> sum(S) e}  =>  sum(S) sum(<k,_> in R) {k -> e}
     tabulate    … t(g) …              =>  let x = sum(<y,_> in 0:n) {y -> t(y)} in … x(g) …
     group       … find(<p> in R at g) t …  =>  let x = sum(<p,y> in R) {y -> t} in … x(g) …
+    collect     what loops bring to a key, before a loop over what lies there (collecting.py)
 
 ``t`` is a term that contains a loop (or, to be hoisted, a product): a scalar, but to be stored or tabulated
 also a dictionary. It moves as far out as its free
@@ -35,6 +36,7 @@ from storel.calculus.nodes import (
 )
 from storel.calculus.verify import infer
 from storel.optimizer import cost
+from storel.optimizer.collecting import collected
 from storel.optimizer.cost import Constants
 from storel.optimizer.occurrences import (
     Occurrence,
@@ -91,6 +93,7 @@ def _stored(term: Term, symbols: Symbols) -> Iterator[Term]:
     for moved in (term, *_interchanged(term, symbols)):
         yield from _materialized(moved, symbols)
     yield from _tabulated(term, symbols, rows=True)
+    yield from collected(term, symbols)
 
 
 def hoisted(term: Term, symbols: Symbols) -> Term:

@@ -53,8 +53,8 @@ SHAPES = [
     ),
     (
         ("summm", "csr", "csr"),
-        f"let t = sum(<i, _> in 0:n) {{ i -> sum(<p, _> in {B_ROW}) B_val(p) }}"
-        f" in sum(<i, _> in 0:m) sum(<p, v> in {A_ROW}) A_val(p) * t(v)",
+        f"let t = sum(<i, _> in 0:m) sum(<p, v> in {A_ROW}) {{ v -> A_val(p) }}"
+        f" in sum(<i, v> in t) (sum(<p, _> in {B_ROW}) B_val(p)) * v",
     ),
     (
         ("sddmm", "csr", "dense", "dense"),

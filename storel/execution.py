@@ -14,7 +14,7 @@ from storel.environment import Environment
 from storel.loops import interpret as loop_interpreter
 from storel.loops.interpret import Work
 from storel.results import collect
-from storel.semiring import Scalar
+from storel.semiring import SEMIRINGS, Scalar
 from storel.storage.build import from_coordinates
 from storel.storage.formats import Format
 from storel.storage.tensor import Tensor
@@ -86,13 +86,14 @@ def reference_values(environment: Environment) -> dict[str, Any]:
     values: dict[str, Any] = {**environment.parameters, **environment.physical_arrays()}
     for name, tensor in environment.tensors.items():
         coordinates, entries = tensor.to_coo()
-        values[name] = _nested(coordinates.T.tolist(), entries.tolist(), tensor.rank)
+        zero = SEMIRINGS[tensor.semiring].zero
+        values[name] = _nested(coordinates.T.tolist(), entries.tolist(), tensor.rank, zero)
     return values
 
 
-def _nested(keys: list[list[int]], entries: list[Scalar], rank: int) -> Any:
+def _nested(keys: list[list[int]], entries: list[Scalar], rank: int, zero: Scalar) -> Any:
     if rank == 0:
-        return entries[0] if len(entries) else 0
+        return entries[0] if entries else zero
     found: dict[int, Any] = {}
     for key, value in zip(keys, entries, strict=True):
         inner = found

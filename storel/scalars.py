@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 
 import numpy as np
@@ -35,6 +36,20 @@ class ScalarType(Enum):
     @property
     def is_integer(self) -> bool:
         return self in (ScalarType.INT32, ScalarType.INT64)
+
+    @property
+    def first(self) -> bool | int | float:
+        """The number that all others are at least."""
+        if self.is_integer:
+            return -(1 << (8 * self.itemsize - 1))
+        return -math.inf if self.is_real else False
+
+    @property
+    def last(self) -> bool | int | float:
+        """The number that no other exceeds."""
+        if self.is_integer:
+            return (1 << (8 * self.itemsize - 1)) - 1
+        return math.inf if self.is_real else True
 
     def join(self, other: ScalarType) -> ScalarType:
         """Return the type that arithmetic between the two yields (``language.md``: Values)."""

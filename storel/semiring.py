@@ -58,6 +58,10 @@ class Semiring:
             return ScalarType.INT64
         return self.with_zero(scalar)
 
+    def choice_type(self, one: ScalarType, two: ScalarType) -> ScalarType:
+        """Return the type of numbers that are of one of two types, or the zero."""
+        return ScalarType.BOOL if self.plus_name == "or" else self.with_zero(one.join(two))
+
     def product_type(self, one: ScalarType, two: ScalarType) -> ScalarType:
         """Return the type of the products of numbers of two types."""
         return ScalarType.BOOL if self.times_name == "and" else self.with_zero(one.join(two))

@@ -172,8 +172,8 @@ def reduce_all(monoid: str, values: Iterable[Scalar], scalar: ScalarType) -> Sca
 
 
 def _extreme(monoid: str, values: Iterable[Scalar], scalar: ScalarType) -> Scalar:
-    choose = OPERATIONS[{"min": "minimum", "max": "maximum"}[monoid]]
-    best: Scalar | None = None
+    choose = OPERATIONS["minimum" if monoid in ("min", "least") else "maximum"]
+    best: Scalar | None = {"least": scalar.last, "greatest": scalar.first}.get(monoid)
     for value in values:
         best = value if best is None else choose(best, value)
     if best is None:

@@ -14,10 +14,23 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from storel.calculus.binding import shift, substitute
-from storel.calculus.nodes import Add, Apply, Empty, If, Let, Literal, Lookup, Reduce, Sum, Term, Variable
+from storel.calculus.nodes import (
+    Apply,
+    Empty,
+    If,
+    Let,
+    Literal,
+    Lookup,
+    Reduce,
+    Singleton,
+    Sum,
+    Term,
+    Variable,
+)
 from storel.calculus.scope import Scope
 from storel.calculus.strictness import strict
 from storel.calculus.verify import element, infer, zero_literal
+from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
 from storel.syntax.nodes.expressions import Binder, Expression, Generator
@@ -27,6 +40,11 @@ NOTHING = Empty(0)
 
 Body: TypeAlias = Callable[[Scope], Term]
 """Builds what stands inside the loops, in the scope that they make."""
+
+
+def only_if(condition: Term) -> Term:
+    """Return a dictionary that has an entry, at 0, if ``condition`` holds."""
+    return Singleton(Literal(0, ScalarType.INT64), condition, "or_and")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +66,18 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """A loop that reduces over a monoid with a unit, which stands for what a guard excludes."""
+    """A loop that reduces over a monoid; only one with a unit can be guarded."""
 
     monoid: str
-    unit: Literal
 
     def loop(self, source: Term, body: Term) -> Term:
         return Reduce(self.monoid, source, body)
 
     def guard(self, condition: Term, body: Term) -> Term:
-        return Add(If(condition, body), If(Apply("not", (condition,)), self.unit))
+        return Reduce(self.monoid, only_if(condition), shift(body, 2))
 
-    def ignores_zeros(self, body: Term, _semiring: str) -> bool:
-        """Whether ``body`` changes nothing at all."""
-        return body == self.unit
+    def ignores_zeros(self, _body: Term, _semiring: str) -> bool:
+        return False
 
 
 @dataclass(frozen=True, slots=True)

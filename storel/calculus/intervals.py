@@ -52,6 +52,9 @@ class Interval:
         """Return the integers in both; an empty intersection has ``low > high``."""
         return Interval(_known(max, self.low, other.low), _known(min, self.high, other.high))
 
+    def __contains__(self, number: int) -> bool:
+        return (self.low is None or self.low <= number) and (self.high is None or number <= self.high)
+
     def within(self, low: int, high: int) -> bool:
         """Return whether every element e has ``low <= e <= high``."""
         return self.low is not None and self.high is not None and low <= self.low and self.high <= high

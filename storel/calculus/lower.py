@@ -7,13 +7,12 @@ seen over the program's semiring (``views.py``) unless it is the source of a sum
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from storel.calculus import bits
-from storel.calculus.binding import substitute
-from storel.calculus.generators import NOTHING, Body, Nest, Reduction, Total, zero_literal
+from storel.calculus.binding import shift, substitute
+from storel.calculus.generators import NOTHING, Body, Nest, Reduction, Total, only_if, zero_literal
 from storel.calculus.mixed import separate
 from storel.calculus.nodes import (
     Add,
@@ -31,7 +30,6 @@ from storel.calculus.nodes import (
     Slice,
     Term,
     Unique,
-    Variable,
 )
 from storel.calculus.scope import Scope
 from storel.calculus.verify import Type, element, infer
@@ -48,12 +46,7 @@ _QUOTIENTS = frozenset({"/", "//", "%"})
 _WRITTEN_OUT: dict[str, Callable[..., Term]] = {
     "bit": bits.bit, "bits": bits.bits, "interleave": bits.interleave, "gather": bits.gather,
 }  # fmt: skip
-_UNITS = {
-    "prod": Literal(1, ScalarType.INT64),
-    "min": Literal(math.inf, ScalarType.FLOAT64),
-    "max": Literal(-math.inf, ScalarType.FLOAT64),
-}
-_IDEMPOTENT = {"min": "min_plus", "max": "max_plus"}
+_WITH_UNIT = {"min": "least", "max": "greatest"}
 
 
 def lower(expression: Expression, symbols: Symbols, semiring: str = ORDINARY) -> Term:
@@ -115,7 +108,7 @@ class _Lowering:
     def _scalar(self, node: Expression, scope: Scope, semiring: str) -> Term:
         """Lower a scalar; ``{}`` is its zero."""
         term = self.term(node, scope, semiring)
-        return zero_literal(Type(ScalarType.INT64), semiring) if term == NOTHING else term
+        return zero_literal(Type(ScalarType.BOOL), semiring) if term == NOTHING else term
 
     def _ordinary(self, node: Expression, scope: Scope) -> Term:
         """Lower a key, an address, a bound or a condition."""
@@ -150,7 +143,7 @@ class _Lowering:
 
         def truth(inner: Scope) -> Term:
             assert body is not None
-            term = self._scalar(body, inner, semiring)
+            term = self._ordinary(body, inner)
             is_truth = self._type(term, inner).scalar is ScalarType.BOOL
             return term if is_truth else Apply("not_equal", (term, Literal(0, ScalarType.INT64)))
 
@@ -177,19 +170,17 @@ class _Lowering:
     ) -> Term:
         """Lower min, max or prod.
 
-        One source without repeated keys has no empty rows, so that min and max nest. Else they are
-        the only entry of a dictionary, over the semiring that they add in, which is missing if
-        there is nothing: ``min(<0, v> in sum_min_plus(…) {0 -> e}) v``.
+        One source without repeated keys has no empty rows, so that min and max nest. Else the loops
+        inside may find nothing, and whether all of them do is asked for apart:
+        ``min(<0, _> in {0 -> any(…) true}) least(…) e``.
         """
         keys = [key.name for generator in generators for key in generator.keys if key.name is not None]
         if monoid == "prod" or (len(generators) == 1 and len(set(keys)) == len(keys)):
-            return self._nest(semiring, Reduction(monoid, _UNITS[monoid])).lower(generators, scope, body)
-        over = _IDEMPOTENT[monoid]
-        zero = Literal(0, ScalarType.INT64)
-        found = self._total(
-            generators, scope, semiring, over, lambda inner: Singleton(zero, body(inner), over)
-        )
-        return Reduce(monoid, found, Variable(0))
+            return self._nest(semiring, Reduction(monoid)).lower(generators, scope, body)
+        found = self._nest(semiring, Reduction(_WITH_UNIT[monoid])).lower(generators, scope, body)
+        truth = Literal(True, ScalarType.BOOL)
+        some = self._total(generators, scope, semiring, "or_and", lambda _: truth)
+        return Reduce(monoid, only_if(some), shift(found, 2))
 
     def _let(self, binder: Binder, value: Expression, body: Expression, scope: Scope, semiring: str) -> Term:
         """Lower a ``let``; an array is no value to be stored, so that its name is replaced."""

@@ -73,7 +73,8 @@ class Sum:
 class Reduce:
     """``min``, ``max``, ``prod``, ``any`` or ``all`` of a scalar ``body`` over the entries of ``source``.
 
-    Binds key (1) and value (0) in ``body``. ``min`` and ``max`` of nothing are an evaluation error.
+    Binds key (1) and value (0) in ``body``. ``min`` and ``max`` of nothing are an evaluation error;
+    ``least`` and ``greatest`` are the same with a unit, the last and the first of the body's type.
     """
 
     monoid: str

@@ -39,7 +39,7 @@ from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols
 
-MONOIDS = ("min", "max", "prod", "any", "all")
+MONOIDS = ("min", "max", "least", "greatest", "prod", "any", "all")
 
 
 class InvariantError(Exception):

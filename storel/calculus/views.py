@@ -10,7 +10,7 @@ to the whole. That is right where nothing is added up, since no key repeats; a m
 not evident is read entry by entry, ``sum_s(<k, v> in mapping) {k -> v}``, its sums its own. Over
 ``or_and``, whose sums would make truths of numbers, only truths are taken over. An entry whose value is
 the zero of s is lost: a dictionary over s cannot hold it. So a tensor that is the source of a sum is not
-seen over the program's semiring, but as it is (``mixed.py``).
+seen over the program's semiring, but as it is (``mixed.py``). A scalar is the same number everywhere.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ from storel.symbols import Symbols
 
 def seen_over(term: Term, own: str, semiring: str, symbols: Symbols) -> Term:
     """Return the closed ``term`` over the semiring ``own`` as one over ``semiring``."""
-    if own == semiring:
+    kind = infer(term, symbols)
+    if own == semiring or kind.rank == 0:
         return term
-    if SEMIRINGS[semiring].plus_name == "or" and infer(term, symbols).scalar is not ScalarType.BOOL:
+    if SEMIRINGS[semiring].plus_name == "or" and kind.scalar is not ScalarType.BOOL:
         return term
     return _View(own, semiring, symbols).of(term, ())
 

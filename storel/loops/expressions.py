@@ -57,7 +57,7 @@ from storel.loops.scope import HashRow, Scope, Value, View
 from storel.loops.stores import row_of
 from storel.loops.types import type_of
 from storel.scalars import ScalarType
-from storel.semiring import SEMIRINGS
+from storel.semiring import SEMIRINGS, Scalar
 from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols
 
 SMALL_SIZE = 64
@@ -82,8 +82,8 @@ class ExpressionLowering:
                 return Constant(value, scalar_type)
             case Symbol(name):
                 return self.symbol(name)
-            case Lookup(mapping, key):
-                return self._lookup(mapping, key, scope)
+            case Lookup(mapping, key, semiring):
+                return self._lookup(mapping, key, semiring, scope)
             case Add(left, right, semiring):
                 operator = SEMIRINGS[semiring].plus_name
                 one, two = self.lower(left, scope, role), self.lower(right, scope, role)
@@ -165,7 +165,7 @@ class ExpressionLowering:
         assert isinstance(binding, Value)
         return binding.expression
 
-    def _lookup(self, mapping: Term, key: Term, scope: Scope) -> Expression:
+    def _lookup(self, mapping: Term, key: Term, semiring: str, scope: Scope) -> Expression:
         position = self.key(key, scope)
         interval = self.interval(key, scope)
         if isinstance(mapping, Symbol):
@@ -178,7 +178,13 @@ class ExpressionLowering:
         view = self.view(mapping, scope)
         assert len(view.extents) == 1
         if isinstance(view, HashRow):
-            return find(self.emitter, view, *self._key_inside(key, view, scope))
+            found = find(self.emitter, view, *self._key_inside(key, view, scope))
+            return self._missing_over(semiring, found, view.table.zero.value)
+        found = self._found_in(view, position, interval)
+        return self._missing_over(semiring, found, view.zero)
+
+    def _found_in(self, view: View, position: Expression, interval: Interval) -> Expression:
+        """Return what a dense store of one level holds at ``position``, its zero outside."""
         if interval.within(0, view.limits[0] - 1):
             return Load(view.buffer, plus(view.offset, position))
         position = self.emitter.declare("at", position)
@@ -187,6 +193,16 @@ class ExpressionLowering:
             self.emitter.emit(Assign(found, Load(view.buffer, plus(view.offset, position))))
         self.emitter.emit(Branch(between(position, view.extents[0]), tuple(inside)))
         return found
+
+    def _missing_over(self, semiring: str, found: Expression, zero: Scalar) -> Expression:
+        """Return ``found``, or the zero of ``semiring`` where it is the other one of its store."""
+        wanted = SEMIRINGS[semiring].zero
+        if wanted == zero:
+            return found
+        scalar_type = with_zero(Type(type_of(found)), semiring).scalar
+        found = self.emitter.declare("found", found, scalar_type)
+        missing = Binary("equal", found, convert(Constant(zero, scalar_type), scalar_type))
+        return Select(missing, convert(Constant(wanted, scalar_type), scalar_type), found)
 
     def _check(self, position: Expression, fact: ArraySymbol) -> None:
         message = f"array {fact.name} is read at position {{}}, outside 0:{fact.length}"

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from storel.calculus.binding import shift
-from storel.calculus.intervals import Interval, narrowed, reads_in_bounds
+from storel.calculus.intervals import Interval, bounds, narrowed, reads_in_bounds
 from storel.calculus.nodes import (
+    Apply,
     Find,
     If,
     Lookup,
@@ -26,7 +27,7 @@ from storel.calculus.nodes import (
     children,
     map_children,
 )
-from storel.calculus.verify import Type
+from storel.calculus.verify import Type, infer
 from storel.optimizer.facts import binder_facts
 from storel.symbols import Symbols
 
@@ -148,11 +149,27 @@ def has_loop(term: Term) -> bool:
     )
 
 
-def is_safe(term: Term, symbols: Symbols, types: tuple[Type, ...], intervals: tuple[Interval, ...]) -> bool:
-    """Return whether every array that ``term`` reads is proved to be read in bounds."""
+def is_safe(
+    term: Term,
+    symbols: Symbols,
+    types: tuple[Type, ...],
+    intervals: tuple[Interval, ...],
+    *,
+    reads: bool = True,
+) -> bool:
+    """Return whether it is proved that ``term`` does not fail; without ``reads``, unless an array read does.
+
+    What may fail: an array read, the minimum of nothing, an integer division by zero.
+    """
     match term:
-        case Lookup(Symbol() | Slice() as array, key) if not reads_in_bounds(array, key, symbols, intervals):
+        case Lookup(Symbol() | Slice() as array, key) if reads:
+            if not reads_in_bounds(array, key, symbols, intervals):
+                return False
+        case Reduce("min" | "max"):
             return False
+        case Apply("floor_divide" | "modulo", (_, divisor)) if 0 in bounds(divisor, symbols, intervals):
+            if not infer(divisor, symbols, types).scalar.is_real:
+                return False
         case _:
             pass
     for child, binders in children(term):
@@ -162,6 +179,6 @@ def is_safe(term: Term, symbols: Symbols, types: tuple[Type, ...], intervals: tu
             inner_types, inner = (*reversed(new_types), *types), (*reversed(new), *intervals)
         if isinstance(term, If) and child is term.body:
             inner = narrowed(term.condition, symbols, intervals)
-        if not is_safe(child, symbols, inner_types, inner):
+        if not is_safe(child, symbols, inner_types, inner, reads=reads):
             return False
     return True

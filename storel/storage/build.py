@@ -51,7 +51,7 @@ def from_numpy(
     if semiring == "plus_times":
         coordinates = np.array(np.nonzero(array), dtype=np.int64).reshape(array.ndim, -1)
         return pack(wanted, coordinates, array[tuple(coordinates)], array.shape, semiring)
-    coordinates = np.indices(array.shape).reshape(array.ndim, -1)
+    coordinates = np.indices(array.shape).reshape(array.ndim, array.size)
     return pack(wanted, coordinates, array.reshape(-1), array.shape, semiring)
 
 

@@ -87,6 +87,8 @@ class Stored:
     def to_numpy(self, memory_limit: int | None = None) -> Array:
         """Return a dense array; missing entries hold the semiring's zero.
 
+        Where it is inf, integers of which some are missing become reals.
+
         Raises MemoryLimitError before it allocates more than ``memory_limit`` bytes (default: what the
         machine has).
         """
@@ -95,8 +97,10 @@ class Stored:
         require_memory(places * self.dtype.itemsize, f"a dense array of shape {self.shape}", memory_limit)
         if self.signature is not None and self._is_row_major(self.signature):
             return np.array(self.arrays[self.signature.values]).reshape(self.shape)
-        dense = np.full(self.shape, SEMIRINGS[self.semiring].zero, dtype=self.dtype)
         coordinates, values = self.to_coo()
+        ring = SEMIRINGS[self.semiring]
+        held = self.type if len(values) == places else ring.with_zero(self.type)
+        dense = np.full(self.shape, ring.zero if len(values) < places else 0, dtype=held.dtype)
         dense[tuple(coordinates)] = values
         return dense
 

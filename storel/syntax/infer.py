@@ -1,7 +1,8 @@
 """The types of expressions: ranks, scalar types, and in which arithmetic each part is computed.
 
-Values are computed in the semiring of the definition; keys, addresses, bounds, conditions and the
-sides of comparisons always in ordinary arithmetic. So is a ``let`` that names an expression of keys.
+Values are computed in the semiring of the definition, the sources and bodies of ``min``, ``max`` and
+``prod`` among them; keys, addresses, bounds, conditions (those of ``any`` and ``all``, too) and the sides of
+comparisons always in ordinary arithmetic. So is a ``let`` that names an expression of keys.
 """
 
 from __future__ import annotations
@@ -36,7 +37,15 @@ from storel.syntax.nodes.expressions import (
     Unary,
     Unique,
 )
-from storel.syntax.roles import Remark, Scope, is_index, rank_error, require_inverse
+from storel.syntax.roles import (
+    CONDITIONS,
+    Remark,
+    Scope,
+    body_semiring,
+    is_index,
+    rank_error,
+    require_inverse,
+)
 from storel.syntax.spelling import CALLS, NOT, OPERATORS
 from storel.syntax.types import (
     INTEGER,
@@ -45,6 +54,7 @@ from storel.syntax.types import (
     Role,
     Type,
     Variable,
+    chosen,
     joined,
     multiplied,
     summed,
@@ -89,7 +99,7 @@ class Inference:
             case Sum(generators, body):
                 return summed(self.value(body, self.bind(generators, scope, ring), ring), ring)
             case Comprehension():
-                return self.comprehension(expression, scope)
+                return self.comprehension(expression, scope, ring)
             case Singleton(keys, value):
                 for key in keys:
                     self.key(key, scope)
@@ -171,7 +181,7 @@ class Inference:
             raise TypeMismatchError(
                 "ranks do not fit", expected="a scalar", found=str(kind), span=expression.span
             )
-        return kind.scalar
+        return ring.with_zero(kind.scalar) if kind.is_zero else kind.scalar
 
     def key(self, expression: Expression, scope: Scope) -> Type:
         """Return the type of what is used as a key, a position or a bound."""
@@ -200,12 +210,12 @@ class Inference:
             )
         return kind.element()
 
-    def comprehension(self, expression: Comprehension, scope: Scope) -> Type:
-        inner = self.bind(expression.generators, scope, PLUS_TIMES)
+    def comprehension(self, expression: Comprehension, scope: Scope, ring: Semiring) -> Type:
+        inner = self.bind(expression.generators, scope, ring)
         if expression.body is None:
             return INTEGER
-        kind = Type(self.scalar(expression.body, inner, PLUS_TIMES))
-        if expression.monoid in ("any", "all"):
+        kind = Type(self.scalar(expression.body, inner, body_semiring(expression.monoid, ring)))
+        if expression.monoid in CONDITIONS:
             return TRUTH
         return summed(kind, PLUS_TIMES) if expression.monoid == "prod" else kind
 
@@ -244,7 +254,7 @@ class Inference:
             return with_zero(kind, ring)
         other = self.value(negative, scope, ring)
         self.require_equal_ranks(kind, other, "then", "else", negative.span)
-        return with_zero(joined(kind, other), ring)
+        return chosen(kind, other, ring)
 
     def binary(self, node: Binary, scope: Scope, ring: Semiring) -> Type:
         if node.operator not in ("+", "-", "*"):

@@ -33,7 +33,7 @@ from storel.syntax.nodes.expressions import (
     Unary,
     Unique,
 )
-from storel.syntax.roles import Scope, is_index
+from storel.syntax.roles import Scope, body_semiring, is_index
 from storel.syntax.signatures import ArraySignature, Signatures, TensorSignature
 from storel.syntax.spelling import CALLS, NEGATION, NOT, OPERATORS
 from storel.syntax.types import Type
@@ -91,7 +91,7 @@ class Interpreter:
                 bindings, inner = self.loop(generators, types, ring)
                 return total_of(kind, ring, bindings, self.fitting(body, kind, inner, ring))
             case Comprehension():
-                return self.comprehension(expression, types)
+                return self.comprehension(expression, types, ring)
             case Singleton():
                 return self.singleton(expression, types, ring)
             case Call():
@@ -142,7 +142,7 @@ class Interpreter:
         return fitted
 
     def scalar(self, expression: Expression, types: Scope, ring: Semiring) -> Meaning:
-        kind = Type(self.type_of(expression, types, ring).scalar)
+        kind = Type(Inference().scalar(expression, types, ring))
         return _apart(expression, self.fitting(expression, kind, types, ring))
 
     def key(self, expression: Expression, types: Scope) -> Meaning:
@@ -170,10 +170,11 @@ class Interpreter:
 
         return lambda environment: run(environment, 0), types
 
-    def comprehension(self, node: Comprehension, types: Scope) -> Meaning:
-        bindings, inner = self.loop(node.generators, types, PLUS_TIMES)
-        body = self.scalar(Number(1) if node.body is None else node.body, inner, PLUS_TIMES)
-        scalar = self.type_of(node, types, PLUS_TIMES).scalar
+    def comprehension(self, node: Comprehension, types: Scope, ring: Semiring) -> Meaning:
+        bindings, inner = self.loop(node.generators, types, ring)
+        within = body_semiring(node.monoid, ring)
+        body = self.scalar(Number(1) if node.body is None else node.body, inner, within)
+        scalar = self.type_of(node, types, ring).scalar
 
         def comprehended(environment: Environment) -> Value:
             return reduce_all(node.monoid, (body(each) for each in bindings(environment)), scalar)
@@ -284,7 +285,7 @@ class Interpreter:
     def apply(
         self, function: Function, arguments: tuple[Expression, ...], types: Scope, ring: Semiring
     ) -> Meaning:
-        scalars = [self.type_of(argument, types, ring).scalar for argument in arguments]
+        scalars = [Inference().scalar(argument, types, ring) for argument in arguments]
         operand, result = function.operand_type(*scalars), function.result_type(*scalars)
         assert operand is not None and result is not None  # inference has checked the arguments
         parts = [self.scalar(argument, types, ring) for argument in arguments]

@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from storel.errors import TypeMismatchError
-from storel.semiring import Semiring
+from storel.semiring import PLUS_TIMES, Semiring
 from storel.source import Span
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Extent, Name, Number, Unary
 from storel.syntax.types import Role, Type, Variable
 from storel.syntax.walk import children
 
 Scope = Mapping[str, Variable]
+
+CONDITIONS = ("any", "all")
+"""The monoids of truths: comprehensions whose bodies are conditions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,11 @@ def is_index(expression: Expression, scope: Scope) -> bool:
             return True
         case _:
             return False
+
+
+def body_semiring(monoid: str, ring: Semiring) -> Semiring:
+    """Return the arithmetic of a comprehension's body, which is a condition or a value."""
+    return PLUS_TIMES if monoid in CONDITIONS else ring
 
 
 def rank_error(expression: Expression, kind: Type, keys: int, scope: Scope) -> TypeMismatchError:

@@ -92,6 +92,12 @@ def joined(one: Type, two: Type) -> Type:
     return one if two.is_zero else Type(one.scalar.join(two.scalar), one.rank)
 
 
+def chosen(one: Type, two: Type, semiring: Semiring) -> Type:
+    """Return the type of a value that is either of two of equal rank, or the semiring's zero."""
+    kind = joined(one, two)
+    return kind if kind.is_zero else replace(kind, scalar=semiring.choice_type(one.scalar, two.scalar))
+
+
 def with_zero(kind: Type, semiring: Semiring) -> Type:
     """Return ``kind`` with a scalar type that holds the semiring's zero, too."""
     return kind if kind.is_zero else replace(kind, scalar=semiring.with_zero(kind.scalar))

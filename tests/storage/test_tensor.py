@@ -53,3 +53,10 @@ def test_entries_are_sorted_whatever_the_format() -> None:
     coordinates, values = tensor.to_coo()
     np.testing.assert_array_equal(coordinates, [[0, 1, 1], [1, 0, 1]])
     np.testing.assert_array_equal(values, [1, 2, 3])
+
+
+def test_missing_integers_are_infinite_where_the_zero_is() -> None:
+    keys, values = np.array([[0], [1]]), np.array([3])
+    tensor = from_coordinates(keys, values, (2, 2), FORMATS, FORMATS.find("csr", 2), "min_plus")
+    np.testing.assert_array_equal(tensor.to_numpy(), [[np.inf, 3], [np.inf, np.inf]])
+    assert from_numpy(np.array(3), FORMATS, None, "min_plus").to_numpy().dtype == np.int64

@@ -1,0 +1,123 @@
+"""What values mean over each semiring, and what nothing is there: on every backend."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import storel
+
+INF = math.inf
+LARGE = 2**60
+
+# row 1 is all zeros, stored as such; 2.0 and 0.5 are in different columns
+ENTRIES = np.array([[0, 0, 1, 2, 2], [1, 3, 0, 0, 2]])
+VALUES = {
+    "plus_times": [1.0, 2.0, 0.0, 0.5, 3.0],
+    "min_plus": [1.0, 2.0, INF, 0.5, 3.0],
+    "max_plus": [1.0, 2.0, -INF, 0.5, 3.0],
+    "max_times": [1.0, 2.0, 0.0, 0.5, 3.0],
+}
+
+COMPREHENSIONS = [
+    ("plus_times", "max(<i, row> in A) (sum(<j, v> in row) if (v > 1) then v)", 3.0),
+    ("min_plus", "min(<i, row> in A) (sum(<j, v> in row) v * v)", 1.0),
+    ("min_plus", "max(<i, row> in A) (sum(<j, v> in row) if (v < 1) then v)", INF),
+    ("max_plus", "max(<i, row> in A) (sum(<j, v> in row) if (v > 5) then v)", -INF),
+    ("max_plus", "min(<i, row> in A) (row(1))", -INF),
+    ("max_plus", "max(<i, _> in 0:3) (if (i == 2) then 1)", 1.0),
+    ("max_times", "max(<i, row> in A) (sum(<j, v> in row) v * 2)", 6.0),
+    ("min_plus", "prod(<(i, j), v> in A) v", 3.0),
+    ("min_plus", "max(<(i, j), w> in A + A) w", 3.0),
+    ("plus_times", "max(<(i, j), w> in A + A) w", 6.0),
+    ("min_plus", "count(<(i, j), v> in A)", 4),
+    ("max_plus", "all(<i, row> in A) (row(0) == 0 or row(0) == 0.5)", True),
+    ("min_plus", "any(<(i, j), v> in A) (v + 1 == 4)", True),
+    ("plus_times", "min(<i, _> in 0:3, <j, _> in i:3) (i * j)", 0),
+    ("plus_times", f"max(<i, _> in 0:2, <j, _> in 0:2) ({LARGE + 1} + i * j)", LARGE + 2),
+    ("plus_times", "sum(<k, _> in 0:2) { max(<i, _> in 0:3, <j, _> in 0:i) (i - j) -> 1 }", [0, 0, 2]),
+    ("plus_times", "min(<(i, j), v> in A, <(j, k), w> in A) (v + w)", 1.5),
+    ("plus_times", "min(<(i, i), v> in A) v", 3.0),
+    ("plus_times", "min(<i, _> in 0:2, <j, _> in 0:2) (1.0 / 0)", INF),
+    ("plus_times", "prod(<(i, j), v> in A, <j, _> in 1:3) v", 3.0),
+    ("plus_times", "prod(<(i, j), v> in {}) v", 1),
+    ("min_plus", "exp({})", INF),
+    ("plus_times", "exp({})", 1.0),
+    ("max_plus", "min(<(i, j), v> in A) {}", -INF),
+    ("plus_times", "min(<i, _> in 0:2) {}", False),
+]
+
+
+def value_of(text: str, semiring: str, backend: str) -> Any:
+    values = np.array(VALUES[semiring])
+    matrix = storel.tensor((ENTRIES, values), "csr", shape=(4, 4), semiring=semiring)
+    script = f"CREATE TENSOR R OVER {semiring} AS {text}"
+    bound = {"A": matrix} if " A" in text else {}
+    result = storel.run(script, backend=backend, **bound)
+    assert isinstance(result, storel.Tensor)
+    return result.to_numpy().tolist()
+
+
+@pytest.mark.parametrize("backend", ["interpret", "c"])
+@pytest.mark.parametrize(("semiring", "text", "expected"), COMPREHENSIONS)
+def test_comprehensions(semiring: str, text: str, expected: Any, backend: str) -> None:
+    found = value_of(text, semiring, backend)
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize(("semiring", "text", "expected"), COMPREHENSIONS[3::6])
+def test_comprehensions_in_numba(semiring: str, text: str, expected: Any) -> None:
+    assert value_of(text, semiring, "numba") == expected
+
+
+@pytest.mark.parametrize("backend", ["interpret", "c"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "min(<(i, j), v> in A, <(j, k), w> in A) (k // (j - j))",
+        "max(<i, _> in 0:0, <j, _> in 0:3) i",
+        "max(<i, _> in 0:3, <j, _> in 0:0) i",
+        "min(<(i, i), v> in A, <(i, j), w> in A, <j, _> in 3:4) v",
+        "min(<i, _> in 0:0) {}",
+    ],
+)
+def test_failures(text: str, backend: str) -> None:
+    with pytest.raises(storel.StorelError, match=r"division by zero|of nothing|of no entries"):
+        value_of(text, "plus_times", backend)
+
+
+@pytest.mark.parametrize("backend", ["interpret", "c"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sum(<i, _> in 3:2, <j, _> in 0:4) { j -> min(<p, _> in 0:i) (p + j) }",
+        "sum(<j, _> in 0:4) if (j > 5) then { j -> max(<(i, k), v> in A) if (v > 9) then 1 // 0 else v }",
+        "sum(<i, _> in 0:4) if (i > 4) then { i -> min(<k, _> in 0:0) 1.0 }",
+        "sum(<i, _> in 0:4, <q, _> in 4:i) { i -> (sum(<(i, j), v> in A) v) * (1 // (i // 9)) }",
+    ],
+)
+def test_what_is_not_reached_does_not_fail(text: str, backend: str) -> None:
+    assert not any(value_of(text, "plus_times", backend))
+
+
+@pytest.mark.parametrize("backend", ["interpret", "c"])
+@pytest.mark.parametrize(("number", "expected"), [(INF, 4.0), (3.0, 3.0), (9, 4.0)])
+def test_a_scalar_that_is_missing(number: float, expected: float, backend: str) -> None:
+    bound = storel.tensor(np.array(number), semiring="min_plus")
+    result = storel.run("CREATE TENSOR R OVER min_plus AS s + 4", s=bound, backend=backend)
+    assert isinstance(result, storel.Tensor)
+    assert float(result) == expected
+
+
+@pytest.mark.parametrize("backend", ["interpret", "c"])
+@pytest.mark.parametrize(("number", "expected"), [(0, 0), (0.0, 0.0), (2.0, 1.0)])
+def test_a_scalar_is_the_same_over_every_semiring(
+    number: float, expected: float, backend: str
+) -> None:
+    result = storel.run("CREATE TENSOR R OVER min_plus AS s + 1", s=np.array(number), backend=backend)
+    assert isinstance(result, storel.Tensor)
+    assert result.item() == expected

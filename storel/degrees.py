@@ -159,7 +159,7 @@ def summarized(degrees: Vector, extent: int) -> Degrees:
         return Degrees(extent, 0, 0.0, 0.0, 0.0)
     # Few degrees differ: the norms and the histogram are those of how often each one occurs. Those that
     # were derived from others may be fractions.
-    largest = int(degrees.max())
+    largest = float(degrees.max())
     if degrees.dtype.kind != "f" and largest <= SPARSE * len(degrees):
         frequencies = np.bincount(degrees)
         keys = np.flatnonzero(frequencies[1:]) + 1
@@ -175,7 +175,7 @@ def summarized(degrees: Vector, extent: int) -> Degrees:
         int(frequencies.sum()),
         float(keys @ frequencies),
         math.sqrt(squares),
-        float(largest),
+        largest,
         tuple(int(number) for number in histogram),
     )
 

@@ -1,6 +1,6 @@
 """Products in the form that sharing looks at.
 
-    c * sum(R) {k -> e}   becomes   sum(R) {k -> c * e}          a scalar factor goes to the leaf
+    c * sum(R) {k -> e}   becomes   sum(R) {k -> c * e}          scalar factors go to the leaf
     a(q) * b(i) * c(p)    becomes   (b(i) * c(p)) * a(q)         outer factors first
 
 for loops over i, p, q from the outside in. So whatever does not depend on a loop is a prefix of the
@@ -39,14 +39,16 @@ def arranged(term: Term, symbols: Symbols, context: Context = ()) -> Term:
         return arranged(child, symbols, inner)
 
     if isinstance(term, Multiply):
-        left, right = infer(term.left, symbols, context).rank, infer(term.right, symbols, context).rank
-        if left == 0 < right and not _is_stored(term.right):
-            return arranged(pushed(term.left, term.right, term.semiring), symbols, context)
-        if right == 0 < left and not _is_stored(term.left):
-            return arranged(pushed(term.right, term.left, term.semiring), symbols, context)
-        if left == right == 0:
-            parts = [visit(factor, 0) for factor in factors(term, term.semiring)]
-            return product(parts, term.semiring)
+        parts = factors(term, term.semiring)
+        bodies = [part for part in parts if infer(part, symbols, context).rank > 0]
+        scalars = [part for part in parts if part not in bodies]
+        if not bodies:
+            return product([visit(factor, 0) for factor in scalars], term.semiring)
+        if len(bodies) == 1 and scalars:
+            factor, (body,) = product(scalars, term.semiring), bodies
+            if not _is_stored(body):
+                return arranged(pushed(factor, body, term.semiring), symbols, context)
+            return Multiply(visit(factor, 0), visit(body, 0), term.semiring)
     return map_children(term, visit)
 
 

@@ -65,9 +65,14 @@ def share(term: Term, symbols: Symbols, constants: Constants) -> Term:
     def price(term: Term) -> float:
         return cost.estimate(term, symbols, constants).nanoseconds
 
-    # Rows first: arranging a product takes a row's scalar factors to its leaves, one copy for each entry.
-    term = settled(_improved(term, lambda term: _stored(term, symbols), lambda term: price(settled(term))))
-    return _improved(term, lambda term: (hoisted(moved, symbols) for moved in _moves(term, symbols)), price)
+    def tabulated(term: Term) -> Term:
+        return _improved(
+            settled(term), lambda term: (hoisted(moved, symbols) for moved in _moves(term, symbols)), price
+        )
+
+    # Rows are stored before products are arranged, which takes a row's scalar factors to each of its leaves.
+    stored = _improved(term, lambda term: _stored(term, symbols), lambda term: price(settled(term)))
+    return min(tabulated(term), tabulated(stored), key=price)
 
 
 def _improved(term: Term, moves: Callable[[Term], Iterable[Term]], price: Callable[[Term], float]) -> Term:

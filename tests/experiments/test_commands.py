@@ -39,3 +39,10 @@ def test_encodings_of_binders_find_plans_of_equal_cost() -> None:
     rows = [line for line in text.splitlines() if "random" in line]
     assert [row.split()[1] for row in rows] == ["spmv"]
     assert all("equal" in row and "saturated" in row for row in rows)
+
+
+def test_showcase_keeps_within_the_bounds_of_work() -> None:
+    text = output_of("experiments/optimizer_showcase/run.py", "--small")
+    rows = [line for line in text.splitlines() if line.startswith("│")]
+    assert len(rows) >= 19
+    assert "NO" not in text

@@ -1,6 +1,7 @@
 """The cheapest term equal to a given one.
 
     normalize    loops over dictionaries become loops over arrays (rules/normalize.rules)
+    eliminate    of many loops: factors and loops go where their variables are bound (elimination.py)
     main         the algebra of sums and products, in a fresh e-graph
     share        let, tabulation and hoisting on the extracted terms (sharing.py)
 
@@ -14,10 +15,11 @@ from dataclasses import replace
 from functools import reduce
 
 from storel.calculus.nodes import Add, Term
-from storel.calculus.verify import infer
+from storel.calculus.verify import InvariantError, infer
 from storel.optimizer import cost, rulefile
 from storel.optimizer.browse import Graph, graph_of
 from storel.optimizer.cost import ARITHMETIC, PLAIN, SHARED, TAKEN_APART, Variation
+from storel.optimizer.elimination import eliminated, loops
 from storel.optimizer.expansion import monomials
 from storel.optimizer.extract import Extractor
 from storel.optimizer.facts import encoded
@@ -30,6 +32,9 @@ from storel.symbols import Symbols
 
 CLOSE = 1.5
 """Plans whose estimates differ by less than this factor are ordered by their arithmetic, which is certain."""
+
+MANY_LOOPS = 7
+"""Loops from which on their orders are not searched, since they outgrow every budget."""
 
 _VARIATIONS = (PLAIN, SHARED, ARITHMETIC)
 
@@ -45,9 +50,10 @@ def optimize(
     if options.main.iterations == 0:
         plan = _priced("as written", hoisted(normalized, symbols), symbols, options)
         return Optimized(plan.term, plan.cost, (first,), normalized, (plan,), graph)
-    candidates, second, graph = _phase(
-        normalized, symbols, chosen, "main", options.main, options, _VARIATIONS
-    )
+    start, searched = normalized, chosen
+    if loops(normalized) >= MANY_LOOPS:
+        start, searched = _ordered(normalized, symbols), chosen.without_tag("reorder")
+    candidates, second, graph = _phase(start, symbols, searched, "main", options.main, options, _VARIATIONS)
     origins: dict[Term, list[str]] = {}
     for variation, candidate in zip(_VARIATIONS, candidates, strict=True):
         origins.setdefault(candidate, []).append(variation.name)
@@ -71,6 +77,15 @@ def optimize(
     best = min(close, key=lambda plan: (plan.operations, plan.cost.nanoseconds))
     considered = tuple(sorted(priced, key=lambda plan: plan.cost.nanoseconds))
     return Optimized(best.term, best.cost, (first, second), normalized, considered, graph)
+
+
+def _ordered(term: Term, symbols: Symbols) -> Term:
+    """Return ``term`` with its variables eliminated one by one, if that can be done."""
+    found = eliminated(term)
+    try:
+        return found if infer(found, symbols) == infer(term, symbols) else term
+    except InvariantError:
+        return term  # a product of two dictionaries was taken for one that scales
 
 
 def _priced(origin: str, term: Term, symbols: Symbols, options: Options) -> Priced:

@@ -11,6 +11,7 @@ at the head of a file are those of its rules that have none:
     @decide, @simplify    the right side replaces the left one at once, in both phases
     @index                about keys and addresses: integers, over plus_times
     @ring                 only where there is subtraction
+    @reorder              not where there are many loops: the orders of a product outgrow every budget
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from storel.resources import directory
 
 PHASES = ("normalize", "main")
 EAGER = ("decide", "simplify")
-TAGS = (*PHASES, *EAGER, "index", "ring")
+TAGS = (*PHASES, *EAGER, "index", "ring", "reorder")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,10 @@ class RuleSet:
     def without(self, name: str) -> RuleSet:
         """Return these rules less one, given its name."""
         return RuleSet(tuple(rule for rule in self.rules if rule.name != name))
+
+    def without_tag(self, tag: str) -> RuleSet:
+        """Return these rules less those with a tag."""
+        return RuleSet(tuple(rule for rule in self.rules if tag not in rule.tags))
 
 
 _COMPARISONS = {

@@ -20,7 +20,7 @@ Matrix: TypeAlias = Any
 
 
 def matrix() -> Matrix:
-    return sp.csr_array(sp.random(40, 40, 0.1, rng=RANDOM))
+    return sp.csr_array(sp.random(40, 40, 0.3, rng=RANDOM))
 
 
 P, Q, R, S = matrix(), matrix(), matrix(), matrix()

@@ -14,8 +14,6 @@ import pytest
 from strategies.kernels import KERNELS, PaperKernel
 
 import storel
-from storel.optimizer.optimize import optimize
-from storel.optimizer.rulefile import shipped
 
 GOLDEN = Path(__file__).parent / "golden"
 EXTENTS = {"i": 70, "j": 60, "k": 50, "l": 40}
@@ -56,23 +54,6 @@ def test_plan_is_the_golden_one_and_right(kernel: PaperKernel) -> None:
 def test_planning_twice_gives_the_same_plan(kernel: PaperKernel) -> None:
     given = stored(operands(kernel))
     assert storel.compile(kernel.script, **given).plan == storel.compile(kernel.script, **given).plan
-
-
-def test_without_the_rules_that_fired_plans_are_others() -> None:
-    """Kernels are planned without each rule that their search used; many of them decide a plan."""
-    decisive: set[str] = set()
-    fired: set[str] = set()
-    for kernel in (each for each in KERNELS if each.name in ("spmv", "batax", "add2")):
-        compilation = storel.compile(kernel.script, **stored(operands(kernel))).compilation
-        used = {name for report in compilation.optimized.report for name, n in report.matches.items() if n}
-        names = {rule.name for rule in shipped().rules}
-        for name in sorted(used & names - decisive):
-            without = optimize(compilation.term, compilation.symbols, shipped().without(name))
-            if without.term != compilation.optimized.term:
-                decisive.add(name)
-        fired |= used & names
-    assert len(decisive) >= 6, sorted(fired - decisive)
-    assert "fuse-singleton" in decisive
 
 
 def test_the_order_as_written_is_right_too() -> None:

@@ -1,0 +1,77 @@
+"""Many operands: variables are eliminated one by one, before the e-graph sees the term."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from strategies.terms import REAL, Surroundings, dictionary, surroundings, terms
+
+import storel
+from storel.calculus.interpret import evaluate
+from storel.calculus.nodes import Term
+from storel.calculus.verify import InvariantError, infer
+from storel.execution import measure
+from storel.optimizer.elimination import eliminated
+from storel.optimizer.limits import Stop
+
+Matrix: TypeAlias = Any
+EXTENT = 20
+
+
+def matrices(number: int) -> list[Matrix]:
+    rng = np.random.default_rng(5)
+    return [sp.csr_array(sp.random(EXTENT, EXTENT, 0.15, rng=rng)) for _ in range(number)]
+
+
+@settings(max_examples=50, deadline=None)
+@given(surroundings(), terms(REAL) | terms(dictionary(2)))
+def test_the_value_stays(around: Surroundings, term: Term) -> None:
+    found = eliminated(term)
+    try:
+        is_typed = infer(found, around.symbols) == infer(term, around.symbols)
+    except InvariantError:
+        return
+    if is_typed:
+        one, other = (evaluate(each, around.symbols, around.values) for each in (found, term))
+        assert one == other
+
+
+def chain(given: list[Matrix]) -> tuple[str, dict[str, Matrix], Any]:
+    sources = ", ".join(f"<(k{i}, k{i + 1}), v{i}> in M{i}" for i in range(len(given)))
+    product = " * ".join(f"v{i}" for i in range(len(given)))
+    expected = np.ones(EXTENT)
+    for matrix in reversed(given):
+        expected = matrix @ expected
+    return (
+        f"CREATE TENSOR s AS sum({sources}) {{k0 -> {product}}}",
+        {f"M{i}": matrix for i, matrix in enumerate(given)},
+        expected,
+    )
+
+
+def star(given: list[Matrix]) -> tuple[str, dict[str, Matrix], Any]:
+    sources = ", ".join(f"<(a, b{i}), v{i}> in M{i}" for i in range(len(given)))
+    product = " * ".join(f"v{i}" for i in range(len(given)))
+    expected = np.prod([np.asarray(matrix.sum(1)).ravel() for matrix in given], axis=0)
+    return (
+        f"CREATE TENSOR s AS sum({sources}) {{a -> {product}}}",
+        {f"M{i}": matrix for i, matrix in enumerate(given)},
+        expected,
+    )
+
+
+@pytest.mark.parametrize("number", [7, 9])
+@pytest.mark.parametrize("query", [chain, star])
+def test_many_operands(query: Any, number: int) -> None:
+    """Each matrix is passed once, whatever the number of paths through them."""
+    given = matrices(number)
+    program, operands, expected = query(given)
+    kernel = storel.compile(program, **operands)
+    found, work = measure(kernel.compilation, kernel.environment)
+    assert np.allclose(found.to_numpy(), expected)
+    assert work.multiplications <= sum(matrix.nnz for matrix in given) + number * EXTENT
+    assert all(phase.stop is Stop.SATURATED for phase in kernel.compilation.optimized.report)

@@ -1,0 +1,81 @@
+"""Without a rule, plans are others: for each rule that decides one, a kernel and a layout that show it.
+
+What the rest of the rules are for is in ``tests/rules``: there each has a case in which it fires.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from strategies.kernels import FORMATS, KERNELS
+
+import storel
+from storel.calculus.nodes import Term
+from storel.optimizer.optimize import optimize
+from storel.optimizer.outcome import Optimized
+from storel.optimizer.rulefile import shipped
+from storel.symbols import Symbols
+
+EXTENTS = {"i": 6, "j": 5, "k": 7, "l": 4}
+SHARE_OF_ZEROS = 0.6
+
+WITNESSES = {
+    "add-singletons": ("add2", 2),
+    "equal-symmetric": ("mttkrp", 4),
+    "find-element": ("mmm", 1),
+    "find-factor": ("batax", 4),
+    "find-factor-back": ("batax", 4),
+    "find-factor-singleton": ("mmm", 3),
+    "find-itself": ("batax", 4),
+    "fuse-if": ("mmm", 1),
+    "fuse-singleton": ("mmm", 1),
+    "fuse-sum": ("mmm", 1),
+    "if-equality-out": ("triangles", 3),
+    "if-out-of-product-right": ("mttkrp", 4),
+    "if-out-of-singleton": ("ttm", 1),
+    "if-out-of-sum": ("mttkrp", 4),
+    "if-true": ("batax", 0),
+    "less-equal-true": ("batax", 0),
+    "less-true": ("batax", 0),
+    "let-inline": ("batax", 0),
+    "lookup-if": ("mttkrp", 0),
+    "lookup-singleton": ("mmm", 1),
+    "lookup-sum": ("mmm", 1),
+    "merge-factor": ("batax", 3),
+    "merge-join": ("mttkrp", 4),
+    "multiply-associate": ("batax", 0),
+    "multiply-commute": ("batax", 4),
+    "scale-singleton-left-back": ("batax", 4),
+    "select-inward": ("ttm", 1),
+    "select-range": ("batax", 0),
+    "sum-factor": ("batax", 0),
+    "sum-factor-back": ("batax", 3),
+    "sum-factor-singleton": ("mmm", 1),
+    "sum-interchange": ("batax", 3),
+    "sum-unite": ("add2", 3),
+}
+
+
+@cache
+def searched(name: str, layout: int) -> tuple[Term, Symbols, Optimized]:
+    """Return a kernel's term, the facts about it, and what all rules make of it."""
+    (kernel,) = (each for each in KERNELS if each.name == name)
+    rng = np.random.default_rng(0)
+    tensors: dict[str, storel.Tensor] = {}
+    for operand, letters in kernel.operands.items():
+        values = rng.random(tuple(EXTENTS[letter] for letter in letters))
+        values[rng.random(values.shape) < SHARE_OF_ZEROS] = 0
+        formats = FORMATS[values.ndim]
+        tensors[operand] = storel.tensor(values).to(formats[layout % len(formats)])
+    compilation = storel.compile(kernel.script, **tensors).compilation
+    term, symbols = compilation.term, compilation.symbols
+    return term, symbols, optimize(term, symbols)
+
+
+@pytest.mark.parametrize("rule", sorted(WITNESSES))
+def test_without_the_rule_the_plan_is_another(rule: str) -> None:
+    term, symbols, found = searched(*WITNESSES[rule])
+    without = optimize(term, symbols, shipped().without(rule))
+    assert (without.normalized, without.term) != (found.normalized, found.term)

@@ -11,15 +11,17 @@ import numpy as np
 from storel import memory
 from storel.compiler import Compilation
 from storel.environment import Environment
+from storel.errors import DataError
 from storel.loops import interpret as loop_interpreter
 from storel.loops.interpret import Work
 from storel.results import collect
-from storel.semiring import SEMIRINGS, Scalar
+from storel.semiring import PLUS_TIMES, SEMIRINGS, Scalar
 from storel.storage.build import from_coordinates
 from storel.storage.formats import Format
 from storel.storage.tensor import Tensor
 from storel.symbols import SizeSymbol
 from storel.syntax.analyze import Definition
+from storel.syntax.free_names import free_names
 from storel.syntax.interpret import evaluate_definition
 
 
@@ -49,6 +51,7 @@ def total_work(parts: list[Work]) -> Work:
 
 def arguments(compilation: Compilation, environment: Environment) -> tuple[dict[str, Scalar], dict[str, Any]]:
     """Return the scalar and array arguments of the kernel."""
+    _require_numbers(compilation.definition, environment)
     sizes = {name: fact.value for name, fact in compilation.symbols.items() if isinstance(fact, SizeSymbol)}
     tensors = {**environment.tensors, **compilation.converted}
     stored = replace(environment, tensors=tensors).physical_arrays()
@@ -71,6 +74,7 @@ def _collected(compilation: Compilation, outputs: Mapping[str, Any]) -> Tensor:
 
 def evaluate_reference(definition: Definition, environment: Environment, storage: Format | None) -> Tensor:
     """Evaluate a definition by the reference interpreter and store what it gives."""
+    _require_numbers(definition, environment)
     value = evaluate_definition(definition, {}, reference_values(environment))
     shape = tuple(extent.size for extent in definition.extents)
     found = list(_entries(value, len(shape), ()))
@@ -89,6 +93,24 @@ def reference_values(environment: Environment) -> dict[str, Any]:
         zero = SEMIRINGS[tensor.semiring].zero
         values[name] = _nested(coordinates.T.tolist(), entries.tolist(), tensor.rank, zero)
     return values
+
+
+def _require_numbers(definition: Definition, environment: Environment) -> None:
+    """Raise DataError if a tensor that a definition names has entries that its semiring has no place for."""
+    if SEMIRINGS[definition.semiring].has_negatives:
+        return
+    for name in sorted(free_names(definition.expression) & environment.tensors.keys()):
+        coordinates, values = environment.tensors[name].to_coo()
+        is_bad = ~(values >= 0)
+        if is_bad.any():
+            first = int(np.argmax(is_bad))
+            key = ", ".join(map(str, coordinates[:, first]))
+            raise DataError(
+                f"{name}({key}) is {values[first]}",
+                expected=f"numbers from 0: the sums and products of {definition.semiring} are of no others",
+                span=definition.expression.span,
+                hint=f"leave it out in a definition over {PLUS_TIMES.name} that this one uses",
+            )
 
 
 def _nested(keys: list[list[int]], entries: list[Scalar], rank: int, zero: Scalar) -> Any:

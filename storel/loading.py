@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,14 +55,20 @@ def load_tensor(
     match contents:
         case StoredContents(format=text, arrays=arrays, semiring=own):
             stored = from_arrays(formats.resolve(parse_format(text), len(shape)), arrays, shape, semiring=own)
-            return stored if storage is None else stored.stored_as(storage)
+            if storage is None and semiring in (None, own) and _is_admitted(stored.dtype, annotation):
+                return replace(stored, is_closed=is_closed)
+            coordinates, values = stored.to_coo()
+            values, wanted = as_declared(values, annotation), storage or stored.storage
+            return from_coordinates(
+                coordinates, values, shape, formats, wanted, semiring or own, is_closed=is_closed
+            )
         case DenseContents(values):
-            return from_numpy(_typed(values, annotation), formats, storage, ring)
+            return from_numpy(as_declared(values, annotation), formats, storage, ring)
         case MatrixContents(matrix):
-            matrix.data = _typed(matrix.data, annotation)
+            matrix.data = as_declared(matrix.data, annotation)
             return from_scipy(matrix, formats, storage, ring)
         case SparseContents(coordinates, values):
-            values = _typed(values, annotation)
+            values = as_declared(values, annotation)
             return from_coordinates(coordinates, values, shape, formats, storage, ring, is_closed=is_closed)
 
 
@@ -199,14 +206,11 @@ def _declared(
     return tuple(agreed), is_closed or is_fixed
 
 
-def _typed(values: Any, annotation: TypeAnnotation | None) -> Any:
-    """Return values of the declared type; one that would lose something is an error."""
-    if annotation is None or annotation.scalar not in DECLARED_TYPES:
+def as_declared(values: Any, annotation: TypeAnnotation | None) -> Any:
+    """Return values of the declared type; raises TypeMismatchError where one would lose something."""
+    if annotation is None or _is_admitted(values.dtype, annotation):
         return values
-    admitted = DECLARED_TYPES[annotation.scalar]
-    if ScalarType.of(values.dtype) in admitted:
-        return values
-    converted = values.astype(admitted[-1].dtype)
+    converted = values.astype(DECLARED_TYPES[annotation.scalar][-1].dtype)
     if not np.array_equal(converted, values):
         raise TypeMismatchError(
             "the values are not of the declared type",
@@ -215,6 +219,13 @@ def _typed(values: Any, annotation: TypeAnnotation | None) -> Any:
             span=annotation.span,
         )
     return converted
+
+
+def _is_admitted(dtype: np.dtype[Any], annotation: TypeAnnotation | None) -> bool:
+    """Return whether data of a type is what is declared as it is."""
+    if annotation is None or annotation.scalar not in DECLARED_TYPES:
+        return True
+    return ScalarType.of(dtype) in DECLARED_TYPES[annotation.scalar]
 
 
 def format_text(reference: str | FormatReference | None) -> FormatReference | None:

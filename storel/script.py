@@ -16,7 +16,7 @@ from storel.compiler import Compilation, Options, compile_definition, view_of
 from storel.environment import Environment
 from storel.errors import ProgramSyntaxError, UnknownNameError, nearest
 from storel.execution import evaluate_reference, execute, measure, total_work
-from storel.loading import load_tensor
+from storel.loading import as_declared, load_tensor
 from storel.loops.interpret import Work
 from storel.optimizer.cardinality import entries
 from storel.profile import Profile, profile
@@ -137,6 +137,7 @@ class Runner:
             case LoadArray(declaration, path, span):
                 found = read_arrays(self.directory / path)
                 array = found[declaration.name] if declaration.name in found else next(iter(found.values()))
+                array = as_declared(array, declaration.type)
                 environment.add_array(declaration.name, array, declaration, span)
             case LoadArrays(path, span):
                 for name, array in read_arrays(self.directory / path).items():

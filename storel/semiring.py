@@ -17,7 +17,8 @@ class Semiring:
     """A commutative semiring: ``plus`` with unit ``zero``, ``times`` with unit ``one``.
 
     ``zero`` annihilates under ``times`` and is the value of a missing entry. ``has_negation`` and
-    ``has_division`` say whether ``-`` and ``/`` are allowed. ``plus_name`` and ``times_name`` are
+    ``has_division`` say whether ``-`` and ``/`` are allowed, ``has_negatives`` whether negative numbers and
+    NaN are among the numbers that it is a semiring of. ``plus_name`` and ``times_name`` are
     the operations' names in the loop IR (``add``, ``multiply``, ``minimum``, ``maximum``, ``or``,
     ``and``).
     """
@@ -29,6 +30,7 @@ class Semiring:
     one: Scalar
     has_negation: bool = False
     has_division: bool = False
+    has_negatives: bool = True
 
     def plus(self, a: Scalar, b: Scalar) -> Scalar:
         return OPERATIONS[self.plus_name](a, b)
@@ -87,7 +89,7 @@ OPERATIONS: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
 PLUS_TIMES = Semiring("plus_times", "add", "multiply", 0, 1, has_negation=True, has_division=True)
 MIN_PLUS = Semiring("min_plus", "minimum", "add", math.inf, 0)
 MAX_PLUS = Semiring("max_plus", "maximum", "add", -math.inf, 0)
-MAX_TIMES = Semiring("max_times", "maximum", "multiply", 0, 1)
+MAX_TIMES = Semiring("max_times", "maximum", "multiply", 0, 1, has_negatives=False)
 OR_AND = Semiring("or_and", "or", "and", False, True)
 
 SEMIRINGS: dict[str, Semiring] = {

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import storel
 from storel.environment import Environment
@@ -34,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 def load(folder: Path, statement: str) -> storel.Tensor:
     runner = Runner(Environment(), directory=folder, runs=False)
-    runner.run(Source("test", f"{statement}\nCREATE TENSOR r AS A"))
+    runner.run(Source("test", f"{statement}\nCREATE TENSOR r OVER plus_times AS A"))
     return runner.environment.tensors["A"]
 
 
@@ -80,3 +82,42 @@ def test_what_contradicts_the_declaration(
 def test_a_semiring_is_one_that_is_known() -> None:
     with pytest.raises(UnknownNameError, match="unknown semiring 'min_plu'"):
         storel.tensor(np.eye(2), semiring="min_plu")
+
+
+def test_what_is_stored_may_stay_open(folder: Path) -> None:
+    load(folder, "LOAD TENSOR A FROM 'a.tns'").save(folder / "open.npz")
+    assert not load(folder, "LOAD TENSOR A FROM 'open.npz'").is_closed
+    assert not load(folder, "LOAD TENSOR A FROM 'open.npz' STORED AS coo").is_closed
+    assert load(folder, "LOAD TENSOR A: real[3, 2] FROM 'open.npz'").is_closed
+    assert load(folder, "LOAD TENSOR A FROM 's.npz'").is_closed
+
+
+def test_what_is_stored_has_the_declared_type_and_semiring(folder: Path) -> None:
+    whole = load(folder, "LOAD TENSOR A: int[3, 3] FROM 's.npz'")
+    assert (whole.type.value, whole.format, whole.nnz) == ("int64", "csr", 3)
+    lengths = load(folder, "LOAD TENSOR A: real[3, 3] OVER min_plus FROM 's.npz'")
+    assert (lengths.semiring, lengths.to_numpy()[0, 1]) == ("min_plus", np.inf)
+
+
+@pytest.mark.parametrize(
+    ("declared", "data", "found"),
+    [
+        ("real", np.array([3, 0]), "float64"),
+        ("real", np.ones(2, np.float32), "float32"),
+        ("int", np.array([True]), "int64"),
+        ("int", np.array([2.0]), "int64"),
+    ],
+)
+def test_an_array_has_its_declared_type(folder: Path, declared: str, data: NDArray[Any], found: str) -> None:
+    np.save(folder / "x.npy", data)
+    runner = Runner(Environment(), directory=folder, runs=False)
+    runner.run(Source("test", f"LOAD ARRAY x: {declared}[n] FROM 'x.npy'\nCREATE TENSOR r AS x(0)"))
+    assert runner.environment.arrays["x"].dtype == found
+
+
+def test_what_no_coordinate_reaches_has_extent_0(folder: Path) -> None:
+    np.savez(folder / "c.npz", i=np.zeros(0, np.int64), v=np.zeros(0))
+    runner = Runner(Environment(), directory=folder)
+    script = "LOAD ARRAYS FROM 'c.npz' CREATE TENSOR r AS sum(<p, k> in i) { (k, p) -> v(p) }"
+    runner.run(Source("test", script))
+    assert runner.environment.tensors["r"].shape == (0, 0)

@@ -36,6 +36,7 @@ from storel.calculus.verify import Type, element, infer
 from storel.calculus.views import seen_over
 from storel.scalars import ScalarType
 from storel.symbols import Symbols
+from storel.syntax.inline import inline_lets
 from storel.syntax.nodes import expressions as syntax
 from storel.syntax.nodes.expressions import Binder, Expression, Generator
 from storel.syntax.spelling import CALLS, OPERATORS
@@ -185,7 +186,9 @@ class _Lowering:
     def _let(self, binder: Binder, value: Expression, body: Expression, scope: Scope, semiring: str) -> Term:
         """Lower a ``let``; an array is no value to be stored, so that its name is replaced."""
         named = self.term(value, scope, semiring)
-        named = Empty(1) if named == NOTHING else named
+        if named == NOTHING:
+            nothing = frozenset({id(value)})
+            return self.term(inline_lets(syntax.Let(binder, value, body), nothing), scope, semiring)
         kind = self._type(named, scope)
         inner = self.term(body, scope.bind(binder.name, kind), semiring)
         if inner == NOTHING:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain, repeat
 
 from storel.errors import ExtentError
 from storel.syntax.dimensions import Dimension, Facts, agree, facts_of, key_facts, met, united
@@ -165,7 +166,8 @@ class _Analysis:
         for generator in generators:
             source = self.of(generator.source, scope)
             bound: dict[str, Facts] = {}
-            for key, dimension in zip(generator.keys, source.dimensions, strict=False):
+            levels = chain(source.dimensions, repeat(Dimension(0, origin="{}")))  # {} has any number
+            for key, dimension in zip(generator.keys, levels, strict=False):
                 if key.name is None:
                     continue
                 own = key_facts(dimension)

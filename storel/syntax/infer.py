@@ -275,7 +275,11 @@ class Inference:
 
     def negation(self, operand: Expression, span: Span, scope: Scope, ring: Semiring) -> Type:
         kind = self.value(operand, scope, ring)
-        if isinstance(operand, Number):  # -1 is a literal in every semiring
+        if isinstance(operand, Number) and operand.value != 0 and not ring.has_negatives:
+            raise TypeMismatchError(
+                f"{ring.name} has no negative numbers", expected="a number from 0", span=span
+            )
+        if isinstance(operand, Number):  # -1 is a literal in every other semiring
             return kind
         require_inverse(ring.has_negation, "-", ring, span)
         return summed(kind, ring)

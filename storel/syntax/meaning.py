@@ -262,7 +262,7 @@ class Interpreter:
                 return lambda environment: times(one(environment), two(environment), kind.scalar, ring)
             case "and" | "or":
                 return self.connective(node.operator, left, right, types)
-            case "-" if not self.type_of(node, types, ring).is_scalar:
+            case "-" if self.type_of(node, types, ring).rank != 0:
                 return self.node(Binary("+", left, Unary("-", right)), types, ring)
             case operator:
                 inner = ring if operator in ("-", "/", "//", "%") else PLUS_TIMES
@@ -277,6 +277,8 @@ class Interpreter:
 
     def negation(self, operand: Expression, types: Scope, ring: Semiring) -> Meaning:
         kind = self.type_of(Unary("-", operand), types, ring)
+        if kind.is_zero:
+            return self.own(operand, types, ring)
         if kind.is_scalar:
             return self.apply(NEGATION, (operand,), types, ring)
         inner = self.own(operand, types, ring)

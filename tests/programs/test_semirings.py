@@ -115,9 +115,59 @@ def test_a_scalar_that_is_missing(number: float, expected: float, backend: str) 
 
 @pytest.mark.parametrize("backend", ["interpret", "c"])
 @pytest.mark.parametrize(("number", "expected"), [(0, 0), (0.0, 0.0), (2.0, 1.0)])
-def test_a_scalar_is_the_same_over_every_semiring(
-    number: float, expected: float, backend: str
-) -> None:
+def test_a_scalar_is_the_same_over_every_semiring(number: float, expected: float, backend: str) -> None:
     result = storel.run("CREATE TENSOR R OVER min_plus AS s + 1", s=np.array(number), backend=backend)
     assert isinstance(result, storel.Tensor)
     assert result.item() == expected
+
+
+NEGATIVE = np.array([1.0, -2.0, math.nan])
+
+
+@pytest.mark.parametrize("backend", ["interpret", "c"])
+@pytest.mark.parametrize(
+    ("text", "data", "message"),
+    [
+        ("sum(<i, v> in x) v * 2", NEGATIVE, r"x\(1\) is -2.0"),
+        ("sum(<i, v> in x) v * 2", np.array([0, math.nan]), r"x\(1\) is nan"),
+        ("sum(<i, v> in x) (v * -2)", np.ones(3), "max_times has no negative numbers"),
+    ],
+)
+def test_max_times_is_of_no_negative_numbers(text: str, data: Any, message: str, backend: str) -> None:
+    with pytest.raises(storel.StorelError, match=message):
+        storel.run(f"CREATE TENSOR R OVER max_times AS {text}", x=data, backend=backend)
+
+
+@pytest.mark.parametrize("backend", ["interpret", "c"])
+def test_negative_numbers_decide_and_are_left_out(backend: str) -> None:
+    left_out = "CREATE TENSOR P OVER plus_times AS sum(<i, v> in x) if (v > -1) then { i -> v } "
+    script = left_out + "CREATE TENSOR R OVER max_times AS sum(<i, v> in P) if (v > -3) then v * 2"
+    result = storel.run(script, x=np.array([1.0, -2.0]), backend=backend)
+    assert isinstance(result, storel.Tensor)
+    assert float(result) == 2.0
+
+
+NOTHING = [
+    ("A - {}", [[0, 1], [2, 3]]),
+    ("{} - A", [[0, -1], [-2, -3]]),
+    ("let x = {} in A + x", [[0, 1], [2, 3]]),
+    ("sum(<i, _> in {}, <j, v> in A(0)) { j -> v }", [0, 0]),
+    ("let x = {} in sum(<(i, j), v> in x) { j -> 1.0 }", []),
+    ("{} - 2", -2),
+]
+
+
+@pytest.mark.parametrize("backend", ["interpret", "c"])
+@pytest.mark.parametrize(("text", "expected"), NOTHING)
+def test_nothing_is_the_zero_of_every_rank(text: str, expected: Any, backend: str) -> None:
+    bound = {"A": np.array([[0.0, 1.0], [2.0, 3.0]])} if "A" in text else {}
+    result = storel.run(f"CREATE TENSOR R AS {text}", backend=backend, **bound)
+    assert isinstance(result, storel.Tensor)
+    assert result.to_numpy().tolist() == expected
+
+
+@pytest.mark.parametrize("backend", ["interpret", "c"])
+@pytest.mark.parametrize("text", ["A / 2", "A // 2", "2 % A"])
+def test_a_quotient_is_of_scalars(text: str, backend: str) -> None:
+    with pytest.raises(storel.StorelError, match="ranks do not fit"):
+        storel.run(f"CREATE TENSOR R AS {text}", A=np.ones((2, 2)), backend=backend)

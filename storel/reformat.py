@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from storel.calculus.nodes import Apply, Find, If, Singleton, Sum, Symbol, Term, children
+from storel.calculus.nodes import Apply, Find, If, Let, Multiply, Singleton, Sum, Symbol, Term, children
 from storel.environment import Environment
 from storel.storage.tensor import Tensor
 
@@ -55,8 +55,21 @@ def _searches(term: Term) -> bool:
     match term:
         case Find() | If(Apply("equal", _), _) | Sum(Sum() | Singleton(), _):
             return True
+        case Let(value, _) if _depth(value) > 1:
+            return True
         case _:
             return any(_searches(child) for child, _ in children(term))
+
+
+def _depth(term: Term) -> int:
+    """Return how deep the singletons of a dictionary nest, which is made by loops."""
+    match term:
+        case Singleton(_, value):
+            return 1 + _depth(value)
+        case Sum(_, body) | Let(_, body) | If(_, body) | Multiply(_, body):
+            return _depth(body)
+        case _:
+            return 0
 
 
 def _arrays(term: Term) -> Iterator[str]:

@@ -6,6 +6,7 @@ python experiments/paper_kernels/run.py [--data DIR] [--backends c,numba]
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from pathlib import Path
 
@@ -50,17 +51,21 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="a directory of .mtx and .tns files")
     parser.add_argument("--backends", default="c,numba", help="which backends to run")
     parser.add_argument("--small", action="store_true", help="only small random data")
+    parser.add_argument("--only", default="", help="only data whose name contains this")
     arguments = parser.parse_args()
     backends = arguments.backends.split(",")
     table = Table("kernel", "data", "format", *backends, "multiplications")
     wrong = 0
     for case in cases(arguments.data, small=arguments.small):
+        if arguments.only not in case.data:
+            continue
         for name, stored in layouts(case):
             if stored is None:
                 table.add_row(case.kernel, case.data, name, *["too large"] * len(backends), "")
                 continue
             cells: list[str] = []
             for backend in backends:
+                print(f"{case.kernel} on {case.data} in {name}, {backend}", file=sys.stderr, flush=True)
                 text, is_right = outcome(case, stored, backend)
                 wrong += not is_right
                 cells.append(text if is_right else f"WRONG {text}")

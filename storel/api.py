@@ -165,7 +165,7 @@ def declare(statistics: str | Path | Mapping[str, Any] | Summary, format: str | 
     a tensor; only ``shape`` and ``nnz`` must be there. ``format`` may be another than that of the data.
 
     >>> explain("CREATE TENSOR s AS sum(<_, x> in v) x", stage="term", v=declare({"shape": [9], "nnz": 2}))
-    'sum(<p, _> in v_row(0:v_nnz)) v_val(p)'
+    'sum(<_, v> in sum(<p, v> in v_row(0:v_nnz)) { v -> v_val(p) }) v'
     """
     match statistics:
         case Summary():

@@ -210,7 +210,8 @@ def as_declared(values: Any, annotation: TypeAnnotation | None) -> Any:
     """Return values of the declared type; raises TypeMismatchError where one would lose something."""
     if annotation is None or _is_admitted(values.dtype, annotation):
         return values
-    converted = values.astype(DECLARED_TYPES[annotation.scalar][-1].dtype)
+    with np.errstate(invalid="ignore"):  # NaN as an integer is found by the comparison
+        converted = values.astype(DECLARED_TYPES[annotation.scalar][-1].dtype)
     if not np.array_equal(converted, values):
         raise TypeMismatchError(
             "the values are not of the declared type",

@@ -1,6 +1,6 @@
 """The cheapest term equal to a given one.
 
-    normalize    loops over dictionaries become loops over arrays (rules/normalize.rules)
+    normalize    loops over dictionaries become loops over arrays (rules tagged @normalize)
     eliminate    of many loops: factors and loops go where their variables are bound (elimination.py)
     main         the algebra of sums and products, in a fresh e-graph
     share        let, tabulation and hoisting on the extracted terms (sharing.py)
@@ -11,6 +11,7 @@ stays. Everything is deterministic: the same term and facts give the same plan.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
 
@@ -44,23 +45,19 @@ def optimize(
 ) -> Optimized:
     """Return the cheapest term found that means the same as ``term``, which is closed."""
     chosen = rulefile.shipped() if rules is None else rules
-    (normalized,), first, graph = _phase(
-        term, symbols, chosen, "normalize", options.normalize, options, (TAKEN_APART,)
+    (normalized, stored), first, graph = _phase(
+        term, symbols, chosen, "normalize", options.normalize, options, (TAKEN_APART, PLAIN)
     )
     if options.main.iterations == 0:
         plan = _priced("as written", hoisted(normalized, symbols), symbols, options)
         return Optimized(plan.term, plan.cost, (first,), normalized, (plan,), graph)
-    start, searched = normalized, chosen
-    if loops(normalized) >= MANY_LOOPS:
-        start, searched = _ordered(normalized, symbols), chosen.without_tag("reorder")
-    candidates, second, graph = _phase(start, symbols, searched, "main", options.main, options, _VARIATIONS)
-    origins: dict[Term, list[str]] = {}
-    for variation, candidate in zip(_VARIATIONS, candidates, strict=True):
-        origins.setdefault(candidate, []).append(variation.name)
-    plans: dict[Term, list[str]] = {}
-    for candidate, names in origins.items():
-        plans.setdefault(share(candidate, symbols, options.constants), []).extend(names)
+    plans, second, graph = _searched(normalized, symbols, chosen, options)
+    reports = [first, second]
     plans.setdefault(normalized, ["normalized"])
+    if stored != normalized and _is_cheaper(share(stored, symbols, options.constants), plans, symbols, options):
+        more, third, graph = _searched(stored, symbols, chosen, options)
+        plans |= more
+        reports.append(third)
     if options.expands and len(parts := monomials(term)) > 1:
         alone = replace(options, expands=False)
         whole = reduce(Add, [optimize(part, symbols, chosen, alone).term for part in parts])
@@ -76,7 +73,32 @@ def optimize(
     close = [plan for plan in priced if plan.cost.nanoseconds <= limit]
     best = min(close, key=lambda plan: (plan.operations, plan.cost.nanoseconds))
     considered = tuple(sorted(priced, key=lambda plan: plan.cost.nanoseconds))
-    return Optimized(best.term, best.cost, (first, second), normalized, considered, graph)
+    return Optimized(best.term, best.cost, tuple(reports), normalized, considered, graph)
+
+
+def _searched(
+    start: Term, symbols: Symbols, rules: RuleSet, options: Options
+) -> tuple[dict[Term, list[str]], PhaseReport, Graph]:
+    """Return the plans that the algebra makes of a normalized term, each with what it was extracted for."""
+    if loops(start) >= MANY_LOOPS:
+        start, rules = _ordered(start, symbols), rules.without_tag("reorder")
+    candidates, report, graph = _phase(start, symbols, rules, "main", options.main, options, _VARIATIONS)
+    origins: dict[Term, list[str]] = {}
+    for variation, candidate in zip(_VARIATIONS, candidates, strict=True):
+        origins.setdefault(candidate, []).append(variation.name)
+    plans: dict[Term, list[str]] = {}
+    for candidate, names in origins.items():
+        plans.setdefault(share(candidate, symbols, options.constants), []).extend(names)
+    return plans, report, graph
+
+
+def _is_cheaper(term: Term, plans: Iterable[Term], symbols: Symbols, options: Options) -> bool:
+    """Return whether ``term`` is estimated to take less time than each of the plans."""
+
+    def price(term: Term) -> float:
+        return cost.estimate(term, symbols, options.constants).nanoseconds
+
+    return price(term) < min(map(price, plans))
 
 
 def _ordered(term: Term, symbols: Symbols) -> Term:

@@ -23,6 +23,12 @@ from storel.optimizer.cardinality import TILE, Appraised, Loop, Place, Price, fo
 from storel.optimizer.estimates import Estimate, iterations
 from storel.symbols import Symbols
 
+HASHED_PLACES = 2**22
+"""Places up to which a dense store is faster than hashing, however few are used: most stay in caches."""
+
+HASHED_SPARSENESS = 64
+"""Places for each entry beyond which hashing pays: fewer share a cache line or page with another entry."""
+
 
 @dataclass(frozen=True, slots=True)
 class Constants:
@@ -115,6 +121,11 @@ def gather(length: float, constants: Constants) -> float:
     position = (math.log2(max(2.0, length)) - 11) / 13
     position = min(1.0, max(0.0, position))
     return constants.gather_small + position * (constants.gather_large - constants.gather_small)
+
+
+def is_hashed(places: float, entries: float) -> bool:
+    """Return whether so few entries are better stored in a hash table than at so many places."""
+    return places > max(HASHED_PLACES, HASHED_SPARSENESS * entries)
 
 
 def combine(
@@ -216,6 +227,8 @@ def _read(mapping: Estimate, key: Estimate, place: Place | None, constants: Cons
         return constants.register
     if mapping.stored and mapping.total <= TILE:
         return constants.tile
+    if mapping.stored and is_hashed(math.prod(mapping.spans), mapping.total):
+        return constants.hash_probe
     walks = key.walks if place is None else key.walks & place.innermost
     return constants.sequential if walks else gather(mapping.total, constants)
 
@@ -225,6 +238,8 @@ def _stored(value: Estimate, place: Place | None, constants: Constants) -> float
     slots = math.prod(value.spans)
     if value.total <= TILE and slots <= TILE:
         return constants.tile * value.total
+    if is_hashed(slots, value.total):
+        return constants.hash_build * value.contributions
     cleared = place is not None and not place.innermost and math.isfinite(slots)
     return constants.store * value.total + (constants.clear * slots if cleared else 0.0)
 

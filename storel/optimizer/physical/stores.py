@@ -8,6 +8,7 @@ from storel.calculus.nodes import Lookup, Sum, Term, Variable, children
 from storel.calculus.verify import Type, infer
 from storel.errors import MemoryLimitError
 from storel.optimizer.cardinality import appraise
+from storel.optimizer.cost import HASHED_PLACES, is_hashed
 from storel.optimizer.physical.arrivals import key_intervals
 from storel.optimizer.physical.facts import size_term
 from storel.optimizer.physical.scope import Scope
@@ -32,12 +33,6 @@ SMALL_TABLE = 256
 
 LARGEST_TABLE = 2**31
 """Places beyond which an intermediate result is hashed in any case."""
-
-HASHED_PLACES = 2**22
-"""Places up to which a dense store is faster than hashing, however few are used: most stay in caches."""
-
-HASHED_SPARSENESS = 64
-"""Places for each entry beyond which hashing pays: fewer share a cache line or page with another entry."""
 
 
 def reduction_store(monoid: str, scalar_type: ScalarType) -> ScalarStore:
@@ -111,7 +106,7 @@ def _is_sparse(places: int, value: Term, filled: Action, scope: Scope, symbols: 
     counted = total(filled, rank - 1, stores=scope.extents)
     if counted is None or any(occurs(counted, index) for index in range(len(scope.types))):
         return False
-    return places > HASHED_SPARSENESS * appraise(value, symbols, scope.estimates).total
+    return is_hashed(places, appraise(value, symbols, scope.estimates).total)
 
 
 def is_scanned(term: Term, index: int) -> bool:

@@ -10,7 +10,7 @@ counts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from storel.calculus.nodes import (
@@ -79,10 +79,10 @@ def infer(term: Term, symbols: Symbols, context: Context = ()) -> Type:
     """
     match term:
         case Variable(index):
-            _require(index < len(context), term, f"a variable outside its {len(context)} binders")
+            _require(index < len(context), term, "a variable outside its {} binders", len(context))
             return context[index]
         case Literal(value, scalar):
-            _require(_holds(scalar, value), term, f"{value!r} is no {scalar.value}")
+            _require(_holds(scalar, value), term, "{!r} is no {}", value, scalar.value)
             return Type(scalar)
         case Symbol(name):
             return _symbol(name, symbols)
@@ -99,7 +99,7 @@ def infer(term: Term, symbols: Symbols, context: Context = ()) -> Type:
         case Lookup(mapping, key, semiring):
             _integer(key, symbols, context)
             kind = infer(mapping, symbols, context)
-            _require(kind.rank >= 1, term, f"a lookup in {kind}")
+            _require(kind.rank >= 1, term, "a lookup in {}", kind)
             return element(kind) if kind.is_array else with_zero(element(kind), semiring)
         case Range(low, high):
             _bounds(low, high, symbols, context)
@@ -135,7 +135,7 @@ def element(kind: Type) -> Type:
 
 def with_zero(kind: Type, semiring: str) -> Type:
     """Return ``kind`` with a scalar type that holds the zero of ``semiring``, too."""
-    return replace(kind, scalar=SEMIRINGS[semiring].with_zero(kind.scalar))
+    return Type(SEMIRINGS[semiring].with_zero(kind.scalar), kind.rank, kind.is_array)
 
 
 def zero_literal(kind: Type, semiring: str) -> Literal:
@@ -152,12 +152,12 @@ def added(kind: Type, semiring: str) -> Type:
     >>> str(added(Type(ScalarType.BOOL), "plus_times"))
     'int64'
     """
-    return replace(kind, scalar=SEMIRINGS[semiring].sum_type(kind.scalar))
+    return Type(SEMIRINGS[semiring].sum_type(kind.scalar), kind.rank, kind.is_array)
 
 
-def _require(condition: bool, term: Term, problem: str) -> None:
+def _require(condition: bool, term: Term, problem: str, *found: object) -> None:
     if not condition:
-        raise InvariantError(f"{problem}: {term}")
+        raise InvariantError(f"{problem.format(*found)}: {term}")
 
 
 def _holds(scalar: ScalarType, value: object) -> bool:
@@ -181,7 +181,7 @@ def _symbol(name: str, symbols: Symbols) -> Type:
 def _entry(source: Term, symbols: Symbols, context: Context) -> Context:
     """Return ``context`` with the key and the value of ``source``'s entries."""
     kind = infer(source, symbols, context)
-    _require(kind.rank >= 1, source, f"a sum over {kind}")
+    _require(kind.rank >= 1, source, "a sum over {}", kind)
     return (element(kind), KEY, *context)
 
 
@@ -204,13 +204,13 @@ def _entry_value(term: Term, symbols: Symbols, context: Context) -> Type:
 
 def _scalar(term: Term, symbols: Symbols, context: Context) -> ScalarType:
     kind = infer(term, symbols, context)
-    _require(kind.rank == 0, term, f"{kind} where a scalar is needed")
+    _require(kind.rank == 0, term, "{} where a scalar is needed", kind)
     return kind.scalar
 
 
 def _integer(term: Term, symbols: Symbols, context: Context) -> Type:
     scalar = _scalar(term, symbols, context)
-    _require(scalar.is_integer, term, f"{scalar.value} where an integer is needed")
+    _require(scalar.is_integer, term, "{} where an integer is needed", scalar.value)
     return Type(scalar)
 
 
@@ -221,26 +221,26 @@ def _bounds(low: Term, high: Term, symbols: Symbols, context: Context) -> None:
 
 def _array(term: Term, symbols: Symbols, context: Context) -> Type:
     kind = infer(term, symbols, context)
-    _require(kind.is_array, term, f"{kind} where an array is needed")
+    _require(kind.is_array, term, "{} where an array is needed", kind)
     return kind
 
 
 def _integers(term: Term, symbols: Symbols, context: Context) -> Type:
     """Return the type of the elements of an array that is searched."""
     kind = element(_array(term, symbols, context))
-    _require(kind.scalar.is_integer, term, f"a search among {kind.scalar.value}")
+    _require(kind.scalar.is_integer, term, "a search among {}", kind.scalar.value)
     return kind
 
 
 def _plus(kind: Type, semiring: str, term: Term) -> Type:
-    _require(semiring in SEMIRINGS, term, f"unknown semiring {semiring}")
+    _require(semiring in SEMIRINGS, term, "unknown semiring {}", semiring)
     _require(not kind.is_array, term, "a sum of arrays")
     return added(kind, semiring)
 
 
 def _reduced(term: Term, monoid: str, kind: Type) -> Type:
-    _require(monoid in MONOIDS, term, f"unknown monoid {monoid}")
-    _require(kind.rank == 0, term, f"{monoid} of {kind}")
+    _require(monoid in MONOIDS, term, "unknown monoid {}", monoid)
+    _require(kind.rank == 0, term, "{} of {}", monoid, kind)
     if monoid in ("any", "all"):
         return Type(ScalarType.BOOL)
     return added(kind, "plus_times") if monoid == "prod" else kind
@@ -250,7 +250,7 @@ def _sum_of_two(
     term: Term, left: Term, right: Term, semiring: str, symbols: Symbols, context: Context
 ) -> Type:
     one, two = _entry_value(left, symbols, context), _entry_value(right, symbols, context)
-    _require(one.rank == two.rank, term, f"{one} + {two}")
+    _require(one.rank == two.rank, term, "{} + {}", one, two)
     if isinstance(left, Empty):  # its own scalar type is a guess
         return _plus(two, semiring, term)
     if isinstance(right, Empty):
@@ -259,9 +259,9 @@ def _sum_of_two(
 
 
 def _product(term: Term, left: Term, right: Term, semiring: str, symbols: Symbols, context: Context) -> Type:
-    _require(semiring in SEMIRINGS, term, f"unknown semiring {semiring}")
+    _require(semiring in SEMIRINGS, term, "unknown semiring {}", semiring)
     one, two = _entry_value(left, symbols, context), _entry_value(right, symbols, context)
-    _require(one.rank == two.rank or 0 in (one.rank, two.rank), term, f"{one} * {two}")
+    _require(one.rank == two.rank or 0 in (one.rank, two.rank), term, "{} * {}", one, two)
     return Type(SEMIRINGS[semiring].product_type(one.scalar, two.scalar), max(one.rank, two.rank))
 
 

@@ -54,7 +54,8 @@ def optimize(
     plans, second, graph = _searched(normalized, symbols, chosen, options)
     reports = [first, second]
     plans.setdefault(normalized, ["normalized"])
-    if stored != normalized and _is_cheaper(share(stored, symbols, options.constants), plans, symbols, options):
+    shared = stored if stored == normalized else share(stored, symbols, options.constants)
+    if _is_cheaper(shared, plans, symbols, options):
         more, third, graph = _searched(stored, symbols, chosen, options)
         plans |= more
         reports.append(third)

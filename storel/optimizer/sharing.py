@@ -114,9 +114,11 @@ def hoisted(term: Term, symbols: Symbols) -> Term:
 def _materialized(term: Term, symbols: Symbols) -> Iterator[Term]:
     """Yield ``term`` with one dictionary stored that a loop makes anew each time."""
     for found in occurrences(term, symbols):
+        if not has_loop(found.term):
+            continue
         kind = infer(found.term, symbols, found.types)
         depth = found.inside(min(free_variables(found.term), default=len(found.scope)))
-        if kind.rank == 0 or kind.is_array or not has_loop(found.term):
+        if kind.rank == 0 or kind.is_array:
             continue
         if any(binder.is_loop for binder in found.scope[:depth]) and _is_safe(found, depth, symbols):
             yield _named(term, found, depth)
@@ -134,8 +136,9 @@ def _repeated(term: Term, symbols: Symbols) -> Iterator[Term]:
         part = shift(found.term, -depth)
         twice = (home, part) in seen and has_loop(part)
         seen.add((home, part))
-        is_scalar = infer(found.term, symbols, found.types).rank == 0
-        if (crossed or twice) and is_scalar and _is_safe(found, depth, symbols):
+        if not (crossed or twice) or infer(found.term, symbols, found.types).rank > 0:
+            continue
+        if _is_safe(found, depth, symbols):
             yield _named(term, found, depth)
 
 
@@ -162,8 +165,10 @@ def _tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[
     """
     for found in occurrences(term, symbols):
         free = sorted(free_variables(found.term))
+        if not free or not has_loop(found.term):
+            continue
         kind = infer(found.term, symbols, found.types)
-        if not free or not has_loop(found.term) or kind.is_array or (kind.rank > 0) != rows:
+        if kind.is_array or (kind.rank > 0) != rows:
             continue
         key, outer = free[0], found.inside(free[1] if len(free) > 1 else len(found.scope))
         binder = found.scope[key]

@@ -17,6 +17,8 @@ from storel.explain.text import explain_text
 from storel.loading import as_tensor, declared_tensor, format_text, known_semiring, load_tensor
 from storel.notation import einsum_source
 from storel.optimizer.outcome import BINDERS
+from storel.optimizer.outcome import Options as SearchOptions
+from storel.optimizer.rulefile import RuleSet
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
 from storel.storage.facts import is_like
@@ -48,9 +50,10 @@ def compile(source: str | Path, /, **tensors: Any) -> Kernel:  # noqa: A001
     """Compile a program for tensors like the given ones; call the kernel with such tensors.
 
     Options, here and in ``run`` and ``einsum``: ``backend`` ("auto", "c", "numba", "interpret"),
-    ``formats`` (a directory of format files), ``rules`` (a file of further rules), ``memory_limit``
-    (bytes), ``format`` (of the result), ``floating_point`` ("strict", "reassociate" or "expand"),
-    ``binders`` ("named" or "debruijn": how the optimizer holds bound variables).
+    ``formats`` (a directory of format files), ``rules`` (a file of further rules, or a RuleSet instead of
+    the shipped ones), ``memory_limit`` (bytes), ``format`` (of the result), ``floating_point`` ("strict",
+    "reassociate" or "expand"), ``binders`` ("named" or "debruijn": how the optimizer holds bound variables),
+    ``search`` (``storel.optimizer.outcome.Options``: budgets, costs, schedule and extractor, for research).
     """
     options, bindings = _split(tensors)
     return Kernel(source, options, bindings)
@@ -183,11 +186,12 @@ class CallOptions:
 
     backend: Backend = "auto"
     formats: str | Path | None = None
-    rules: str | Path | None = None
+    rules: str | Path | RuleSet | None = None
     memory_limit: int | None = None
     floating_point: FloatingPoint = "reassociate"
     format: str | None = None
     binders: str = "named"
+    search: SearchOptions | None = None
 
 
 def _split(keywords: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
@@ -223,13 +227,14 @@ def compiler_options(options: CallOptions) -> Options:
         )
     if options.binders not in BINDERS:
         raise UnknownNameError(f"unknown binders '{options.binders}'", expected=", ".join(BINDERS))
-    rules = None if options.rules is None else with_rules(Path(options.rules))
+    rules = with_rules(Path(options.rules)) if isinstance(options.rules, str | Path) else options.rules
     return Options(
         options.backend,
         options.memory_limit,
         rules,
         floating_point=options.floating_point,
         binders=options.binders,
+        search=options.search,
     )
 
 

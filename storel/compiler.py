@@ -35,7 +35,7 @@ from storel.loops.simplify import simplify
 from storel.loops.verify import verify as verify_loops
 from storel.optimizer.cardinality import entries
 from storel.optimizer.limits import Limits
-from storel.optimizer.outcome import MAIN, Optimized
+from storel.optimizer.outcome import Optimized
 from storel.optimizer.outcome import Options as SearchOptions
 from storel.optimizer.physical.plan import Request, extent_terms, plan_term
 from storel.optimizer.remember import optimized as search
@@ -69,6 +69,7 @@ class Options:
     ``floating_point`` says what may happen to sums and products: they stay in the order written; they are
     reordered; products of sums may be multiplied out, too, which can cancel.
     ``binders`` says how the optimizer holds bound variables, ``verifies`` checks every stage's invariants.
+    ``search`` replaces parts of the optimizer, binders included.
     """
 
     backend: Backend = "auto"
@@ -77,6 +78,7 @@ class Options:
     floating_point: FloatingPoint = "reassociate"
     binders: str = "named"
     verifies: bool = False
+    search: SearchOptions | None = None
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ def _compile(
     composed = compose(view_of(definition), views, environment.tensors, environment.facts())
     symbols = composed.symbols
     term = lower_expression(composed.expression, symbols, definition.semiring)
-    optimized = search(term, symbols, options.rules, _budgets(options))
+    optimized = search(term, symbols, options.rules, _search_options(options))
     extents = tuple(extent.size for extent in definition.extents)
     estimate = entries(optimized.term, symbols)
     result = choose_result_format(storage, extents, estimate, environment.formats)
@@ -236,9 +238,10 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
     return parse(text, path.name)
 
 
-def _budgets(options: Options) -> SearchOptions:
-    main = Limits(iterations=0) if options.floating_point == "strict" else MAIN
-    return SearchOptions(main=main, binders=options.binders, expands=options.floating_point == "expand")
+def _search_options(options: Options) -> SearchOptions:
+    given = options.search or SearchOptions(binders=options.binders)
+    main = Limits(iterations=0) if options.floating_point == "strict" else given.main
+    return replace(given, main=main, expands=given.expands or options.floating_point == "expand")
 
 
 def _is_finite(term: Term, symbols: Symbols) -> bool:

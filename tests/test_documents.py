@@ -1,4 +1,4 @@
-"""Every block in the README is executed, and the architecture page names things that exist."""
+"""Every block in the READMEs is executed, and the architecture page names things that exist."""
 
 from __future__ import annotations
 
@@ -30,6 +30,11 @@ def test_python_blocks_print_what_the_text_blocks_show() -> None:
     assert len(shown) == 2
     for text in shown:
         assert text in printed.getvalue()
+
+
+def test_every_part_of_the_optimizer_can_be_replaced() -> None:
+    text = (ROOT / "experiments" / "README.md").read_text(encoding="utf-8")
+    exec("\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)), {})
 
 
 def test_the_analyzed_plan_is_what_is_printed() -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Protocol
 
 from storel.calculus.intervals import COMPARISONS
 from storel.calculus.nodes import Term
@@ -53,6 +54,43 @@ class Constants:
     search_step: float = 4.0
     branch: float = 0.5
     node: float = 0.01
+
+    def price(
+        self,
+        constructor: str,
+        text: str,
+        costs: Sequence[float],
+        estimates: Sequence[Estimate],
+        result: Estimate,
+        variation: Variation,
+        outer: int,
+        place: Place | None = None,
+    ) -> float:
+        """Return the nanoseconds of a node: these are a cost model."""
+        return combine(constructor, text, costs, estimates, result, variation, outer, self, place)
+
+
+class CostModel(Protocol):
+    """What plans are compared by: any measure that never makes a node cheaper than one of its children."""
+
+    def price(
+        self,
+        constructor: str,
+        text: str,
+        costs: Sequence[float],
+        estimates: Sequence[Estimate],
+        result: Estimate,
+        variation: Variation,
+        outer: int,
+        place: Place | None = None,
+    ) -> float:
+        """Return the cost of a node from those of its children.
+
+        ``text`` is the name of a function or of a semiring; ``estimates`` and ``result`` are what is known of
+        the values of the children and of the node, ``outer`` counts its free variables, and ``place`` is
+        where it stands, if that is known. Of ``variation`` a model may make what it likes.
+        """
+        ...
 
 
 CONSTANTS = Constants()
@@ -92,21 +130,21 @@ class Cost:
     iterations: tuple[float, ...]
 
 
-def estimate(term: Term, symbols: Symbols, constants: Constants = CONSTANTS) -> Cost:
+def estimate(term: Term, symbols: Symbols, model: CostModel = CONSTANTS) -> Cost:
     """Return the full cost of a closed term as it stands."""
     loops: list[Loop] = []
-    appraised = fold(term, symbols, full_price(constants), loops)
+    appraised = fold(term, symbols, full_price(model), loops)
     return Cost(appraised.cost, tuple(loop.iterations for loop in loops))
 
 
-def full_price(constants: Constants = CONSTANTS) -> Price:
+def full_price(model: CostModel = CONSTANTS) -> Price:
     """Return the price of a node that stands in a whole term."""
 
     def price(
         constructor: str, text: str, children: Sequence[Appraised], result: Estimate, place: Place
     ) -> float:
         costs, known = [child.cost for child in children], [child.estimate for child in children]
-        return combine(constructor, text, costs, known, result, FULL, 2, constants, place)
+        return model.price(constructor, text, costs, known, result, FULL, 2, place)
 
     return price
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from storel.calculus.intervals import ANY, Interval
 from storel.calculus.nodes import Term
-from storel.optimizer import cost, estimates
+from storel.optimizer import estimates
 from storel.optimizer.binders import Encoding
-from storel.optimizer.cost import Constants, Variation
+from storel.optimizer.cost import CostModel, Variation
 from storel.optimizer.encoding import TERMS, ENode, decode
 from storel.optimizer.estimates import Estimate
 from storel.optimizer.facts import Encoded
@@ -62,7 +62,9 @@ def read(frozen: FrozenEGraph, graph: EGraph, encoding: Encoding = NAMED) -> Cla
 
 
 @dataclass(frozen=True, slots=True)
-class _Best:
+class Best:
+    """The node that is taken of a class, what it costs, and what is known of its value."""
+
     cost: float
     estimate: Estimate
     node: ENode
@@ -88,25 +90,29 @@ def _split(node: ENode, layout: str) -> tuple[list[int], list[int], list[int], s
 
 
 class Extractor:
-    """The best node of every class under one variation of the cost."""
+    """The best node of every class under one variation of the cost.
+
+    A subclass that chooses otherwise overrides ``settle``: it takes nodes of ``candidates`` into ``best``,
+    for each class one whose children's classes have theirs.
+    """
 
     def __init__(
-        self, classes: Classes, source: Encoded, symbols: Symbols, variation: Variation, constants: Constants
+        self, classes: Classes, source: Encoded, symbols: Symbols, variation: Variation, model: CostModel
     ) -> None:
         self.classes = classes
         self.source = source
         self.encoding = source.numbering.encoding
         self.symbols = symbols
         self.variation = variation
-        self.constants = constants
-        self.best: dict[int, _Best] = {}
-        self._candidates = [
+        self.model = model
+        self.best: dict[int, Best] = {}
+        self.candidates = [
             (identity, node, *_split(node, self.encoding.layouts[node[0]]))
             for identity, nodes in classes.nodes.items()
             for node in nodes
             if identity in classes.free and self._is_in_scope(identity, node)
         ]
-        self._settle()
+        self.settle()
 
     def _is_in_scope(self, identity: int, node: ENode) -> bool:
         constructor, arguments = node
@@ -122,38 +128,38 @@ class Extractor:
             free |= self.encoding.outside(mask, binders) if kind == "B" else mask
         return free & ~self.classes.free[identity] == 0
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Evaluate nodes until no class gets cheaper; a node is looked at again only if a child did."""
         changed = dict.fromkeys(self.classes.nodes, 0)
-        evaluated = [-1] * len(self._candidates)
+        evaluated = [-1] * len(self.candidates)
         clock = 0
         settled = False
         while not settled:
             settled = True
-            for number, (identity, node, terms, _, binders, text) in enumerate(self._candidates):
+            for number, (identity, node, terms, _, binders, text) in enumerate(self.candidates):
                 if any(term not in self.best for term in terms):
                     continue
                 if evaluated[number] >= max((changed[term] for term in terms), default=0):
                     continue
                 clock += 1
                 evaluated[number] = clock
-                found = self._evaluate(identity, node, [self.best[term] for term in terms], binders, text)
+                found = self.evaluate(identity, node, [self.best[term] for term in terms], binders, text)
                 current = self.best.get(identity)
                 if current is None or found.cost < current.cost - 1e-9:
                     self.best[identity] = found
                     changed[identity] = clock
                     settled = False
 
-    def _evaluate(
-        self, identity: int, node: ENode, children: list[_Best], binders: list[int], text: str
-    ) -> _Best:
+    def evaluate(
+        self, identity: int, node: ENode, children: list[Best], binders: list[int], text: str
+    ) -> Best:
         constructor, arguments = node
         if not children:
-            return _Best(0.0, self._leaf(identity, constructor, arguments), node)
+            return Best(0.0, self._leaf(identity, constructor, arguments), node)
         known = [child.estimate for child in children]
         inside = self.encoding.inside(binders)
         estimate = estimates.combine(constructor, text, known, inside, identity, self.symbols)
-        price = cost.combine(
+        price = self.model.price(
             constructor,
             text,
             [child.cost for child in children],
@@ -161,9 +167,8 @@ class Extractor:
             estimate,
             self.variation,
             self.classes.free[identity].bit_count(),
-            self.constants,
         )
-        return _Best(price, estimate, node)
+        return Best(price, estimate, node)
 
     def _leaf(self, identity: int, constructor: str, arguments: tuple[object, ...]) -> Estimate:
         first = arguments[0]
@@ -184,7 +189,7 @@ class Extractor:
 
     def in_scope(self) -> set[tuple[int, ENode]]:
         """Return the nodes that may be taken, each with its class."""
-        return {(identity, node) for identity, node, *_ in self._candidates}
+        return {(identity, node) for identity, node, *_ in self.candidates}
 
     def term(self) -> Term:
         """Return the best term of the root."""

@@ -22,12 +22,11 @@ from storel.optimizer.browse import Graph, graph_of
 from storel.optimizer.cost import ARITHMETIC, PLAIN, SHARED, TAKEN_APART, Variation
 from storel.optimizer.elimination import eliminated, loops
 from storel.optimizer.expansion import monomials
-from storel.optimizer.extract import Extractor
 from storel.optimizer.facts import encoded
 from storel.optimizer.limits import Limits, PhaseReport
 from storel.optimizer.outcome import BINDERS, DEFAULT, Optimized, Options, Priced
 from storel.optimizer.rulefile import RuleSet
-from storel.optimizer.saturate import saturate
+from storel.optimizer.saturate import alternate, saturate
 from storel.optimizer.sharing import hoisted, share
 from storel.symbols import Symbols
 
@@ -54,7 +53,7 @@ def optimize(
     plans, second, graph = _searched(normalized, symbols, chosen, options)
     reports = [first, second]
     plans.setdefault(normalized, ["normalized"])
-    shared = stored if stored == normalized else share(stored, symbols, options.constants)
+    shared = stored if stored == normalized else share(stored, symbols, options.cost)
     if _is_cheaper(shared, plans, symbols, options):
         more, third, graph = _searched(stored, symbols, chosen, options)
         plans |= more
@@ -62,7 +61,7 @@ def optimize(
     if options.expands and len(parts := monomials(term)) > 1:
         alone = replace(options, expands=False)
         whole = reduce(Add, [optimize(part, symbols, chosen, alone).term for part in parts])
-        plans.setdefault(share(whole, symbols, options.constants), ["expanded"])
+        plans.setdefault(share(whole, symbols, options.cost), ["expanded"])
     # A bool that is summed becomes an integer: where rewriting lost such a sum, the type went with it.
     expected = infer(term, symbols)
     typed = {plan: names for plan, names in plans.items() if infer(plan, symbols) == expected}
@@ -89,7 +88,7 @@ def _searched(
         origins.setdefault(candidate, []).append(variation.name)
     plans: dict[Term, list[str]] = {}
     for candidate, names in origins.items():
-        plans.setdefault(share(candidate, symbols, options.constants), []).extend(names)
+        plans.setdefault(share(candidate, symbols, options.cost), []).extend(names)
     return plans, report, graph
 
 
@@ -97,7 +96,7 @@ def _is_cheaper(term: Term, plans: Iterable[Term], symbols: Symbols, options: Op
     """Return whether ``term`` is estimated to take less time than each of the plans."""
 
     def price(term: Term) -> float:
-        return cost.estimate(term, symbols, options.constants).nanoseconds
+        return cost.estimate(term, symbols, options.cost).nanoseconds
 
     return price(term) < min(map(price, plans))
 
@@ -112,7 +111,7 @@ def _ordered(term: Term, symbols: Symbols) -> Term:
 
 
 def _priced(origin: str, term: Term, symbols: Symbols, options: Options) -> Priced:
-    price = cost.estimate(term, symbols, options.constants)
+    price = cost.estimate(term, symbols, options.cost)
     return Priced(origin, term, price, cost.arithmetic(term, symbols))
 
 
@@ -128,8 +127,9 @@ def _phase(
     """Return the best term of one phase under each of the variations, and the e-graph under the first."""
     encoding = BINDERS[options.binders]
     source = encoded(term, symbols, encoding)
-    classes, report = saturate(rules, source.text, source.facts, phase, limits, encoding)
+    schedule = options.schedule or alternate
+    classes, report = saturate(rules, source.text, source.facts, phase, limits, encoding, schedule)
     extractors = [
-        Extractor(classes, source, symbols, variation, options.constants) for variation in variations
+        options.extractor(classes, source, symbols, variation, options.cost) for variation in variations
     ]
     return [extractor.term() for extractor in extractors], report, graph_of(extractors[0])

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from storel.calculus.nodes import Term
 from storel.optimizer.binders import Encoding
 from storel.optimizer.browse import Graph
-from storel.optimizer.cost import CONSTANTS, Constants, Cost
+from storel.optimizer.cost import CONSTANTS, Constants, Cost, CostModel
 from storel.optimizer.debruijn import DE_BRUIJN
+from storel.optimizer.extract import Extractor
 from storel.optimizer.limits import Limits, PhaseReport
 from storel.optimizer.named import NAMED
+
+if TYPE_CHECKING:
+    from storel.optimizer.saturate import Schedule  # loads the e-graph library
 
 NORMALIZE = Limits()
 MAIN = Limits(iterations=30, nodes=5_000, seconds=2.0)
@@ -18,17 +23,27 @@ MAIN = Limits(iterations=30, nodes=5_000, seconds=2.0)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Budgets of the two phases, what operations cost on this machine, and how the e-graph holds binders.
+    """Budgets of the two phases, and every part of the search that may be another.
 
     A main phase of no iterations keeps sums and products in the order written; ``expands`` also allows to
-    multiply products of sums out.
+    multiply products of sums out. ``cost`` is what plans are compared by, ``binders`` a name in ``BINDERS``,
+    ``schedule`` runs the rulesets (``saturate.alternate`` if there is none), and ``extractor`` is a subclass
+    that chooses nodes in its own way. What is searched with a user's model, schedule or extractor is not
+    remembered, since nothing tells when they change.
     """
 
     normalize: Limits = NORMALIZE
     main: Limits = MAIN
-    constants: Constants = CONSTANTS
+    cost: CostModel = CONSTANTS
     binders: str = "named"
     expands: bool = False
+    schedule: Schedule | None = None
+    extractor: type[Extractor] = Extractor
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether the same options always search in the same way."""
+        return isinstance(self.cost, Constants) and self.schedule is None and self.extractor is Extractor
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ def optimized(
 
         return optimize(term, symbols, chosen, options)
 
+    if not options.is_repeatable:
+        return search()
     facts = sorted(line for name in symbols for line in _known(name, symbols))
     name = cache_on_disk.digest(_code(), _digest(chosen), repr(options), repr(term), *facts)
     return cache_on_disk.kept(f"plan-{name}", search, _is_repeatable)

@@ -10,8 +10,10 @@ Iterations and nodes are limited before time, so that plans do not depend on the
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TypeAlias
 
 from storel.optimizer import analyses
 from storel.optimizer.binders import Encoding
@@ -156,16 +158,21 @@ class Saturation:
             return Stop.NODES
         return Stop.TIME if time.perf_counter() - self.started > self.limits.seconds else None
 
-    def run(self, phase: str) -> tuple[Stop, int]:
-        """Alternate preparation and steps of a phase; return why it ended, and the number of steps."""
-        self.prepare()
-        for iteration in range(1, self.limits.iterations + 1):
-            changed = self.step(phase)
-            changed = self.prepare() or changed
-            stop = self.exhausted() if changed else Stop.SATURATED
-            if stop is not None:
-                return stop, iteration
-        return Stop.ITERATIONS, self.limits.iterations
+
+Schedule: TypeAlias = Callable[[Saturation, str], tuple[Stop, int]]
+"""What runs the rulesets of a phase in some order; it returns why it ended, and after how many steps."""
+
+
+def alternate(state: Saturation, phase: str) -> tuple[Stop, int]:
+    """Alternate preparation and steps of a phase; return why it ended, and the number of steps."""
+    state.prepare()
+    for iteration in range(1, state.limits.iterations + 1):
+        changed = state.step(phase)
+        changed = state.prepare() or changed
+        stop = state.exhausted() if changed else Stop.SATURATED
+        if stop is not None:
+            return stop, iteration
+    return Stop.ITERATIONS, state.limits.iterations
 
 
 @lru_cache(maxsize=4)
@@ -175,7 +182,13 @@ def base(rules: RuleSet, encoding: Encoding = NAMED) -> Base:
 
 
 def saturate(
-    rules: RuleSet, text: str, facts: str, phase: str, limits: Limits, encoding: Encoding = NAMED
+    rules: RuleSet,
+    text: str,
+    facts: str,
+    phase: str,
+    limits: Limits,
+    encoding: Encoding = NAMED,
+    schedule: Schedule = alternate,
 ) -> tuple[Classes, PhaseReport]:
     """Return all that the rules of ``phase`` make of a term (the binding ``$root``)."""
     loaded = base(rules, encoding)
@@ -183,7 +196,7 @@ def saturate(
     loaded.run("(push)")
     try:
         loaded.run(f"(let $root {text})\n{facts}")
-        stop, iterations = state.run(phase)
+        stop, iterations = schedule(state, phase)
         classes = read(loaded.graph.freeze(), loaded.graph, encoding)
         milliseconds = 1000 * (time.perf_counter() - state.started)
         matches = dict(sorted(state.matches.items()))

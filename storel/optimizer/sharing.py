@@ -37,7 +37,7 @@ from storel.calculus.nodes import (
 from storel.calculus.verify import infer
 from storel.optimizer import cost
 from storel.optimizer.collecting import collected
-from storel.optimizer.cost import Constants
+from storel.optimizer.cost import CostModel
 from storel.optimizer.occurrences import (
     Occurrence,
     abstracted,
@@ -56,14 +56,14 @@ ROUNDS = 12
 """How many terms are named at most; programs name one or two."""
 
 
-def share(term: Term, symbols: Symbols, constants: Constants) -> Term:
+def share(term: Term, symbols: Symbols, model: CostModel) -> Term:
     """Return ``term`` (closed) with shared parts named, as long as that is cheaper."""
 
     def settled(term: Term) -> Term:
         return hoisted(arranged(term, symbols), symbols)
 
     def price(term: Term) -> float:
-        return cost.estimate(term, symbols, constants).nanoseconds
+        return cost.estimate(term, symbols, model).nanoseconds
 
     def tabulated(term: Term) -> Term:
         return _improved(

@@ -243,5 +243,5 @@ def test_budgets_stop_by_node_count(program: Callable[..., Any]) -> None:
 def test_the_cost_of_the_plan_is_its_own(program: Callable[..., Any]) -> None:
     source = program("summm", "csr", "csr")
     plan = optimize(source.term, source.store.symbols)
-    assert plan.cost == cost.estimate(plan.term, source.store.symbols, DEFAULT.constants)
+    assert plan.cost == cost.estimate(plan.term, source.store.symbols, DEFAULT.cost)
     assert plan.cost.nanoseconds < cost.estimate(source.term, source.store.symbols).nanoseconds

@@ -20,6 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from storel import memory
 from storel.calculus import printer as term_printer
 from storel.calculus.lower import lower as lower_expression
 from storel.calculus.nodes import Apply, Symbol, Term, children
@@ -241,7 +242,9 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
 def _search_options(options: Options) -> SearchOptions:
     given = options.search or SearchOptions(binders=options.binders)
     main = Limits(iterations=0) if options.floating_point == "strict" else given.main
-    return replace(given, main=main, expands=given.expands or options.floating_point == "expand")
+    expands = given.expands or options.floating_point == "expand"
+    limit = memory.available() if options.memory_limit is None else options.memory_limit
+    return replace(given, main=main, expands=expands, memory=min(given.memory, limit))
 
 
 def _is_finite(term: Term, symbols: Symbols) -> bool:

@@ -65,7 +65,8 @@ def main() -> None:
                 continue
             cells: list[str] = []
             for backend in backends:
-                print(f"{case.kernel} on {case.data} in {name}, {backend}", end="", file=sys.stderr, flush=True)
+                asked = f"{case.kernel} on {case.data} in {name}, {backend}"
+                print(asked, end="", file=sys.stderr, flush=True)
                 text, is_right = outcome(case, stored, backend)
                 wrong += not is_right
                 cells.append(text if is_right else f"WRONG {text}")

@@ -11,7 +11,7 @@ stays. Everything is deterministic: the same term and facts give the same plan.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -23,6 +23,7 @@ from storel.optimizer.cost import ARITHMETIC, PLAIN, SHARED, TAKEN_APART, Variat
 from storel.optimizer.elimination import eliminated, loops
 from storel.optimizer.expansion import monomials
 from storel.optimizer.facts import encoded
+from storel.optimizer.footprint import footprint
 from storel.optimizer.limits import Limits, PhaseReport
 from storel.optimizer.outcome import BINDERS, DEFAULT, Optimized, Options, Priced
 from storel.optimizer.rulefile import RuleSet
@@ -69,8 +70,9 @@ def optimize(
         _priced(", ".join(names), plan, symbols, options)
         for plan, names in (typed or {term: ["as written"]}).items()
     ]
-    limit = CLOSE * min(plan.cost.nanoseconds for plan in priced)
-    close = [plan for plan in priced if plan.cost.nanoseconds <= limit]
+    fitting = _fitting(priced, symbols, options.memory)
+    limit = CLOSE * min(plan.cost.nanoseconds for plan in fitting)
+    close = [plan for plan in fitting if plan.cost.nanoseconds <= limit]
     best = min(close, key=lambda plan: (plan.operations, plan.cost.nanoseconds))
     considered = tuple(sorted(priced, key=lambda plan: plan.cost.nanoseconds))
     return Optimized(best.term, best.cost, tuple(reports), normalized, considered, graph)
@@ -90,6 +92,12 @@ def _searched(
     for candidate, names in origins.items():
         plans.setdefault(share(candidate, symbols, options.cost), []).extend(names)
     return plans, report, graph
+
+
+def _fitting(plans: Sequence[Priced], symbols: Symbols, memory: float) -> Sequence[Priced]:
+    """Return the plans that fit into memory, or if none does the one that needs least."""
+    needs = [footprint(plan.term, symbols) for plan in plans]
+    return [plan for plan, need in zip(plans, needs, strict=True) if need <= max(memory, min(needs))]
 
 
 def _is_cheaper(term: Term, plans: Iterable[Term], symbols: Symbols, options: Options) -> bool:

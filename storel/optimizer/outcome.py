@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,8 @@ class Options:
     A main phase of no iterations keeps sums and products in the order written; ``expands`` also allows to
     multiply products of sums out. ``cost`` is what plans are compared by, ``binders`` a name in ``BINDERS``,
     ``schedule`` runs the rulesets (``saturate.alternate`` if there is none), and ``extractor`` is a subclass
-    that chooses nodes in its own way. What is searched with a user's model, schedule or extractor is not
+    that chooses nodes in its own way. Plans that are expected to store more than ``memory`` bytes are not
+    chosen if others store less. What is searched with a user's model, schedule or extractor is not
     remembered, since nothing tells when they change.
     """
 
@@ -39,6 +41,7 @@ class Options:
     expands: bool = False
     schedule: Schedule | None = None
     extractor: type[Extractor] = Extractor
+    memory: float = math.inf
 
     @property
     def is_repeatable(self) -> bool:

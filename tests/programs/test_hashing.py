@@ -98,3 +98,14 @@ def test_what_does_not_fit_into_memory_is_refused_before_it_runs() -> None:
     script = f"CREATE TENSOR r AS {PROGRAMS['histogram']}"
     with pytest.raises(storel.StorelError, match="more memory than the limit"):
         storel.run(script, keys=OPERANDS["keys"], memory_limit=1000)
+
+
+def test_a_table_that_exceeds_the_memory_limit_is_not_chosen() -> None:
+    program = f"CREATE TENSOR r AS {PROGRAMS['lookups']}"
+    used = {"keys": OPERANDS["keys"]}
+    limited = storel.compile(program, memory_limit=8 * len(used["keys"]), **used)
+    assert ": hash of" in storel.compile(program, **used).plan
+    assert "bind" not in limited.plan
+    result = limited(**used)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_array_equal(result.to_numpy(), answer(program, used, "interpret"))

@@ -46,11 +46,17 @@ def substitute(body: Term, value: Term, index: int = 0) -> Term:
 
 def free_variables(term: Term) -> frozenset[int]:
     """Return the indices of the free variables of ``term``, as seen from outside it."""
-    if isinstance(term, Variable):
-        return frozenset((term.index,))
     found: set[int] = set()
-    for child, binders in children(term):
-        found.update(index - binders for index in free_variables(child) if index >= binders)
+
+    def visit(term: Term, depth: int) -> None:
+        if isinstance(term, Variable):
+            if term.index >= depth:
+                found.add(term.index - depth)
+            return
+        for child, binders in children(term):
+            visit(child, depth + binders)
+
+    visit(term, 0)
     return frozenset(found)
 
 

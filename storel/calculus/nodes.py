@@ -266,6 +266,8 @@ def map_children(term: Term, function: Callable[[Term, int], Term]) -> Term:
 def children(term: Term) -> list[tuple[Term, int]]:
     """Return the children of ``term``, each with the number of binders it stands under."""
     found: list[tuple[Term, int]] = []
+    if isinstance(term, Variable | Symbol | Literal):  # most are, and rebuilding them takes time
+        return found
 
     def note(child: Term, binders: int) -> Term:
         found.append((child, binders))

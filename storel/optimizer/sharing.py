@@ -18,6 +18,7 @@ both are left to the full cost.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 
 from storel.calculus.binding import free_variables, shift
 from storel.calculus.nodes import (
@@ -59,9 +60,11 @@ ROUNDS = 12
 def share(term: Term, symbols: Symbols, model: CostModel) -> Term:
     """Return ``term`` (closed) with shared parts named, as long as that is cheaper."""
 
+    @cache
     def settled(term: Term) -> Term:
         return hoisted(arranged(term, symbols), symbols)
 
+    @cache
     def price(term: Term) -> float:
         return cost.estimate(term, symbols, model).nanoseconds
 

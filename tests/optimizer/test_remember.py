@@ -15,10 +15,14 @@ import scipy.sparse as sp
 
 import storel
 from storel import cache
+from storel.calculus.nodes import Term
 from storel.optimizer import remember, rulefile
+from storel.optimizer.cost import Constants
 from storel.optimizer.limits import Limits
 from storel.optimizer.outcome import DEFAULT, Optimized, Options
 from storel.optimizer.rulefile import RuleSet
+from storel.optimizer.saturate import alternate
+from storel.symbols import Symbols
 
 PROGRAM = """
 import sys, numpy, scipy.sparse, storel
@@ -45,10 +49,13 @@ def names(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-def searched(matrix: sp.csr_array, rules: RuleSet | None = None, options: Options = DEFAULT) -> Optimized:
+def asked(matrix: sp.csr_array) -> tuple[Term, Symbols]:
     kernel = storel.compile("CREATE TENSOR s AS sum(<(i, j), a> in A) a * a", A=storel.tensor(matrix))
-    compilation = kernel.compilation
-    return remember.optimized(compilation.term, compilation.symbols, rules, options)
+    return kernel.compilation.term, kernel.compilation.symbols
+
+
+def searched(matrix: sp.csr_array, rules: RuleSet | None = None, options: Options = DEFAULT) -> Optimized:
+    return remember.optimized(*asked(matrix), rules, options)
 
 
 def matrix(entries: int) -> sp.csr_array:
@@ -77,13 +84,26 @@ def test_what_is_remembered_is_what_was_found() -> None:
 
 
 def test_data_rules_and_options_each_make_another_plan(names: list[str]) -> None:
-    rules = rulefile.shipped()
-    searched(matrix(7))
-    searched(matrix(8))
-    searched(matrix(7), rules=rules.without("multiply-commute"))
-    searched(matrix(7), options=Options(binders="debruijn"))
-    plans = [name for name in names if name.startswith("plan-")]
-    assert len(set(plans)) == 4
+    rules = rulefile.shipped().without("multiply-commute")
+    plans: list[str] = []
+
+    def search(matrix: sp.csr_array, rules: RuleSet | None = None, options: Options = DEFAULT) -> None:
+        searched(matrix, rules, options)
+        plans.append(names[-1])
+
+    search(matrix(7))
+    search(matrix(8))
+    search(matrix(7), rules)
+    for options in (Options(binders="debruijn"), Options(memory=1e6), Options(cost=Constants(flop=9.0))):
+        search(matrix(7), options=options)
+    assert len(set(plans)) == len(plans) == 6
+
+
+def test_a_search_by_parts_of_a_user_is_not_remembered(names: list[str]) -> None:
+    term, symbols = asked(matrix(7))
+    before = len(names)
+    remember.optimized(term, symbols, None, Options(schedule=alternate))
+    assert len(names) == before
 
 
 def test_a_search_that_ran_out_of_time_is_not_remembered(

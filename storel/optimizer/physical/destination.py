@@ -47,8 +47,9 @@ class Candidate:
 
 
 def result_type(result: Type, ring: Semiring) -> ScalarStore:
-    """Return how the values of a result are combined."""
-    return ScalarStore(result.scalar, ring.plus_name, ring.zero)
+    """Return how the values of a result are combined; a type that cannot hold the zero is of one value."""
+    zero = ring.zero if ring.with_zero(result.scalar) is result.scalar else None
+    return ScalarStore(result.scalar, ring.plus_name, zero)
 
 
 def index_type(extents: Sequence[int]) -> ScalarType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from pathlib import Path
@@ -23,9 +24,30 @@ def available() -> int:
     return min(limits)
 
 
+def allowance(needed: int) -> int:
+    """Return how many bytes may be taken where ``needed`` are asked for.
+
+    That is all that there is, unless ``needed`` is a good part of it: then it is what is free now.
+    """
+    everything = available()
+    return everything if needed <= everything // 8 else min(everything, _free())
+
+
+def _free() -> int:
+    """Return the bytes that can be taken now, less a reserve for what comes after."""
+    free = 1 << 62
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        text = Path("/proc/meminfo").read_text("ascii")
+        free = 1024 * int(text.partition("MemAvailable:")[2].split()[0])
+    with contextlib.suppress(OSError, ValueError):
+        used = int(Path("/sys/fs/cgroup/memory.current").read_text("ascii"))
+        free = min(free, available() - used)
+    return free - free // 16
+
+
 def require_memory(needed: int, purpose: str, limit: int | None = None) -> None:
-    """Raise MemoryLimitError if ``needed`` bytes exceed ``limit`` (default: what is available)."""
-    allowed = available() if limit is None else limit
+    """Raise MemoryLimitError if ``needed`` bytes exceed ``limit`` (default: what is free)."""
+    allowed = allowance(needed) if limit is None else limit
     if needed > allowed:
         raise MemoryLimitError(
             f"{purpose} would need {needed / 2**20:,.0f} MiB",

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from storel.memory import require_memory
 from storel.optimizer.physical.destination import Candidate, is_dense
 from storel.plan.nodes import Coordinates, Destination
 from storel.scalars import ScalarType
@@ -81,6 +82,8 @@ def collect(
     if isinstance(destination, Coordinates):
         parts = [outputs[f"result.coordinate_{number}"] for number in range(len(shape))]
         values = outputs["result.val"].astype(scalar_type.dtype, copy=False)
+        copied = 2 * (values.nbytes + sum(part.nbytes for part in parts))
+        require_memory(copied, "putting the entries of the result in order")
         return pack(result.wanted, np.stack(parts), values, shape, semiring, is_closed=is_closed)
     assembled = result.assembled
     assert assembled is not None

@@ -16,18 +16,25 @@ from rich.console import Console
 from rich.table import Table
 
 import storel
+from storel.errors import MemoryLimitError
 from storel.execution import measure
 
 TOLERANCE = 1e-10
 COUNTED = 1e7
 """Nanoseconds beyond which the work is not counted, since the interpreter of loops is slow."""
 
+MEMORY = 2**33
+"""Bytes that a result and what leads to it may take."""
+
 
 def outcome(case: Case, stored: dict[str, storel.Tensor], backend: str) -> tuple[str, bool]:
     """Run one case; return a cell of the table, and whether the answer was right."""
     operands = {**stored, **case.fixed}
-    kernel = storel.compile(case.script, backend=backend, **operands)
-    kernel(**operands)
+    kernel = storel.compile(case.script, backend=backend, memory_limit=MEMORY, **operands)
+    try:
+        kernel(**operands)
+    except MemoryLimitError:
+        return "too large", True
     start = time.perf_counter()
     result = kernel(**operands)
     seconds = time.perf_counter() - start

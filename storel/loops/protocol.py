@@ -12,6 +12,11 @@ LENGTHS = Buffer("buffers.lengths", ScalarType.INT64, Role.INDEX)
 """The parameter of ``compute`` that tells it the capacities of buffers, and takes their used lengths."""
 
 
+def needed_bytes(kernel: Kernel, sizes: Sequence[int]) -> int:
+    """Return what all allocations take at their sizes."""
+    return sum(sizes[each.slot] * each.buffer.type.itemsize for each in kernel.allocations)
+
+
 def capacities(kernel: Kernel, sizes: Sequence[int], memory_limit: int | None) -> tuple[int, ...]:
     """Return how many elements each allocation gets: its size, or less if that would exceed the limit.
 

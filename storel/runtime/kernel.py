@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from storel import cache, memory
 from storel.loops.nodes import Buffer, Kernel, Local
-from storel.loops.protocol import capacities, failure, length_count
+from storel.loops.protocol import capacities, failure, length_count, needed_bytes
 from storel.runtime import buffers, toolchain
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
@@ -60,15 +60,18 @@ class CompiledKernel:
     ) -> dict[str, Array]:
         """Return the outputs by buffer name, cut to their used length.
 
-        ``inputs`` are contiguous arrays of the buffers' types. The default limit is the machine's memory.
+        ``inputs`` are contiguous arrays of the buffers' types. The default limit is the memory that is free.
         Raise EvaluationError where the kernel fails, MemoryLimitError where its buffers do not fit.
         """
         arguments: list[Any] = [scalars[name] for name in self._scalars]
         arguments += [_address(name, inputs[name], dtype) for name, dtype in self._inputs]
         sizes = self._sizes()
         self._run(self._bound, self._bound_slots.pack(*arguments, ctypes.addressof(sizes)))
-        limit = memory.available() if memory_limit is None else memory_limit
-        counts = capacities(self._kernel, list(sizes), limit)
+        wanted = list(sizes)
+        limit = memory_limit
+        if limit is None:
+            limit = memory.allowance(needed_bytes(self._kernel, wanted))
+        counts = capacities(self._kernel, wanted, limit)
         lengths = self._lengths()
         arrays: list[Array] = []
         for allocation, count in zip(self._kernel.allocations, counts, strict=True):

@@ -23,7 +23,7 @@ TOLERANCE = 1e-10
 COUNTED = 1e7
 """Nanoseconds beyond which the work is not counted, since the interpreter of loops is slow."""
 
-MEMORY = 2**33
+MEMORY = 2**32
 """Bytes that a result and what leads to it may take."""
 
 

@@ -1,0 +1,82 @@
+"""The programs to optimize: the papers' kernels and the showcase in several formats, and the examples."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import storel
+from storel.calculus.nodes import Term
+from storel.optimizer.outcome import Options
+from storel.symbols import Symbols
+
+sys.path.append(str(Path(__file__).parents[1] / "paper_kernels"))
+sys.path.append(str(Path(__file__).parents[1] / "optimizer_showcase"))
+
+import operands
+import showcase
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+FORMATS = {2: ("csr", "coo", "csc"), 3: ("csf", "coo")}
+"""The formats of the showcase's operands, by rank: the first is their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A closed term with the facts about its names, and what the optimizer may do with it."""
+
+    name: str
+    term: Term
+    symbols: Symbols
+    options: Options
+
+
+def programs(word: str = "") -> Iterator[Program]:
+    """Yield the programs whose names contain ``word``, each term with the same facts once."""
+    seen: set[str] = set()
+    for name, source, given in _sources():
+        if word not in name:
+            continue
+        compilation = storel.compile(source, **given).compilation
+        term, symbols = compilation.term, compilation.symbols
+        known = repr((term, symbols))
+        if known not in seen:
+            seen.add(known)
+            expands = given.get("floating_point") == "expand"
+            yield Program(name, term, symbols, Options(expands=expands))
+
+
+def _sources() -> Iterator[tuple[str, str | Path, dict[str, Any]]]:
+    """Yield names, programs, and their operands and options."""
+    for case in operands.cases(None, small=True):
+        for layout, stored in operands.layouts(case):
+            yield f"{case.kernel} ({layout})", case.script, {**(stored or {}), **case.fixed}
+    for case in showcase.cases(showcase.SMALL):
+        given = {name: _tensor(value) for name, value in case.operands.items()}
+        ranks = {tensor.rank for tensor in given.values() if _is_sparse(tensor)}
+        for index in range(max((len(FORMATS[rank]) for rank in ranks), default=1)):
+            stored = {name: _stored(tensor, index) for name, tensor in given.items()}
+            layout = ", ".join(sorted({t.format for t in stored.values() if _is_sparse(t)})) or "dense"
+            yield f"{case.name} ({layout})", case.program, {**stored, **case.options}
+    for path in sorted(EXAMPLES.glob("*.sdql")):
+        yield f"example {path.stem}", path, {}
+
+
+def _tensor(value: Any) -> storel.Tensor:
+    return value if isinstance(value, storel.Tensor) else storel.tensor(value)
+
+
+def _is_sparse(tensor: storel.Tensor) -> bool:
+    return tensor.format in {name for names in FORMATS.values() for name in names}
+
+
+def _stored(tensor: storel.Tensor, index: int) -> storel.Tensor:
+    """Return a sparse tensor in one of the formats; what is dense stays so."""
+    if not _is_sparse(tensor):
+        return tensor
+    names = FORMATS[tensor.rank]
+    return tensor.to(names[index % len(names)])

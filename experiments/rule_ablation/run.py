@@ -1,0 +1,195 @@
+"""What each rewrite rule is worth: the programs of a pool, optimized without it.
+
+python experiments/rule_ablation/run.py [--only WORD] [--rule NAME] [--json FILE] [--plot FILE]
+
+A rule is left out only for the programs in which it fired; for the others its loss can change nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import geometric_mean
+
+from pool import Program, programs
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from storel.optimizer.expansion import monomials
+from storel.optimizer.optimize import optimize
+from storel.optimizer.outcome import Optimized
+from storel.optimizer.rulefile import Rule, RuleSet, shipped
+
+WIDTH = 120
+NOTEWORTHY = 1.01
+"""Ratios of costs closer to 1 than this are drawn as none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A program with what all rules make of it, and the names of those that fired."""
+
+    program: Program
+    found: Optimized
+    fired: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What a program becomes without a rule: cost and time are quotients, without the rule by with it."""
+
+    program: str
+    is_changed: bool
+    cost: float
+    milliseconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """A rule, the file it stands in, and its loss in each program in which it fired."""
+
+    rule: str
+    theory: str
+    losses: tuple[Loss, ...]
+
+    @property
+    def changed(self) -> int:
+        return sum(loss.is_changed for loss in self.losses)
+
+    @property
+    def worst(self) -> Loss | None:
+        return max(self.losses, key=lambda loss: loss.cost, default=None)
+
+    @property
+    def mean(self) -> float:
+        return geometric_mean(loss.cost for loss in self.losses) if self.losses else 1.0
+
+    @property
+    def time_saved(self) -> float:
+        """The part of the searches' time that is saved without the rule."""
+        return 1 - geometric_mean(loss.milliseconds for loss in self.losses) if self.losses else 0.0
+
+
+def searched(program: Program) -> Search:
+    """Optimize a program by all rules; also those count that fire in a monomial, which is searched alone."""
+    found = optimize(program.term, program.symbols, None, program.options)
+    phases = list(found.report)
+    if program.options.expands:
+        phases += [
+            phase for part in monomials(program.term) for phase in optimize(part, program.symbols).report
+        ]
+    return Search(program, found, frozenset(name for phase in phases for name in phase.matches))
+
+
+def milliseconds(found: Optimized) -> float:
+    """Return the time that the phases took."""
+    return sum(phase.milliseconds for phase in found.report)
+
+
+def lost(search: Search, rules: RuleSet) -> Loss:
+    """Optimize a program by ``rules`` and compare."""
+    program, found = search.program, search.found
+    without = optimize(program.term, program.symbols, rules, program.options)
+    return Loss(
+        program.name,
+        without.term != found.term,
+        without.cost.nanoseconds / found.cost.nanoseconds,
+        milliseconds(without) / milliseconds(found),
+    )
+
+
+def ablated(rule: Rule, searches: Sequence[Search]) -> Ablation:
+    """Leave a rule out of every search in which it fired."""
+    rules = shipped().without(rule.name)
+    losses = tuple(lost(search, rules) for search in searches if rule.name in search.fired)
+    return Ablation(rule.name, rule.theory, losses)
+
+
+def ablations(names: Sequence[str], word: str) -> Iterator[Ablation]:
+    """Yield what is lost with each of the rules, all if none are named, in the order of the files."""
+    chosen = [rule for rule in shipped().rules if not names or rule.name in names]
+    if unknown := sorted(set(names) - {rule.name for rule in chosen}):
+        raise SystemExit(f"no such rule: {', '.join(unknown)}")
+    console = Console(stderr=True)
+    with Progress(console=console, disable=not console.is_terminal) as progress:
+        pending = list(programs(word))
+        searches = [searched(each) for each in progress.track(pending, description="with all rules")]
+        for rule in progress.track(chosen, description="without one"):
+            yield ablated(rule, searches)
+
+
+def table(found: Iterable[Ablation]) -> Table:
+    """Return a row for each rule, those whose loss costs most first."""
+    result = Table("rule", "file")
+    for name in ("fired in", "plan changed", "worst", "mean", "time saved"):
+        result.add_column(name, justify="right")
+    result.add_column("worst in")
+    result.caption = "worst, mean: estimated cost of the plan without the rule / with it"
+    for each in sorted(found, key=lambda each: (-each.mean, -each.changed, each.rule)):
+        row = [each.rule, each.theory, str(len(each.losses)), str(each.changed)]
+        if each.worst is not None:
+            row += [f"{each.worst.cost:.3g}", f"{each.mean:.3g}", f"{each.time_saved:.0%}"]
+            row.append(each.worst.program if each.worst.cost >= NOTEWORTHY else "")
+        result.add_row(*row)
+    return result
+
+
+def plot(found: Iterable[Ablation], path: Path) -> None:
+    """Draw for each rule whose loss costs anything the worst and the mean ratio."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise SystemExit("--plot needs matplotlib: pip install 'storel[plot]'") from error
+    shown = sorted(
+        (each for each in found if each.worst is not None and each.worst.cost >= NOTEWORTHY),
+        key=lambda each: each.mean,
+    )
+    names = [each.rule for each in shown]
+    figure = Figure(figsize=(8, 1 + 0.22 * len(shown)), layout="constrained")
+    axes = figure.subplots()
+    axes.barh(
+        names, [each.worst.cost if each.worst else 1 for each in shown], color="lightgray", label="worst"
+    )
+    axes.barh(names, [each.mean for each in shown], height=0.4, label="geometric mean")
+    axes.set_xscale("log")
+    axes.set_xlabel("estimated cost without the rule / with it")
+    axes.legend(loc="lower right")
+    figure.savefig(path)
+
+
+def summary(found: Iterable[Ablation]) -> str:
+    """Return the rules that never fired, and those without which no plan changed, in words."""
+    silent = [each.rule for each in found if not each.losses]
+    idle = [each.rule for each in found if each.losses and not each.changed]
+    return f"never fired: {', '.join(silent) or 'none'}\nchanged no plan: {', '.join(idle) or 'none'}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", default="", help="only the programs whose name contains this")
+    parser.add_argument("--rule", action="append", default=[], help="only this rule; may be repeated")
+    parser.add_argument("--json", type=Path, help="write what was found to a file")
+    parser.add_argument(
+        "--plot", type=Path, help="draw the ratios of costs, in a format that matplotlib writes"
+    )
+    arguments = parser.parse_args()
+    found = list(ablations(arguments.rule, arguments.only))
+    Console(width=WIDTH if not sys.stdout.isatty() else None).print(table(found))
+    print(summary(found))
+    if arguments.json is not None:
+        arguments.json.write_text(
+            json.dumps([asdict(each) for each in found], indent=1) + "\n", encoding="utf-8"
+        )
+    if arguments.plot is not None:
+        plot(found, arguments.plot)
+
+
+if __name__ == "__main__":
+    main()

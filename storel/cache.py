@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from storel.errors import BackendError
+from storel.errors import BackendError, DataError
 
 Loaded = TypeVar("Loaded")
 
@@ -152,3 +152,11 @@ def remember(name: str, text: str) -> None:
             note.replace(folder / name)
     except OSError:
         return
+
+
+def forget(name: str) -> None:
+    """Drop the note ``name`` from the cache; raises DataError if the system does not let it go."""
+    try:
+        (directory() / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise DataError(f"{directory() / name} cannot be removed: {error.strerror}") from error

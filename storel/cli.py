@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from storel import report
+from storel import machine, report
 from storel.api import CallOptions, bind, compiler_options
 from storel.compiler import Backend, FloatingPoint, read_rules
 from storel.environment import Environment
@@ -225,6 +225,27 @@ def _check_rules(file: Path, examples: int) -> None:
             doubtful.append(rule.name)
     if doubtful:
         raise DataError(f"not to be relied on: {', '.join(doubtful)}")
+
+
+@app.command()
+def calibrate(
+    show: Annotated[bool, typer.Option("--show", help="Only show what is in use.")] = False,
+    reset: Annotated[bool, typer.Option("--reset", help="Return to what is shipped.")] = False,
+) -> None:
+    """Measure what operations cost on this machine, for all plans from now on; it takes some seconds.
+
+    The constants of the cost model are fitted to small programs that are compiled and run. They are kept in
+    the cache for this processor and C compiler; measure while the machine is idle.
+
+    Example: storel calibrate
+    """
+    if reset:
+        machine.reset()
+    elif not show:
+        from storel.calibration.measure import calibrate as measured  # with SciPy's optimizer, 0.2 s
+
+        machine.keep(measured(report.progress()))
+    print(report.constants_text(machine.constants()))
 
 
 def _runner(script: str, bindings: list[str], options: CallOptions) -> Runner:

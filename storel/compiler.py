@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from storel import memory
+from storel import machine, memory
 from storel.calculus import printer as term_printer
 from storel.calculus.lower import lower as lower_expression
 from storel.calculus.nodes import Apply, Symbol, Term, children
@@ -35,6 +35,8 @@ from storel.loops.profile import Profile
 from storel.loops.simplify import simplify
 from storel.loops.verify import verify as verify_loops
 from storel.optimizer.cardinality import entries
+from storel.optimizer.constants import Constants
+from storel.optimizer.cost import Nanoseconds
 from storel.optimizer.limits import Limits
 from storel.optimizer.outcome import Optimized
 from storel.optimizer.outcome import Options as SearchOptions
@@ -84,7 +86,10 @@ class Options:
 
 @dataclass(frozen=True)
 class Compilation:
-    """Everything the compiler made of one definition; ``converted`` are operands in another format."""
+    """Everything the compiler made of one definition.
+
+    ``converted`` are operands in another format, ``constants`` are what its plan is forecast with.
+    """
 
     definition: Definition
     composed: Composed
@@ -96,6 +101,7 @@ class Compilation:
     backend: Literal["c", "numba"]
     converted: Mapping[str, Tensor]
     is_finite: bool
+    constants: Constants
 
     @property
     def symbols(self) -> Symbols:
@@ -165,7 +171,7 @@ def compile_definition(
                 candidate = _compile(definition, views, given, storage, options, changed)
                 conversion = sum(map(conversion_cost, changed.values()))
                 candidates.append((candidate.optimized.cost.nanoseconds + conversion, name, candidate))
-        cheapest, name, candidate = min(candidates, key=lambda each: each[:2])
+        cheapest, name, candidate = min(candidates, key=lambda each: each[:2], default=(cost, "", best))
         if cheapest >= cost:
             break
         best, cost = candidate, cheapest
@@ -185,7 +191,8 @@ def _compile(
     composed = compose(view_of(definition), views, environment.tensors, environment.facts())
     symbols = composed.symbols
     term = lower_expression(composed.expression, symbols, definition.semiring)
-    optimized = search(term, symbols, options.rules, _search_options(options))
+    budgets = _search_options(options)
+    optimized = search(term, symbols, options.rules, budgets)
     extents = tuple(extent.size for extent in definition.extents)
     estimate = entries(optimized.term, symbols)
     result = choose_result_format(storage, extents, estimate, environment.formats)
@@ -200,8 +207,9 @@ def _compile(
         verify_loops(kernel)
     backend = choose("auto" if options.backend == "interpret" else options.backend)
     return Compilation(
-        definition, composed, term, optimized, result, plan, kernel, backend, converted, is_finite
-    )
+        definition, composed, term, optimized, result, plan, kernel, backend, converted, is_finite,
+        budgets.cost.constants if isinstance(budgets.cost, Nanoseconds) else machine.constants(),
+    )  # fmt: skip
 
 
 def _lowered(
@@ -215,6 +223,17 @@ def counting_kernel(compilation: Compilation) -> Kernel:
     """Return a kernel that does the same and counts what each action of the plan does (``loops.profile``)."""
     this = compilation
     return _lowered(this.plan, this.definition, this.symbols, this.is_finite, Profile())
+
+
+def replanned(compilation: Compilation, term: Term) -> Compilation:
+    """Return the same with the plan of another term that means the same, such as one that was considered."""
+    this = compilation
+    extents = tuple(extent.size for extent in this.definition.extents)
+    request = Request(extents, this.result.candidate, entries(term, this.symbols))
+    plan = plan_term(term, request, this.symbols, this.definition.semiring)
+    is_finite = this.is_finite and _is_finite(term, this.symbols)
+    kernel = _lowered(plan, this.definition, this.symbols, is_finite)
+    return replace(this, plan=plan, kernel=kernel, is_finite=is_finite)
 
 
 def view_of(definition: Definition) -> View:
@@ -240,7 +259,8 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
 
 
 def _search_options(options: Options) -> SearchOptions:
-    given = options.search or SearchOptions(binders=options.binders)
+    measured = Nanoseconds(machine.constants())
+    given = options.search or SearchOptions(cost=measured, binders=options.binders)
     main = Limits(iterations=0) if options.floating_point == "strict" else given.main
     expands = given.expands or options.floating_point == "expand"
     limit = memory.available() if options.memory_limit is None else options.memory_limit

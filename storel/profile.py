@@ -20,7 +20,7 @@ from storel.loops.profile import COUNTS
 from storel.runtime.kernel import load
 from storel.runtime.peak import peak_of
 
-INTERPRETED = 20_000.0
+INTERPRETED = 8_000.0
 """Nanoseconds of estimated time up to which counts come from the interpreter, a thousand times slower."""
 
 PATIENCE = 1.0

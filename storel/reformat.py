@@ -16,7 +16,7 @@ from storel.storage.tensor import Tensor
 CONVERSION = 30.0
 """Nanoseconds per stored entry that a conversion takes."""
 
-WORTHWHILE = 1e6
+WORTHWHILE = 4e5
 """Nanoseconds of estimated time below which nothing is converted."""
 
 

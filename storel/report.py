@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from storel.loops.interpret import Work
+from storel.optimizer.constants import CONSTANTS, Constants
 from storel.optimizer.rulefile import RuleSet, shipped
 from storel.optimizer.translate import translate
 from storel.script import Outcome
@@ -122,6 +123,10 @@ def _modes_text(summary: Summary) -> str:
         ends = ("" if end is None else str(end) for end in (mode.first, mode.last))
         norms = (f"{norm:.6g}" for norm in (degrees.mean, degrees.root_square, degrees.largest))
         table.add_row(str(number), str(degrees.extent), str(degrees.nonempty), *ends, *norms)
+    return _table_text(table)
+
+
+def _table_text(table: Table) -> str:
     console = Console(file=StringIO(), width=TABLE_WIDTH, color_system=None)
     with console.capture() as captured:
         console.print(table)
@@ -154,6 +159,17 @@ def rules_text(rules: RuleSet | None, *, egglog: bool) -> str:
             tags = " ".join(f"@{tag}" for tag in sorted(rule.tags))
             lines.append(f"  {rule.name:<28} {rule.law}  {tags}".rstrip())
     return "\n".join(lines)
+
+
+def constants_text(used: Constants) -> str:
+    """Return a table of what operations cost: as shipped, and as plans are priced."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("nanoseconds")
+    for title in ("shipped", "in use"):
+        table.add_column(title, justify="right")
+    for (name, before), (_, now) in zip(CONSTANTS.listed(), used.listed(), strict=True):
+        table.add_row(name, f"{before:.2f}", f"{now:.2f}")
+    return _table_text(table)
 
 
 def progress() -> Callable[[str], None]:

@@ -48,7 +48,7 @@ from storel.syntax.parser import parse
 Progress = Callable[[str], None]
 """Is told which step begins."""
 
-CHEAP_VIEW = 8.0
+CHEAP_VIEW = 3.0
 """Nanoseconds per entry up to which a view is enumerated again rather than stored."""
 
 

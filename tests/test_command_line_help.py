@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from storel import cli
 
-COMMANDS = ["run", "explain", "stats", "formats", "rules"]
+COMMANDS = ["run", "explain", "stats", "formats", "rules", "calibrate"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -40,6 +40,7 @@ def test_the_version_is_that_of_the_package() -> None:
         (["formats", "csr"], 0),
         (["formats", "crs"], 1),
         (["rules"], 0),
+        (["calibrate", "--show"], 0),
         (["rules", "--rules", "none.rules"], 1),
         (["run", "none.sdql"], 1),
         (["explain", "none.sdql"], 1),

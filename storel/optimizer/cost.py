@@ -4,7 +4,8 @@
     cost(merge(R, S) e) = (length(R) + length(S)) · step + matches · cost(e)
     cost(find(R at k) e) = log2(length) · probe + matches · cost(e)
     cost(let x = d in e) = cost(d) + entries(d) · store + slots(d) · clear + cost(e)
-    cost(array(k)) = by its working set, sequential where k is a variable
+    cost(array(k)) = sequential where k walks along, else gather(length), by the working set
+    cost({k -> e}) = write, and gather(places) where k jumps
 
 with a dictionary that is summed over or looked up without being named charged as stored in a hash table.
 Every node costs at least what each of its children does, so that extraction from an e-graph is well
@@ -15,14 +16,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from storel.calculus.intervals import COMPARISONS
 from storel.calculus.nodes import Term
 from storel.optimizer.cardinality import TILE, Appraised, Loop, Place, Price, fold
+from storel.optimizer.constants import CONSTANTS, FREE, Constants, gather
 from storel.optimizer.estimates import Estimate, iterations
 from storel.symbols import Symbols
+
+LINE = 8
+"""Places that are read together, so that an entry among places not used takes as much of a cache."""
 
 HASHED_PLACES = 2**22
 """Places up to which a dense store is faster than hashing, however few are used: most stay in caches."""
@@ -30,44 +35,17 @@ HASHED_PLACES = 2**22
 HASHED_SPARSENESS = 64
 """Places for each entry beyond which hashing pays: fewer share a cache line or page with another entry."""
 
+PAGE = 512
+"""Places of a page of memory, all of which are made at the first access to one of them."""
 
-@dataclass(frozen=True, slots=True)
-class Constants:
-    """Nanoseconds per operation; ``small`` and ``large`` working sets are 2^11 and 2^24 elements."""
+FRESH = 2**19
+"""Places from which on memory is made anew for each call."""
 
-    flop: float = 0.3
-    division: float = 2.0
-    function: float = 8.0
-    start: float = 1.5
-    step: float = 0.3
-    sequential: float = 0.5
-    gather_small: float = 0.6
-    gather_large: float = 5.4
-    write: float = 1.2
-    tile: float = 0.3
-    register: float = 0.1
-    store: float = 1.0
-    clear: float = 0.5
-    hash_build: float = 20.0
-    hash_probe: float = 10.0
-    merge_step: float = 1.5
-    search_step: float = 4.0
-    branch: float = 0.5
-    node: float = 0.01
+OVERLAP = 32
+"""Iterations up to which a loop's additions do not wait: the processor is at the next ones meanwhile."""
 
-    def price(
-        self,
-        constructor: str,
-        text: str,
-        costs: Sequence[float],
-        estimates: Sequence[Estimate],
-        result: Estimate,
-        variation: Variation,
-        outer: int,
-        place: Place | None = None,
-    ) -> float:
-        """Return the nanoseconds of a node: these are a cost model."""
-        return combine(constructor, text, costs, estimates, result, variation, outer, self, place)
+SPARSE = 0.25
+"""The share of a row's places up to which its entries are collected, or merged, one by one."""
 
 
 class CostModel(Protocol):
@@ -88,13 +66,35 @@ class CostModel(Protocol):
 
         ``text`` is the name of a function or of a semiring; ``estimates`` and ``result`` are what is known of
         the values of the children and of the node, ``outer`` counts its free variables, and ``place`` is
-        where it stands, if that is known. Of ``variation`` a model may make what it likes.
+        where it stands, if that is known. Of ``variation`` a model may make what it likes. A whole term is
+        priced once more, as the child of a "Result".
         """
         ...
 
 
-CONSTANTS = Constants()
-_OPERATIONS = Constants(flop=1.0, **{f.name: 0.0 for f in fields(Constants) if f.name != "flop"})
+@dataclass(frozen=True, slots=True)
+class Nanoseconds:
+    """Time, given what operations take."""
+
+    constants: Constants = CONSTANTS
+
+    def price(
+        self,
+        constructor: str,
+        text: str,
+        costs: Sequence[float],
+        estimates: Sequence[Estimate],
+        result: Estimate,
+        variation: Variation,
+        outer: int,
+        place: Place | None = None,
+    ) -> float:
+        """Return the nanoseconds of a node, those of its children included."""
+        return combine(constructor, text, costs, estimates, result, variation, outer, self.constants, place)
+
+
+NANOSECONDS = Nanoseconds()
+_OPERATIONS = Nanoseconds(replace(FREE, flop=1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Variation:
 
 
 PLAIN = Variation("plain")
-TAKEN_APART = Variation("taken apart", unstored=1_000.0)
+TAKEN_APART = Variation("taken apart", unstored=1e6)
 SHARED = Variation("shared", shared_loops=0.1)
 ARITHMETIC = Variation("arithmetic", flops=10_000.0)
 FULL = Variation("full", selective=True)
@@ -130,14 +130,16 @@ class Cost:
     iterations: tuple[float, ...]
 
 
-def estimate(term: Term, symbols: Symbols, model: CostModel = CONSTANTS) -> Cost:
+def estimate(term: Term, symbols: Symbols, model: CostModel = NANOSECONDS) -> Cost:
     """Return the full cost of a closed term as it stands."""
     loops: list[Loop] = []
     appraised = fold(term, symbols, full_price(model), loops)
-    return Cost(appraised.cost, tuple(loop.iterations for loop in loops))
+    known = appraised.estimate
+    whole = model.price("Result", "", [appraised.cost], [known], known, FULL, 0)
+    return Cost(whole, tuple(loop.iterations for loop in loops))
 
 
-def full_price(model: CostModel = CONSTANTS) -> Price:
+def full_price(model: CostModel = NANOSECONDS) -> Price:
     """Return the price of a node that stands in a whole term."""
 
     def price(
@@ -152,13 +154,6 @@ def full_price(model: CostModel = CONSTANTS) -> Price:
 def arithmetic(term: Term, symbols: Symbols) -> float:
     """Return the estimated number of arithmetic operations on values."""
     return estimate(term, symbols, _OPERATIONS).nanoseconds
-
-
-def gather(length: float, constants: Constants) -> float:
-    """Return the cost of reading an element of an array of the given length at random."""
-    position = (math.log2(max(2.0, length)) - 11) / 13
-    position = min(1.0, max(0.0, position))
-    return constants.gather_small + position * (constants.gather_large - constants.gather_small)
 
 
 def is_hashed(places: float, entries: float) -> bool:
@@ -192,9 +187,13 @@ def combine(
                 # A scalar goes to each of the leaves, before those with equal keys are added up.
                 times = result.total if both else result.contributions
                 return below + times * each + copied + constants.node
+            if result.counts and _is_sparse(result):
+                return below + constants.merge_step * result.total
             return below + (
                 constants.node if result.counts or text == "index" else constants.flop * variation.flops
             )
+        case "Result":
+            return below + constants.touch * _touched(result)
         case "Apply1" | "Apply2" | "Apply3":
             return below + _function(text, constants)
         case "Look":
@@ -205,7 +204,7 @@ def combine(
             return below + _read(mapping, key, place, constants)
         case "Single":
             near = math.prod(result.spans) <= TILE or (place is not None and place.fills_tile)
-            return below + (constants.tile if near else constants.write)
+            return below + (constants.tile if near else _written(estimates[0], result, place, constants))
         case "If":
             body = costs[1] * estimates[0].probability if variation.selective else costs[1]
             return costs[0] + body + constants.branch
@@ -214,10 +213,9 @@ def combine(
             return below + (_stored(value, place, constants) if value.counts else 0.0) + constants.node
         case "Sum" | "Reduce" | "Merge" | "Find":
             part = variation.shared_loops if outer <= 1 else 1.0
-            return (
-                max(*costs, _loop(constructor, costs, estimates, variation, constants) * part)
-                + constants.node
-            )
+            loop = _loop(constructor, costs, estimates, variation, constants)
+            gathered = _gathered(iterations(constructor, estimates), estimates[-1], result, constants)
+            return max(*costs, (loop + gathered) * part) + constants.node
         case _:
             return below + constants.node
 
@@ -231,7 +229,8 @@ def _loop(
 ) -> float:
     body, source = costs[-1], estimates[0]
     times = iterations(constructor, estimates)
-    around = sum(costs[:-1]) + constants.start + times * body
+    start = constants.start if source.array is None else constants.segment
+    around = sum(costs[:-1]) + start + times * body
     match constructor:
         case "Merge":
             return around + (estimates[0].length + estimates[1].length) * constants.merge_step
@@ -248,15 +247,41 @@ def _loop(
 
 def _scanned(stored: Estimate, constants: Constants) -> float:
     """Return the cost of visiting the entries of a stored dictionary: its places, or where they are too many
-    the entries in a hash table.
+    the entries in a hash table. Which places are used is as hard to predict as the end of a segment.
     """
     places = math.prod(stored.spans)
-    return min(places * constants.sequential, stored.total * constants.hash_probe)
+    surprises = max(0.0, min(stored.total, places - stored.total))
+    looked_at = places * (constants.sequential + constants.branch) + surprises * constants.segment
+    return min(looked_at, stored.total * constants.hash_probe)
+
+
+def _touched(result: Estimate) -> float:
+    """Return the places of new memory that a large result takes, whole pages if they lie apart."""
+    places = min(math.prod(result.spans), result.total * (PAGE if len(result.spans) == 1 else 1))
+    return places if places >= FRESH else 0.0
+
+
+def _gathered(times: float, body: Estimate, result: Estimate, constants: Constants) -> float:
+    """Return the cost of adding up what the iterations of a loop make, unless each has a key of its own.
+
+    Additions to one value wait for each other; the keys of a sparse dictionary are put in order, too.
+    """
+    if body.counts and result.counts[0] >= (1 - 1e-9) * times * body.counts[0]:
+        return 0.0
+    collected = constants.collect * result.total if _is_sparse(result) else 0.0
+    return constants.accumulate * max(0.0, times - OVERLAP) + collected
+
+
+def _is_sparse(made: Estimate) -> bool:
+    """Return whether a dictionary is too large for a small table, and has entries at few of its places."""
+    places = math.prod(made.spans)
+    return bool(made.counts) and places > TILE and 0 < made.total <= SPARSE * places
 
 
 def _copied(stored: Estimate, constants: Constants) -> float:
     """Return the cost of taking the entries of a stored dictionary to where the result goes."""
-    return _scanned(stored, constants) + stored.total * (constants.step + constants.write)
+    each = constants.step + constants.write
+    return constants.segment + _scanned(stored, constants) + stored.total * each
 
 
 def _read(mapping: Estimate, key: Estimate, place: Place | None, constants: Constants) -> float:
@@ -265,10 +290,20 @@ def _read(mapping: Estimate, key: Estimate, place: Place | None, constants: Cons
         return constants.register
     if mapping.stored and mapping.total <= TILE:
         return constants.tile
-    if mapping.stored and is_hashed(math.prod(mapping.spans), mapping.total):
+    places = math.prod(mapping.spans)
+    if mapping.stored and is_hashed(places, mapping.total):
         return constants.hash_probe
     walks = key.walks if place is None else key.walks & place.innermost
-    return constants.sequential if walks else gather(mapping.total, constants)
+    if walks:
+        return constants.sequential
+    return gather(min(places, LINE * mapping.total) if mapping.stored else mapping.total, constants)
+
+
+def _written(key: Estimate, result: Estimate, place: Place | None, constants: Constants) -> float:
+    """Return the cost of a write: beside the last one, or to any of the places of its level."""
+    inner = key.varies if place is None else key.varies & place.innermost
+    jumps = bool(inner - key.walks)
+    return constants.write + (gather(result.spans[0], constants) if jumps else 0.0)
 
 
 def _stored(value: Estimate, place: Place | None, constants: Constants) -> float:

@@ -41,7 +41,8 @@ class Estimate:
     ``counts`` are the entries of a dictionary down to each depth, ``spans`` the number of keys that each
     depth can have, ``key`` the identity of the key at depth 0; ``stored`` says that it lies in memory.
     ``made`` counts the entries of a dictionary before those with equal keys are added up.
-    ``varies`` are the binders that an integer depends on, ``walks`` those of coefficient one.
+    ``varies`` are the binders that an integer depends on, ``walks`` those with which it takes steps of one:
+    not those that ``jump``, which stand for elements of an array.
     ``origins`` are the degrees of the integers in the arrays that the keys at each depth, and then the
     values, are elements of, as far as known: so of an array (None, its own), of an integer one.
     """
@@ -63,6 +64,7 @@ class Estimate:
     positions: Interval = NATURAL
     varies: frozenset[int] = frozenset()
     walks: frozenset[int] = frozenset()
+    jumps: bool = False
     origins: tuple[KnownDegrees | None, ...] = ()
     probability: float = SELECTIVITY
 
@@ -98,7 +100,7 @@ def variable(name: int, value: Estimate) -> Estimate:
     names = frozenset((name,))
     return replace(
         value, identity=identity, offset=(identity, 0), boundary=None, stored=bool(value.counts),
-        made=None, key=None, varies=names, walks=names,
+        made=None, key=None, varies=names, walks=frozenset() if value.jumps else names,
     )  # fmt: skip
 
 
@@ -118,12 +120,13 @@ def bound(constructor: str, children: Sequence[Estimate]) -> tuple[Estimate, ...
             return (source,)
         case "Merge":
             other = children[1]
-            key = unknown(source.elements.meet(other.elements), 0)
+            key = replace(unknown(source.elements.meet(other.elements), 0), jumps=True)
             return (_found(source, other.value_origin), _found(other, source.value_origin), key)
         case "Find":
             return (_found(source, children[1].origin),)
         case _ if source.is_array:
-            return (_position(source), replace(unknown(source.elements, 0), origins=source.origins[1:]))
+            value = replace(unknown(source.elements, 0), origins=source.origins[1:])
+            return (_position(source), replace(value, jumps=source.array is not None))
         case _:
             parents = max(1.0, source.counts[0]) if source.counts else 1.0
             counts = tuple(count / parents for count in source.counts[1:])
@@ -333,13 +336,9 @@ def _lookup(mapping: Estimate, key: Estimate, identity: Hashable) -> Estimate:
         boundary = None
         if mapping.array is not None and key.offset is not None:
             boundary = Boundary(mapping.array, *key.offset, key.origin)
+        origins = mapping.origins[1:]
         return Estimate(
-            identity,
-            mapping.elements,
-            (identity, 0),
-            boundary,
-            varies=key.varies,
-            origins=mapping.origins[1:],
+            identity, mapping.elements, (identity, 0), boundary, varies=key.varies, origins=origins
         )
     parents = max(1.0, mapping.counts[0]) if mapping.counts else 1.0
     counts = tuple(count / parents for count in mapping.counts[1:])

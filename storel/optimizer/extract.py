@@ -176,7 +176,8 @@ class Extractor:
             number = self.encoding.binder_of(arguments)
             kind, interval = self.source.numbering.binders[number]
             value = estimates.unknown(interval, kind.rank)
-            return estimates.variable(first, replace(value, origins=self.source.estimates[number].origins))
+            known = self.source.estimates[number]
+            return estimates.variable(first, replace(value, origins=known.origins, jumps=known.jumps))
         if constructor in ("Int", "Truth") and isinstance(first, int):
             return estimates.integer(first)
         if constructor == "Sym" and isinstance(first, str):

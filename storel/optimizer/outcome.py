@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from storel.calculus.nodes import Term
 from storel.optimizer.binders import Encoding
 from storel.optimizer.browse import Graph
-from storel.optimizer.cost import CONSTANTS, Constants, Cost, CostModel
+from storel.optimizer.cost import NANOSECONDS, Cost, CostModel, Nanoseconds
 from storel.optimizer.debruijn import DE_BRUIJN
 from storel.optimizer.extract import Extractor
 from storel.optimizer.limits import Limits, PhaseReport
@@ -36,7 +36,7 @@ class Options:
 
     normalize: Limits = NORMALIZE
     main: Limits = MAIN
-    cost: CostModel = CONSTANTS
+    cost: CostModel = NANOSECONDS
     binders: str = "named"
     expands: bool = False
     schedule: Schedule | None = None
@@ -46,7 +46,7 @@ class Options:
     @property
     def is_repeatable(self) -> bool:
         """Whether the same options always search in the same way."""
-        return isinstance(self.cost, Constants) and self.schedule is None and self.extractor is Extractor
+        return isinstance(self.cost, Nanoseconds) and self.schedule is None and self.extractor is Extractor
 
 
 @dataclass(frozen=True, slots=True)

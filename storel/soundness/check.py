@@ -184,7 +184,7 @@ def _rewritten(
         classes = read(graph.graph.freeze(), graph.graph, encoding)
     finally:
         graph.run("(pop)")
-    best = Extractor(classes, source, around.symbols, cost.PLAIN, cost.Constants())
+    best = Extractor(classes, source, around.symbols, cost.PLAIN, cost.NANOSECONDS)
     root = classes.root
     if is_key:
         (root,) = {node[1][1] for node in classes.nodes[root] if node[0] == "Single"}

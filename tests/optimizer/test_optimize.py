@@ -119,7 +119,7 @@ def test_every_term_of_the_root_class_means_the_same(
     for phase in ("normalize", "main"):
         known = encoded(term, symbols)
         classes, _ = saturate(rulefile.shipped(), known.text, known.facts, phase, Limits())
-        best = Extractor(classes, known, symbols, cost.PLAIN, cost.Constants())
+        best = Extractor(classes, known, symbols, cost.PLAIN, cost.NANOSECONDS)
         for seed in range(12):
             found = sample(classes, known, best, random.Random(seed))
             assert same(evaluate(found, symbols, values), expected), show(found)

@@ -43,7 +43,6 @@ WITNESSES = {
     "lookup-if": ("mttkrp", 0),
     "lookup-singleton": ("mmm", 1),
     "lookup-sum": ("mmm", 1),
-    "merge-factor": ("batax", 3),
     "merge-join": ("mttkrp", 4),
     "multiply-associate": ("batax", 0),
     "multiply-commute": ("batax", 4),
@@ -51,9 +50,9 @@ WITNESSES = {
     "select-inward": ("ttm", 1),
     "select-range": ("batax", 0),
     "sum-factor": ("batax", 0),
-    "sum-factor-back": ("batax", 3),
+    "sum-factor-back": ("mttkrp", 3),
     "sum-factor-singleton": ("mmm", 1),
-    "sum-interchange": ("batax", 3),
+    "sum-interchange": ("mttkrp", 3),
     "sum-unite": ("add2", 3),
 }
 

@@ -16,7 +16,8 @@ from functools import reduce
 from storel.calculus.nodes import Range, Slice, Symbol, Term
 from storel.optimizer import estimates
 from storel.optimizer.cardinality import OUTSIDE, Appraised, Place, fold
-from storel.optimizer.cost import CONSTANTS, Constants, full_price
+from storel.optimizer.constants import CONSTANTS, Constants
+from storel.optimizer.cost import Nanoseconds, full_price
 from storel.optimizer.estimates import Estimate
 from storel.plan.nodes import (
     Accumulate,
@@ -75,7 +76,7 @@ class _Walk:
     found: list[Forecast] = field(default_factory=list[Forecast])
 
     def __post_init__(self) -> None:
-        self.price = full_price(self.constants)
+        self.price = full_price(Nanoseconds(self.constants))
 
     def visit(self, action: Action, scope: Scope, times: float, place: Place) -> Estimate:
         """Note the forecasts of ``action``, run so many times, and return the estimate of what it makes."""
@@ -128,16 +129,18 @@ class _Walk:
         names = tuple(range(len(scope), len(scope) + len(values)))
         variables = [estimates.variable(*pair) for pair in zip(names, values, strict=True)]
         iterations = estimates.iterations(constructor, known)
-        each = self.price(constructor, "", [*parts, _NOTHING], Estimate(), place)
+        within = Place(frozenset(names), place.fills_tile)
+        made = self.visit(body, (*reversed(variables), *scope), times * iterations, within)
+        union = self._combined(constructor, [*known, made], names)
+        inside = Appraised(made, 0.0)
+        each = self.price(constructor, "", [*parts, inside], union, place)
         start = each
         if constructor == "Sum" and iterations > 0:  # a scan takes time by its length, a search by its runs
             empty = Appraised(replace(known[0], length=0.0), parts[0].cost)
-            start = self.price(constructor, "", [empty, _NOTHING], Estimate(), place)
+            start = self.price(constructor, "", [empty, inside], union, place)
         per_time = (each - start) / iterations if iterations > 0 else 0.0
         self.found[number] = Forecast(times * iterations, times, start, per_time)
-        within = Place(frozenset(names), place.fills_tile)
-        made = self.visit(body, (*reversed(variables), *scope), times * iterations, within)
-        return self._combined(constructor, [*known, made], names)
+        return union
 
     def _source(self, source: Source, scope: Scope, place: Place) -> tuple[str, list[Appraised]]:
         """Return the constructor of the calculus that loops so, and its operands."""

@@ -1,0 +1,64 @@
+"""Runs the probes and fits the constants: a few seconds, most of them compiling."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from storel.api import bind
+from storel.calibration.fit import Measured, fit
+from storel.calibration.probes import Operands, probes
+from storel.compiler import Compilation, Options
+from storel.environment import Environment
+from storel.execution import arguments
+from storel.optimizer.constants import Constants
+from storel.optimizer.outcome import Options as SearchOptions
+from storel.script import Runner
+from storel.source import Source
+from storel.storage.formats import Formats
+
+PATIENCE = 0.05
+"""Seconds for which a probe is run again and again; its fastest run counts."""
+
+LEAST_RUNS = 3
+
+
+def calibrate(progress: Callable[[str], None] = lambda _: None) -> Constants:
+    """Return the constants of this machine, from running all probes.
+
+    Raises BackendError where nothing can be compiled.
+    """
+    idle = call()
+    measured: list[Measured] = []
+    for probe in probes():
+        progress(f"measuring {probe.name}")
+        measured.append(measure(probe.program, probe.operands(), idle))
+    return fit(measured)
+
+
+def call() -> float:
+    """Return the nanoseconds of a call of a kernel that does nothing."""
+    return measure("CREATE TENSOR s AS 1.0", {}).nanoseconds
+
+
+def measure(program: str, operands: Operands, idle: float = 0.0) -> Measured:
+    """Compile and run a program of one definition, planned as shipped; ``idle`` is the call's part."""
+    environment = Environment(Formats())
+    for name, value in operands.items():
+        bind(environment, name, value)
+    runner = Runner(environment, Options(search=SearchOptions()), runs=False)
+    (compilation,) = runner.run(Source("<probe>", program)).compilations.values()
+    taken = nanoseconds(compilation, environment)
+    return Measured(compilation.optimized.term, compilation.symbols, max(1.0, taken - idle))
+
+
+def nanoseconds(compilation: Compilation, environment: Environment) -> float:
+    """Return the least time of several calls of the kernel."""
+    scalars, arrays = arguments(compilation, environment)
+    kernel = compilation.compiled
+    seconds: list[float] = []
+    while len(seconds) < LEAST_RUNS or sum(seconds) < PATIENCE:
+        start = time.perf_counter()
+        kernel(scalars, arrays)
+        seconds.append(time.perf_counter() - start)
+    return 1e9 * min(seconds)

@@ -62,3 +62,12 @@ def test_ablation_tells_rules_that_matter_from_those_that_do_not(tmp_path: Path)
     assert losses["fuse-sum"]["spmv (csc)"]["cost"] > 1
     assert losses["multiply-commute"].keys() <= {"spmv (coo)", "spmv (csr)", "spmv (csc)", "spmv (csf)"}
     assert not any(loss["is_changed"] for loss in losses["multiply-commute"].values())
+
+
+def test_estimates_are_compared_with_times() -> None:
+    options = ["--small", "--kernels", "spmv,summm"]
+    text = output_of("experiments/cost_accuracy/run.py", *options)
+    rows = {row.split()[1]: row.split()[3::2] for row in text.splitlines() if row.startswith("│")}
+    assert set(rows) == {"spmv", "summm", "all"}
+    runs, plans = map(int, rows["all"][:2])
+    assert runs == 10 and plans >= runs

@@ -46,7 +46,7 @@ class Sizes:
         return self.degree / self.columns
 
 
-SMALL = Sizes(60, 50, 5, 4)
+SMALL = Sizes(90, 50, 8, 8)
 LARGE = Sizes(20_000, 15_000, 20, 16)
 EXPANDED = {"floating_point": "expand"}
 

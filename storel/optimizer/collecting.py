@@ -58,11 +58,14 @@ def _with_collection(term: Term, found: Occurrence, key: int, outer: int, symbol
         loops = sum(binder.is_loop for binder in found.scope[:depth])
         if key >= depth or loops < 4:
             return
+        context = found.types[depth:]
+        if infer(loop, symbols, context).rank > infer(found.term, symbols, found.types).rank:
+            return  # a dictionary is scaled by the part, and has keys of its own
         # Inside: the collected value (0), its key (1), the collection (2), then what was around the loop.
         places = {index: index - depth + 3 for index in free_variables(found.term)} | {key: 1}
         part = reindexed(found.term, places.__getitem__)
         row = _row(loop, rest, key)
-        if infer(row, symbols, found.types[depth:]).rank > 1:
+        if infer(row, symbols, context).rank > 1:
             return
         entry = Multiply(Variable(0), part, loop.semiring)
         yield replaced(term, path, Let(row, Sum(Variable(0), entry, loop.semiring)))

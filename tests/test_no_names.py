@@ -24,8 +24,9 @@ SCIPY = {
 }
 """Files that name SciPy's own classes and formats, which are what a foreign matrix says it is."""
 
-WORDS = {"dense", "transposed", "factor"}
-"""Names that are ordinary words of the field, too: dense levels, a transposed matrix, a scalar factor."""
+WORDS = {"dense", "transposed", "factor", "diagonal", "symmetric"}
+"""Names that are ordinary words of the field, too: dense levels, a transposed matrix, a scalar factor, how
+far from the diagonal entries lie, whether a matrix is symmetric."""
 
 LISTING = "to_coo"
 """The public method that lists the entries of any tensor, named as everywhere else."""

@@ -8,7 +8,7 @@ A mapping is a sum of chains (formats.md, "Packing is derived", step 1).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 
 from storel.errors import FormatError
@@ -29,13 +29,17 @@ from storel.syntax.nodes.expressions import (
 
 @dataclass(frozen=True, slots=True)
 class ChainLoop:
-    """``position`` runs over low … high - 1; ``element``, if any, is ``array(position)``."""
+    """``position`` runs over low … high - 1; ``element``, if any, is ``array(position)``.
+
+    ``written`` is what the mapping's text calls the two.
+    """
 
     position: str
     low: Expression
     high: Expression
     array: str | None = None
     element: str | None = None
+    written: tuple[str | None, str | None] = field(default=(None, None), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +104,13 @@ def _loop(
     number = next(numbers)
     position, element = f"p{number}", f"x{number}"
     extended = dict(renaming)
+    written = (keys[0].name, value.name)
     match source:
         case Range(low, high):
-            loop = ChainLoop(position, low, high)
+            loop = ChainLoop(position, low, high, written=written)
             element = position
         case Call(Name(array), (Range(low, high),)):
-            loop = ChainLoop(position, low, high, array, element)
+            loop = ChainLoop(position, low, high, array, element, written)
         case _:
             raise FormatError("a mapping sums over a range or a sub-array", span=source.span)
     if keys[0].name is not None:

@@ -65,6 +65,17 @@ class Format:
             names.append(extent.name)
         return tuple(names)
 
+    def sizes(self, shape: tuple[int, ...]) -> dict[str, int]:
+        """Return the values of the extents and parameters; raises FormatError for extents that must agree."""
+        sizes = dict(zip(self.extents, shape, strict=True))
+        if tuple(sizes[name] for name in self.extents) != shape:
+            raise FormatError(
+                f"format {self.name} does not store tensors of this shape",
+                expected=f"extents ({', '.join(self.extents)})",
+                found=f"the shape {shape}",
+            )
+        return sizes | dict(self.arguments)
+
     @property
     def arrays(self) -> tuple[ArrayDeclaration, ...]:
         return self.declaration.arrays

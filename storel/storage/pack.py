@@ -8,7 +8,7 @@ levels, each level maps an entry's parent position and key to its own position:
                 pos the running count of pairs per parent
     singleton   the parent position; idx holds the keys
 
-and the values are scattered to the last positions.
+and the values are scattered to the last positions. Any other mapping is solved (``packing/``).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from storel.errors import FormatError
 from storel.memory import require_memory
 from storel.semiring import SEMIRINGS
 from storel.storage.coordinates import combine
 from storel.storage.formats import Format
+from storel.storage.packing.general import solved_arrays
 from storel.storage.properties import lengths
 from storel.storage.signature import Level, LevelKind, LevelSignature, level_signature
 
@@ -43,16 +43,13 @@ def packed_arrays(
 ) -> dict[str, Array]:
     """Return a format's arrays for entries: rank × count coordinates, in any order, duplicates added up.
 
-    Raises FormatError if the mapping cannot be turned round, MemoryLimitError before anything too
-    large is allocated.
+    Raises FormatError if the mapping cannot be turned round or an entry does not fit it, MemoryLimitError
+    before anything too large is allocated.
     """
     signature = level_signature(storage)
     if signature is None:
-        raise FormatError(
-            f"format {storage.name} cannot be packed: its mapping is not a nest of levels",
-            expected="one loop per dimension, each a range or a segment of an array",
-            hint="give its arrays themselves",
-        )
+        index_type = index_dtype(shape, len(values))
+        return solved_arrays(storage, coordinates, values, shape, semiring, index_type, memory_limit)
     order = list(signature.order)
     level_shape = tuple(shape[dimension] for dimension in order)
     sorted_coordinates, sorted_values = combine(coordinates[order], values, level_shape, SEMIRINGS[semiring])
@@ -70,7 +67,7 @@ def index_dtype(shape: tuple[int, ...], entries: int) -> np.dtype[Any]:
 
 def all_sizes(storage: Format, shape: tuple[int, ...], arrays: Mapping[str, Array]) -> dict[str, int]:
     """Return the value of every size name of a mapping: extents, arguments, lengths of arrays."""
-    return lengths(storage, dict(zip(storage.extents, shape, strict=True)) | dict(storage.arguments), arrays)
+    return lengths(storage, storage.sizes(shape), arrays)
 
 
 @dataclass

@@ -19,7 +19,7 @@ from functools import cache
 from storel.errors import FormatError
 from storel.storage.chain import Chain, ChainLoop, chains
 from storel.storage.formats import Format
-from storel.storage.sizes import evaluate_size, free_size_names
+from storel.storage.sizes import is_same_size
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number
 
 
@@ -81,7 +81,7 @@ def _signature(storage: Format, chain: Chain) -> LevelSignature | None:
             return None
         extent = storage.extents[dimension]
         if loop.array is None:
-            if not (_same(loop.low, Number(0)) and _same(loop.high, Name(extent))):
+            if not (is_same_size(loop.low, Number(0)) and is_same_size(loop.high, Name(extent))):
                 return None
             levels.append(Level(LevelKind.DENSE, dimension, extent))
             parent = _next_position(parent, extent, loop.position)
@@ -94,7 +94,7 @@ def _signature(storage: Format, chain: Chain) -> LevelSignature | None:
             parent = Name(loop.position)
     levels.extend(_singletons(storage, chain, parent))
     match chain.leaf:
-        case Call(Name(values), (index,)) if len(levels) == storage.rank and _same(index, parent):
+        case Call(Name(values), (index,)) if len(levels) == storage.rank and is_same_size(index, parent):
             return LevelSignature(tuple(levels), values)
         case _:
             return None
@@ -104,7 +104,7 @@ def _singletons(storage: Format, chain: Chain, parent: Expression) -> list[Level
     found: list[Level] = []
     for number, key in enumerate(chain.keys):
         match key:
-            case Call(Name(array), (index,)) if _same(index, parent):
+            case Call(Name(array), (index,)) if is_same_size(index, parent):
                 found.append(Level(LevelKind.SINGLETON, number, storage.extents[number], None, array))
             case _:
                 pass
@@ -121,22 +121,9 @@ def _segment(loop: ChainLoop, parent: Expression) -> str | bool | None:
     """Return the name of the boundaries, True for a whole array at the top, None for neither."""
     match loop.low, loop.high:
         case Call(Name(pos), (start,)), Call(Name(again), (stop,)) if pos == again:
-            is_segment = _same(start, parent) and _same(stop, Binary("+", parent, Number(1)))
+            is_segment = is_same_size(start, parent) and is_same_size(stop, Binary("+", parent, Number(1)))
             return pos if is_segment else None
         case Number(0), Name():
             return True if parent == Number(0) else None
         case _:
             return None
-
-
-def _same(one: Expression, other: Expression) -> bool:
-    """Return whether two integer expressions are the same polynomial, tried at a few distinct points."""
-    names = sorted(free_size_names(one) | free_size_names(other))
-    try:
-        for seed in (3, 17, 101):
-            point = {name: (seed * (number + 2) ** 3) % 997 + 1 for number, name in enumerate(names)}
-            if evaluate_size(one, point) != evaluate_size(other, point):
-                return False
-    except FormatError:
-        return False
-    return True

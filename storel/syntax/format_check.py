@@ -12,6 +12,7 @@ from storel.syntax.nodes.expressions import Expression
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.resolve import resolve
 from storel.syntax.signatures import SCALAR_TYPES
+from storel.syntax.spelling import CALLS
 from storel.syntax.types import INTEGER, Role, Type, Variable
 
 
@@ -39,7 +40,7 @@ def _declared(declaration: CreateFormat) -> Iterator[tuple[str, Variable]]:
     for array in declaration.arrays:
         lengths += array.type.extents
     for length in lengths:
-        for name in sorted(free_names(length)):
+        for name in sorted(free_names(length) - CALLS.keys()):
             yield name, Variable(INTEGER, Role.KEY)
     seen: set[str] = set()
     for each in (*declaration.parameters, *declaration.arrays, *declaration.parts):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -83,7 +84,7 @@ def test_every_shipped_format_says_what_it_looks_like() -> None:
     for name in formats.names:
         text = formats.files[name].read_text(encoding="utf-8")
         assert text.startswith("-- "), name
-        assert "1 . 2 ." in text, name
+        assert len(re.findall(r"^--     [1-9.]( [0-9.]){3}( |$)", text, re.MULTILINE)) == 4, name
 
 
 BAND = """

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storel.errors import FormatError, MemoryLimitError
+from storel.errors import MemoryLimitError
 from storel.semiring import SEMIRINGS
 from storel.source import Source
 from storel.storage.formats import Format, Formats
@@ -188,12 +188,3 @@ USERS_OWN = [
 def test_a_users_format_is_packed_by_its_mapping(text: str) -> None:
     dense = np.array([[0, 1, 0, 2], [0, 0, 0, 0], [3, 0, 0, 4]])
     check(from_dense(created(text), dense), dense)
-
-
-def test_a_mapping_that_is_no_nest_of_levels_is_refused() -> None:
-    low_rank = created(
-        "CREATE FORMAT f(T: real[m, n]) USING u: real[m], v: real[n] "
-        "AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) { (i, j) -> u(i) * v(j) }"
-    )
-    with pytest.raises(FormatError, match="its mapping is not a nest of levels"):
-        pack(low_rank, np.array([[0], [0]]), np.array([1.0]), (2, 2))

@@ -1,0 +1,1 @@
+"""Arrays for entries by any mapping that can be turned round, with no format known by name."""

@@ -1,0 +1,106 @@
+"""Affine expressions of unknown variables, and equations solved for one of them.
+
+c * x + e = k          x = (k - e) / c, where that is an integer
+a * x + b * y + e = k  x = (k - e) // a, where 0 <= b * y < a: mixed radix, as many digits as there are
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storel.storage.vectors import evaluate_vector
+from storel.syntax.free_names import free_names
+from storel.syntax.nodes.expressions import Binary, Expression, Name, Unary
+
+Array: TypeAlias = NDArray[Any]
+
+Bounds: TypeAlias = Callable[[str], "tuple[int, int] | None"]
+"""The least value and the number of values that a variable has at most, or None where nobody knows."""
+
+
+@dataclass(frozen=True)
+class Affine:
+    """``constant`` plus each unknown times its factor; both are integers or vectors."""
+
+    factors: Mapping[str, Any]
+    constant: Any
+
+
+def affine(
+    expression: Expression, known: Mapping[str, Any], arrays: Mapping[str, Array], unknown: frozenset[str]
+) -> Affine | None:
+    """Return ``expression`` as an affine one of the unknown names, or None where it is not."""
+    if not free_names(expression) & unknown:
+        return Affine({}, evaluate_vector(expression, known, arrays))
+    match expression:
+        case Name(name):
+            return Affine({name: 1}, 0)
+        case Unary("-", operand):
+            inner = affine(operand, known, arrays, unknown)
+            return None if inner is None else _scaled(inner, -1)
+        case Binary("+" | "-" | "*" as operator, left, right):
+            one, other = affine(left, known, arrays, unknown), affine(right, known, arrays, unknown)
+            if one is None or other is None:
+                return None
+            return _combined(operator, one, other)
+        case _:
+            return None
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The value of one variable, and for which entries the equation has a solution."""
+
+    name: str
+    value: Array
+    fits: Array
+
+
+def solve(left: Affine, right: Any, bounds: Bounds) -> Solved | None:
+    """Return the value of the variable that ``left = right`` determines, if it does one."""
+    residue = np.asarray(right - left.constant)
+    if len(left.factors) == 1:
+        ((name, factor),) = left.factors.items()
+        is_zero = np.equal(factor, 0)
+        quotient, remainder = np.divmod(residue, np.where(is_zero, 1, factor))
+        return Solved(name, quotient, (remainder == 0) & ~is_zero)
+    for name, factor in left.factors.items():
+        others = {other: each for other, each in left.factors.items() if other != name}
+        digits = _digits(others, bounds)
+        if digits is not None and np.ndim(factor) == 0 and digits[1] < factor:
+            return Solved(name, (residue - digits[0]) // factor, np.ones(residue.shape, dtype=bool))
+    return None
+
+
+def _digits(factors: Mapping[str, Any], bounds: Bounds) -> tuple[int, int] | None:
+    """Return the least sum of the terms, and how far above it the greatest one lies."""
+    least = span = 0
+    for name, factor in factors.items():
+        known = bounds(name)
+        if known is None or np.ndim(factor) or factor < 0:
+            return None
+        least += factor * known[0]
+        span += factor * max(known[1] - 1, 0)
+    return least, span
+
+
+def _scaled(inner: Affine, by: Any) -> Affine:
+    return Affine({name: factor * by for name, factor in inner.factors.items()}, inner.constant * by)
+
+
+def _combined(operator: str, one: Affine, other: Affine) -> Affine | None:
+    if operator == "*":
+        if one.factors and other.factors:
+            return None
+        return _scaled(other, one.constant) if other.factors else _scaled(one, other.constant)
+    if operator == "-":
+        other = _scaled(other, -1)
+    factors = dict(one.factors)
+    for name, factor in other.factors.items():
+        factors[name] = factors.get(name, 0) + factor
+    return Affine(factors, one.constant + other.constant)

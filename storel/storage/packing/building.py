@@ -1,0 +1,111 @@
+"""Arrays while they are filled: places are written once, with one value, and the rest is padding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storel.errors import FormatError
+from storel.memory import require_memory
+from storel.storage.formats import Format
+from storel.storage.sizes import evaluate_size, free_size_names
+from storel.syntax.nodes.declarations import FromTo, Pad
+from storel.syntax.nodes.expressions import Name
+
+Array: TypeAlias = NDArray[Any]
+
+
+class Building:
+    """The arrays of one tensor so far, and the sizes that are known so far."""
+
+    def __init__(
+        self, storage: Format, sizes: Mapping[str, int], index_type: np.dtype[Any], memory_limit: int | None
+    ) -> None:
+        self.sizes = dict(sizes)
+        self.arrays: dict[str, Array] = {}
+        self._storage = storage
+        self._filled: dict[str, Array] = {}
+        self._declarations = {declaration.name: declaration for declaration in storage.arrays}
+        self._index_type = index_type
+        self._memory_limit = memory_limit
+
+    def length(self, name: str) -> int | None:
+        """Return the length of an array, or None while it is not known."""
+        (length,) = self._declarations[name].type.extents
+        return None if free_size_names(length) - set(self.sizes) else evaluate_size(length, self.sizes)
+
+    def bind_length(self, name: str, addresses: Array) -> None:
+        """Let the length symbol of an array be as large as its addresses need, if it is open."""
+        (length,) = self._declarations[name].type.extents
+        if isinstance(length, Name) and length.name not in self.sizes:
+            self.sizes[length.name] = int(addresses.max(initial=-1)) + 1
+
+    def delimit(self, name: str, segments: Array) -> None:
+        """Make the boundaries of consecutive segments; ``segments`` holds each element's segment number."""
+        first = self._first(name)
+        boundaries = self._allocate(name, self._index_type, first)
+        np.cumsum(np.bincount(segments, minlength=max(len(boundaries) - 1, 0)), out=boundaries[1:])
+        boundaries[1:] += first
+        self.arrays[name] = boundaries
+
+    def write(self, name: str, addresses: Array, elements: Array, padding: Any = 0) -> Array:
+        """Write elements to their addresses; return at which of them another element is."""
+        self.bind_length(name, addresses)
+        stored = self._array(name, elements.dtype, padding)
+        filled = self._filled[name]
+        clashes = filled[addresses] & is_different(stored[addresses], elements)
+        fresh = addresses[~clashes]
+        stored[fresh] = elements[~clashes]
+        filled[fresh] = True
+        return clashes | is_different(stored[addresses], elements)
+
+    def write_indices(self, name: str, addresses: Array, elements: Array) -> Array:
+        """Write keys or positions; what is never written is the array's padding."""
+        return self.write(name, addresses, elements.astype(self._index_type), self._padding(name))
+
+    def finish(self, values_type: np.dtype[Any], zero: Any) -> dict[str, Array]:
+        """Return all arrays; those that nothing was written to are padding."""
+        for name, declaration in self._declarations.items():
+            if name not in self.arrays:
+                self.bind_length(name, np.empty(0, dtype=np.int64))
+                if declaration.type.scalar.startswith("int"):
+                    self._array(name, self._index_type, self._padding(name))
+                else:
+                    self._array(name, values_type, zero)
+        return self.arrays
+
+    def _array(self, name: str, dtype: np.dtype[Any], padding: Any) -> Array:
+        if name not in self.arrays:
+            self.arrays[name] = self._allocate(name, dtype, padding)
+            self._filled[name] = np.zeros(len(self.arrays[name]), dtype=bool)
+        return self.arrays[name]
+
+    def _allocate(self, name: str, dtype: np.dtype[Any], padding: Any) -> Array:
+        length = self.length(name)
+        if length is None:
+            raise FormatError(
+                f"format {self._storage.name} cannot be packed: nothing fixes the length of {name}",
+                hint="give its arrays themselves",
+            )
+        require_memory(length * dtype.itemsize, name, self._memory_limit)
+        return np.full(length, padding, dtype) if padding else np.zeros(length, dtype)
+
+    def _padding(self, name: str) -> int:
+        for each in self._declarations[name].properties:
+            if isinstance(each, Pad):
+                return evaluate_size(each.value, self.sizes)
+        return 0
+
+    def _first(self, name: str) -> int:
+        for each in self._declarations[name].properties:
+            if isinstance(each, FromTo):
+                return evaluate_size(each.first, self.sizes)
+        return 0
+
+
+def is_different(some: Array, others: Array) -> Array:
+    """Return where elements differ; NaN does not differ from NaN."""
+    return (some != others) & ((some == some) | (others == others))

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies.structured import FITTING, SQUARE
+
+import storel
+from storel.errors import DataError, FormatError, MemoryLimitError
+from storel.source import Source
+from storel.storage.formats import Format, Formats
+from storel.storage.properties import verify_properties
+from storel.storage.tensor import Tensor, pack
+from storel.syntax.nodes.statements import CreateFormat
+from storel.syntax.parser import parse, parse_format
+
+FORMATS = Formats()
+
+
+def resolved(text: str) -> Format:
+    return FORMATS.resolve(parse_format(text), 2)
+
+
+def created(text: str) -> Format:
+    (statement,) = parse(Source("test", f"CREATE FORMAT f(T: real[m, n]) {text}")).statements
+    assert isinstance(statement, CreateFormat)
+    return Format("f", statement)
+
+
+def from_dense(storage: Format, dense: Any, semiring: str = "plus_times") -> Tensor:
+    """Pack every place, zeros included, in an order that is not sorted."""
+    coordinates = np.indices(dense.shape).reshape(dense.ndim, -1)[:, ::-1]
+    return pack(storage, coordinates, dense.reshape(-1)[::-1], dense.shape, semiring)
+
+
+def check(storage: Format, dense: Any) -> Tensor:
+    tensor = from_dense(storage, dense)
+    verify_properties(tensor.storage, tensor.arrays, tensor.sizes)
+    np.testing.assert_array_equal(tensor.to_numpy(), dense)
+    assert tensor.nnz == np.count_nonzero(dense)
+    assert tensor.dtype == dense.dtype
+    return tensor
+
+
+def matrix(text: str) -> Any:
+    """Read a matrix as the formats' comments draw it."""
+    return np.array([[float(word.replace(".", "0")) for word in row.split()] for row in text.split("/")])
+
+
+DRAWN: list[tuple[str, str, dict[str, list[int]]]] = [
+    (
+        "band(lower=1, upper=2)",
+        "1 . 2 . / . . . . / . 3 4 . / . . 5 .",
+        {"val": [0, 1, 0, 2, 0, 0, 0, 0, 3, 4, 0, 0, 5, 0, 0, 0]},
+    ),
+    ("diagonal", "1 . . . / . . . . / . . 2 . / . . . 3", {"val": [1, 0, 2, 3]}),
+    (
+        "tridiagonal",
+        "1 2 . . / . . 3 . / . 4 . . / . . . 5",
+        {"val": [0, 1, 2, 0, 0, 3, 4, 0, 0, 0, 5, 0]},
+    ),
+    (
+        "upper_triangular",
+        "1 . 2 . / . 3 . . / . . . 4 / . . . 5",
+        {"val": [1, 0, 2, 0, 3, 0, 0, 0, 4, 5]},
+    ),
+    (
+        "lower_triangular",
+        "1 . . . / . 2 . . / 3 . . . / . . 4 5",
+        {"val": [1, 0, 2, 3, 0, 0, 0, 0, 4, 5]},
+    ),
+    ("symmetric", "1 . 2 . / . . . 3 / 2 . 4 . / . 3 . 5", {"val": [1, 0, 0, 2, 0, 4, 0, 3, 0, 5]}),
+    (
+        "dia",
+        "1 . 2 . / . . . . / . . 3 . / 4 . . 5",
+        {"off": [-3, 0, 2], "val": [0, 0, 0, 4, 1, 0, 3, 5, 2, 0, 0, 0]},
+    ),
+    (
+        "ell(width=2)",
+        "1 . 2 . / . . . . / . 3 . . / 4 . . 5",
+        {"idx": [0, 2, -1, -1, 1, -1, 0, 3], "val": [1, 2, 0, 0, 3, 0, 4, 5]},
+    ),
+    (
+        "bcsr(r=2, c=2)",
+        "1 . 2 . / . . . . / . 3 . . / 4 . . 5",
+        {
+            "pos": [0, 2, 4],
+            "idx": [0, 1, 0, 1],
+            "val": [1, 0, 0, 0, 2, 0, 0, 0, 0, 3, 4, 0, 0, 0, 0, 5],
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "drawing", "arrays"), DRAWN, ids=[text for text, _, _ in DRAWN])
+def test_the_arrays_are_those_that_the_format_draws(
+    text: str, drawing: str, arrays: dict[str, list[int]]
+) -> None:
+    dense = matrix(drawing)
+    tensor = check(resolved(text), dense)
+    assert {name: array.tolist() for name, array in tensor.arrays.items()} == arrays
+    comment = FORMATS.files[tensor.storage.name].read_text(encoding="utf-8").replace("0", ".")
+    for row in drawing.split(" / "):
+        assert f"--     {row}" in comment
+
+
+def test_every_format_that_is_no_nest_of_levels_has_data_that_fits() -> None:
+    named = {parse_format(text).name for text in FITTING}
+    nests = {"coo", "csc", "csf", "csr", "dcsr", "dense"}
+    assert set(FORMATS.files) <= named | nests
+
+
+SHAPES = {"square": (6, 6), "oblong": (3, 7), "high": (7, 4), "single": (1, 1), "rowless": (0, 3)}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int32])
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("density", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("text", FITTING)
+def test_what_fits_reads_back(text: str, density: float, shape: tuple[int, int], dtype: type) -> None:
+    random = np.random.default_rng(3)
+    shape = (shape[0], shape[0]) if text in SQUARE else shape
+    dense = (random.integers(1, 9, shape) * (random.random(shape) < density)).astype(dtype)
+    check(resolved(text), FITTING[text](dense))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_any_entries_that_fit_read_back(data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from(sorted(FITTING)))
+    rows, columns = data.draw(st.integers(1, 7)), data.draw(st.integers(1, 7))
+    columns = rows if text in SQUARE else columns
+    keys = st.tuples(st.integers(0, rows - 1), st.integers(0, columns - 1))
+    dense = np.zeros((rows, columns), dtype=np.int64)
+    for key, value in data.draw(st.dictionaries(keys, st.integers(-3, 3), max_size=20)).items():
+        dense[key] = value
+    check(resolved(text), FITTING[text](dense))
+
+
+@pytest.mark.parametrize("text", FITTING)
+def test_missing_places_hold_the_zero_of_the_semiring(text: str) -> None:
+    dense = np.full((3, 3), np.inf)
+    dense[1, 1], dense[2, 2] = 3.0, 0.0
+    tensor = from_dense(resolved(text), dense, "min_plus")
+    np.testing.assert_array_equal(tensor.to_numpy(), dense)
+
+
+def test_nan_is_an_entry() -> None:
+    dense = np.array([[np.nan, 0.0], [1.0, 2.0]])
+    np.testing.assert_array_equal(from_dense(resolved("lower_triangular"), dense).to_numpy(), dense)
+
+
+@pytest.mark.parametrize("layout", ["csr", "coo", "dia"])
+def test_foreign_matrices_are_packed(layout: str) -> None:
+    foreign = sp.diags_array([[1.0, 2.0], [3.0, 4.0, 5.0]], offsets=[-1, 0]).asformat(layout)
+    tensor = storel.tensor(foreign, "band(1, 0)")
+    np.testing.assert_array_equal(tensor.to_numpy(), foreign.toarray())
+    assert tensor.to("dia").arrays["off"].tolist() == [-1, 0]
+    assert tensor.to("csr").arrays["val"].tolist() == [3, 1, 4, 2, 5]
+
+
+USERS_OWN = [
+    # the anti-diagonal band's places, counted from the right
+    "USING val: real[m * n] AS sum(<i, _> in 0:m) sum(<k, _> in 0:n) { (i, n - 1 - k) -> val(i * n + k) }",
+    # keys that are one number in the array
+    "USING key: int[nnz] INCREASING, val: real[nnz] "
+    "AS sum(<p, k> in key(0:nnz)) { (k // n, k % n) -> val(p) }",
+    # rows of a fixed width, read by place
+    "USING idx: int[m * 4] IN 0:n PAD -1, val: real[m * 4] AS sum(<i, _> in 0:m) sum(<q, _> in 0:4) "
+    "if (idx(i * 4 + q) >= 0) then { (i, idx(i * 4 + q)) -> val(i * 4 + q) }",
+    # one part in places, the rest listed
+    "USING diag: real[m], row: int[nnz] INCREASING (row, col), col: int[nnz], val: real[nnz] "
+    "AS sum(<i, _> in 0:m) { (i, i) -> diag(i) } + sum(<p, i> in row(0:nnz)) { (i, col(p)) -> val(p) }",
+    # tiles, listed by their coordinates
+    "USING row: int[b] INCREASING (row, col), col: int[b], val: real[b * 4] "
+    "AS sum(<p, bi> in row(0:b)) sum(<ii, _> in 0:min(2, m - bi * 2)) "
+    "sum(<jj, _> in 0:min(2, n - col(p) * 2)) { (bi * 2 + ii, col(p) * 2 + jj) -> val(4 * p + 2 * ii + jj) }",
+]
+
+
+@pytest.mark.parametrize("text", USERS_OWN)
+def test_a_users_mapping_is_solved(text: str) -> None:
+    check(created(text), np.array([[0, 1, 0, 2], [0, 0, 0, 0], [3, 5, 0, 4]]))
+
+
+UNFIT: list[tuple[str, str, str]] = [
+    (
+        "band(lower=0, upper=2)",
+        "1 . 2 . / . . . . / . 3 4 . / . . 5 .",
+        "band: 2 of 5 entries do not fit; the first is (2, 1) = 3.0: "
+        "j = 1 is outside max(0, i - lower):min(n, i + upper + 1), which is 2:4",
+    ),
+    (
+        "diagonal",
+        "1 . / . 2 / 3 .",
+        "diagonal: 1 of 3 entries does not fit; the first is (2, 0) = 3.0: i is 2, not 0",
+    ),
+    (
+        "ell(width=1)",
+        ". 2 / 3 4",
+        "ell: 1 of 3 entries does not fit; the first is (1, 1) = 4.0: "
+        "p = 2 is outside i * width:(i + 1) * width, which is 1:2",
+    ),
+    (
+        "symmetric",
+        "1 9 / 2 .",
+        "symmetric: entry (0, 1) = 9.0 shares val(1) with another entry that has 2.0",
+    ),
+    (
+        "symmetric",
+        "1 . / 2 .",
+        "symmetric: there is no entry (0, 1), but one reads back: 2.0\n"
+        "  hint: another entry is stored at the same place",
+    ),
+    (
+        "symmetric",
+        "1 2",
+        "format symmetric does not store tensors of this shape\n  expected: extents (n, n)\n"
+        "  found: the shape (1, 2)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "drawing", "message"), UNFIT)
+def test_what_does_not_fit_is_an_error(text: str, drawing: str, message: str) -> None:
+    with pytest.raises(FormatError) as raised:
+        from_dense(resolved(text), matrix(drawing))
+    assert str(raised.value) == message
+
+
+UNSOLVED = [
+    (
+        "USING u: real[m], v: real[n] AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) { (i, j) -> u(i) * v(j) }",
+        "its leaf 'u(i) * v(j)' is not one array read",
+    ),
+    (
+        "USING val: real[m] AS sum(<i, _> in 0:m) { (i * i, i) -> val(i) } "
+        "+ sum(<i, _> in 0:m, <q, _> in 0:m) { (i, i) -> val(q) }",
+        "nothing determines 'q' of 0:m",
+    ),
+    (
+        "USING val: real[m * m] AS sum(<i, _> in 0:m, <j, _> in 0:m) { (i * j, i + j) -> val(i * m + j) }",
+        "nothing determines 'i' of 0:m",
+    ),
+    (
+        "USING idx: int[z], val: real[z], more: real[z] AS sum(<p, i> in idx(0:z)) { (i, 0) -> val(p) } "
+        "+ sum(<p, i> in idx(0:z)) { (i, 1) -> more(p) }",
+        "two of its parts look for their places in idx",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "what"), UNSOLVED)
+def test_a_mapping_that_cannot_be_solved_says_which_part(text: str, what: str) -> None:
+    with pytest.raises(FormatError) as raised:
+        pack(created(text), np.array([[0], [0]]), np.array([1.0]), (2, 2))
+    assert str(raised.value).startswith(f"format f cannot be packed: {what}\n")
+    assert "hint: give its arrays themselves" in str(raised.value)
+
+
+def test_declared_properties_are_verified() -> None:
+    unsorted = created(
+        "USING idx: int[m] INCREASING, val: real[m] AS sum(<i, j> in idx(0:m)) { (i, j) -> val(i) }"
+    )
+    with pytest.raises(DataError, match="not INCREASING"):
+        from_dense(unsorted, np.array([[0, 1], [1, 0]]))
+
+
+def test_what_does_not_fit_into_memory_is_refused() -> None:
+    with pytest.raises(MemoryLimitError, match="val would need"):
+        pack(resolved("tridiagonal"), np.array([[0], [0]]), np.ones(1), (2**30, 2**30), memory_limit=2**20)

@@ -35,7 +35,31 @@ def enumerate_entries(
     return combine(coordinates, values, shape, SEMIRINGS[semiring])
 
 
+def count_nonzero_reads(
+    storage: Format, arrays: Mapping[str, Array], sizes: Mapping[str, int], semiring: str
+) -> int:
+    """Return how many iterations of all chains read a value that is not the semiring's zero."""
+    zero, total = SEMIRINGS[semiring].zero, 0
+    for chain in chains(storage.mapping):
+        names, count = _iterations(chain, arrays, sizes)
+        read = np.broadcast_to(evaluate_vector(chain.leaf, names, arrays), (count,))
+        total += int(np.count_nonzero(read != zero))
+    return total
+
+
 def _entries(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> tuple[Array, Array]:
+    names, count = _iterations(chain, arrays, sizes)
+    coordinates = np.empty((len(chain.keys), count), dtype=np.int64)
+    for number, key in enumerate(chain.keys):
+        coordinates[number] = evaluate_vector(key, names, arrays)
+    values = np.broadcast_to(evaluate_vector(chain.leaf, names, arrays), (count,))
+    return coordinates, np.asarray(values)
+
+
+def _iterations(
+    chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]
+) -> tuple[dict[str, Any], int]:
+    """Return the variables of a chain, one element for each of its iterations, and how many these are."""
     names: dict[str, Any] = dict(sizes)
     variables: list[str] = []
     count = 1
@@ -48,11 +72,7 @@ def _entries(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]
                 for name in variables:
                     names[name] = names[name][kept]
                 count = int(np.count_nonzero(kept))
-    coordinates = np.empty((len(chain.keys), count), dtype=np.int64)
-    for number, key in enumerate(chain.keys):
-        coordinates[number] = evaluate_vector(key, names, arrays)
-    values = np.broadcast_to(evaluate_vector(chain.leaf, names, arrays), (count,))
-    return coordinates, np.asarray(values)
+    return names, count
 
 
 def _enter_loop(

@@ -3,8 +3,8 @@
 1. Each chain is turned round (``turned.py``) and finds its variables for the entries that are left
    (``placement.py``): keys are equations, what they leave open is a rank.
 2. Values and required values are written to their addresses (``building.py``).
-3. Declared properties are verified, and what was packed is read back: entries may share an address
-   that another part of the mapping reads, too.
+3. Declared properties are verified, and it is counted what the mapping reads: each entry is read by an
+   iteration of its own, so that there is nothing else exactly if there are as many reads as entries.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from storel.storage.packing.building import Building, is_different
 from storel.storage.packing.placement import Misfit, Placement
 from storel.storage.packing.turned import TurnedChain, turn_round
 from storel.storage.properties import lengths, verify_properties
-from storel.storage.unpack import enumerate_entries
+from storel.storage.unpack import count_nonzero_reads, enumerate_entries
 
 Array: TypeAlias = NDArray[Any]
 
@@ -60,7 +60,8 @@ def solved_arrays(
     arrays = building.finish(values.dtype, ring.zero)
     sizes = lengths(storage, sizes, arrays)
     verify_properties(storage, arrays, sizes)
-    entries.compare(*enumerate_entries(storage, arrays, sizes, semiring))
+    if count_nonzero_reads(storage, arrays, sizes, semiring) != len(values):
+        raise entries.read_back_otherwise(*enumerate_entries(storage, arrays, sizes, semiring))
     return arrays
 
 
@@ -95,23 +96,21 @@ class _Entries:
             f"the first is {self.text(misfit.entry)}: {misfit.reason}"
         )
 
-    def compare(self, coordinates: Array, values: Array) -> None:
-        """Raise FormatError unless the sorted entries that were read back are the entries."""
+    def read_back_otherwise(self, coordinates: Array, values: Array) -> FormatError:
+        """Return the error that names the first of the sorted entries read back that is not as it was."""
         both = min(len(values), len(self.values))
         differs = (coordinates[:, :both] != self.coordinates[:, :both]).any(axis=0)
         differs |= is_different(values[:both], self.values[:both])
         first = int(np.argmax(differs)) if differs.any() else both
         written = tuple(self.coordinates[:, first : first + 1].T.tolist())
         read = tuple(coordinates[:, first : first + 1].T.tolist())
-        if not written and not read:
-            return
         if not read or (written and written < read):
             what = f"entry {self.text(first)} is not read back"
         elif written == read:
             what = f"entry {self.text(first)} reads back as {values[first]}"
         else:
             what = f"there is no entry {_key_text(read[0])}, but one reads back: {values[first]}"
-        raise FormatError(f"{self.storage.name}: {what}", hint="another entry is stored at the same place")
+        return FormatError(f"{self.storage.name}: {what}", hint="another entry is stored at the same place")
 
     def _require_agreement(
         self, placement: Placement, array: str, addresses: Array, clashes: Array, building: Building

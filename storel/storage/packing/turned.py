@@ -82,7 +82,7 @@ def turn_round(storage: Format, chain: Chain) -> TurnedChain:
     equations = [Equation(lifted.without(key), Name(key_name(d))) for d, key in enumerate(chain.keys)]
     guards = [ChainGuard(lifted.without(s.condition)) for s in chain.steps if isinstance(s, ChainGuard)]
     steps = (*(lifted.bounds(loop) for loop in chain.loops), *guards)
-    names = _written(chain) | lifted.written
+    names = lifted.written | _written(chain)
     equations = _joined(equations)
     return TurnedChain(steps, tuple(equations), lifted.required, values, lifted.known(address), names)
 

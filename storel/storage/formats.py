@@ -18,6 +18,7 @@ from storel.errors import FormatError, nearest
 from storel.source import Source, Span
 from storel.storage.levels import CONSTRUCTOR, levels_format
 from storel.storage.sizes import evaluate_size
+from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import (
     ArrayDeclaration,
     FormatReference,
@@ -27,6 +28,7 @@ from storel.syntax.nodes.declarations import (
 from storel.syntax.nodes.expressions import Expression, Name
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse
+from storel.syntax.spelling import CALLS
 
 SUFFIX = ".sdql"
 
@@ -35,12 +37,18 @@ SUFFIX = ".sdql"
 class Format:
     """A storage format for tensors of one rank; there is one object for each.
 
-    ``arguments`` are the values of its parameters.
+    ``arguments`` are the values of its parameters, but for those that data is yet to determine.
     """
 
     name: str
     declaration: CreateFormat
     arguments: Mapping[str, int] = field(default_factory=dict[str, int])
+    _bound: dict[str, Format] = field(default_factory=dict[str, "Format"], repr=False)
+
+    def bound(self, arguments: Mapping[str, int]) -> Format:
+        """Return the format with these values of its parameters."""
+        made = Format(self.name, self.declaration, arguments)
+        return self._bound.setdefault(made.text, made)
 
     @cached_property
     def text(self) -> str:
@@ -66,7 +74,13 @@ class Format:
         return tuple(names)
 
     def sizes(self, shape: tuple[int, ...]) -> dict[str, int]:
-        """Return the values of the extents and parameters; raises FormatError for extents that must agree."""
+        """Return the values of the extents and parameters.
+
+        Raises FormatError for extents that do not agree though they must, and a parameter without a value.
+        """
+        for parameter in self.parameters:
+            if parameter.name not in self.arguments:
+                raise _without_value(self.name, parameter)
         sizes = dict(zip(self.extents, shape, strict=True))
         if tuple(sizes[name] for name in self.extents) != shape:
             raise FormatError(
@@ -166,8 +180,7 @@ class Formats:
         storage = self.find(reference.name, rank, reference.span)
         if not (storage.parameters or reference.arguments or reference.keywords):
             return storage
-        bound = Format(storage.name, storage.declaration, _arguments(storage, reference))
-        return self._resolved.setdefault((bound.text, rank), bound)
+        return storage.bound(_arguments(storage, reference))
 
     def overloads(self, name: str, span: Span | None = None) -> dict[int, Format]:
         """Return the formats called ``name``, by rank."""
@@ -197,7 +210,7 @@ class Formats:
 
 
 def _arguments(storage: Format, reference: FormatReference) -> dict[str, int]:
-    """Return the value of each parameter: given by position, by name, or its default."""
+    """Return the value of each parameter: given by position, by name, or its default if it needs no data."""
     names = [parameter.name for parameter in storage.parameters]
     given = dict(reference.keywords)
     if len(reference.arguments) > len(names) or not set(given) <= set(names):
@@ -211,13 +224,23 @@ def _arguments(storage: Format, reference: FormatReference) -> dict[str, int]:
     for parameter in storage.parameters:
         value = given.get(parameter.name, parameter.default)
         if value is None or isinstance(value, TupleArgument | FormatReference):
-            raise FormatError(
-                f"format {storage.name} needs a value of {parameter.name}",
-                hint=f"write {storage.name}({parameter.name}=…)",
-                span=reference.span,
-            )
-        values[parameter.name] = evaluate_size(value, values)
+            raise _without_value(storage.name, parameter, reference.span)
+        if parameter.name in given or not _needs_data(value, values):
+            values[parameter.name] = evaluate_size(value, values)
     return values
+
+
+def _needs_data(default: Expression, sizes: Mapping[str, int]) -> bool:
+    """Return whether a default names more than parameters that have values."""
+    return bool(free_names(default) - CALLS.keys() - sizes.keys())
+
+
+def _without_value(name: str, parameter: ParameterDeclaration, span: Span | None = None) -> FormatError:
+    return FormatError(
+        f"format {name} needs a value of {parameter.name}",
+        hint=f"write {name}({parameter.name}=…)",
+        span=span,
+    )
 
 
 def read_formats(path: Path) -> Iterable[Format]:

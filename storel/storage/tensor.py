@@ -11,6 +11,7 @@ from storel.storage.declared import declared_sizes
 from storel.storage.files.kinds import save_tensor
 from storel.storage.formats import Format, Formats
 from storel.storage.pack import all_sizes, packed_arrays
+from storel.storage.packing.parameters import with_parameters_of
 from storel.storage.statistics import Statistics
 from storel.storage.stored import Array, Stored
 from storel.storage.summary import Summary
@@ -63,9 +64,12 @@ def pack(
 ) -> Tensor:
     """Store entries (rank × count coordinates, in any order, duplicates added up) in a format.
 
+    Parameters of the format that were left to the data get their values.
+
     Raises FormatError if the mapping cannot be turned round, MemoryLimitError before anything too
     large is allocated.
     """
+    storage = with_parameters_of(storage, coordinates, values, shape, semiring)
     arrays = packed_arrays(storage, coordinates, values, shape, semiring, memory_limit)
     sizes = all_sizes(storage, shape, arrays)
     return Tensor(shape, scalar_type_of(values), storage, arrays, sizes, semiring, is_closed)

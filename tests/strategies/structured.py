@@ -16,7 +16,7 @@ Array = NDArray[Any]
 
 def _offsets(dense: Array) -> Array:
     rows, columns = np.indices(dense.shape)
-    return columns - rows
+    return np.subtract(columns, rows)
 
 
 def _first_of_each_row(dense: Array) -> Array:
@@ -43,6 +43,7 @@ FITTING: dict[str, Callable[[Array], Array]] = {
     "dia": lambda dense: np.where(np.isin(_offsets(dense), [-2, 0, 3]), dense, 0),
     "ell(width=2)": _first_of_each_row,
     "bcsr(r=2, c=3)": _anything,
+    "bcsr(r=1, c=4)": _anything,
 }
 
 SQUARE = {"upper_triangular", "lower_triangular", "symmetric"}

@@ -1,0 +1,116 @@
+"""Parameters of formats that the data determines, by comprehensions over the tensor in their defaults.
+
+    lower: int = max(<(i, j), v> in T) (i - j)
+    width: int = max(<i, row> in T) count(<j, v> in row)
+
+Each is at least 0, and 0 where there are no entries. ``count`` counts distinct keys.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storel.errors import FormatError
+from storel.semiring import SEMIRINGS
+from storel.storage.coordinates import combine
+from storel.storage.formats import Format
+from storel.storage.vectors import evaluate_vector
+from storel.syntax.nodes.expressions import Binder, Comprehension, Expression, Generator, Name
+from storel.syntax.walk import map_children
+
+Array: TypeAlias = NDArray[Any]
+
+_REDUCTIONS = {"max": np.maximum, "min": np.minimum, "count": np.add}
+
+
+def with_parameters_of(
+    storage: Format, coordinates: Array, values: Array, shape: tuple[int, ...], semiring: str
+) -> Format:
+    """Return the format with a value for every parameter that was left to the data.
+
+    Raises FormatError where a default is no comprehension that is understood.
+    """
+    open_parameters = [each for each in storage.parameters if each.name not in storage.arguments]
+    if not open_parameters:
+        return storage
+    coordinates, values = combine(coordinates, values, shape, SEMIRINGS[semiring])
+    found = dict(storage.arguments)
+    extents = dict(zip(storage.extents, shape, strict=True))
+    for parameter in open_parameters:
+        assert parameter.default is not None
+        data = _Data(coordinates, {**extents, **found})
+        data.groups[storage.declaration.tensor] = _Group(0, _starts(coordinates[:0]))
+        value = np.asarray(data.value(parameter.default)).max(initial=0) if len(values) else 0
+        found[parameter.name] = int(value)
+    return storage.bound({each.name: found[each.name] for each in storage.parameters})
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The tensor in parts that agree in the first ``depth`` keys, and at which entries a part starts."""
+
+    depth: int
+    starts: Array
+
+
+@dataclass
+class _Data:
+    """The sorted entries, and what each name stands for at each of them."""
+
+    coordinates: Array
+    names: dict[str, Any]
+    groups: dict[str, _Group] = field(default_factory=dict[str, _Group])
+
+    def value(self, expression: Expression) -> Any:
+        """Return the value of ``expression`` for each entry."""
+        return evaluate_vector(self._reduced(expression), self.names, {})
+
+    def _reduced(self, expression: Expression) -> Expression:
+        """Replace comprehensions by names of their values."""
+        match expression:
+            case Comprehension(monoid, (Generator(keys, value, Name(source)),), body) if (
+                monoid in _REDUCTIONS
+                and source in self.groups
+                and self.groups[source].depth + len(keys) <= len(self.coordinates)
+            ):
+                outer = self.groups[source]
+                inner = self._enter(outer, keys, value)
+                name = f"reduced {len(self.names)}"
+                reduced = inner.starts.astype(np.int64) if body is None else self.value(body)
+                self.names[name] = self._reduce(monoid, reduced, outer)
+                return Name(name)
+            case Comprehension():
+                raise FormatError(
+                    "a default is computed from the tensor by max, min and count over its keys",
+                    span=expression.span,
+                )
+            case _:
+                return map_children(expression, self._reduced)
+
+    def _enter(self, outer: _Group, keys: tuple[Binder, ...], value: Binder) -> _Group:
+        depth = outer.depth + len(keys)
+        for number, key in enumerate(keys):
+            if key.name is not None:
+                self.names[key.name] = self.coordinates[outer.depth + number]
+        inner = _Group(depth, _starts(self.coordinates[:depth]))
+        if value.name is not None:
+            self.groups[value.name] = inner
+        return inner
+
+    def _reduce(self, monoid: str, values: Any, group: _Group) -> Array:
+        """Reduce ``values`` in each part, and repeat the result for its entries."""
+        vector = np.broadcast_to(values, group.starts.shape)
+        reduced = _REDUCTIONS[monoid].reduceat(vector, np.flatnonzero(group.starts))
+        return reduced[np.cumsum(group.starts) - 1]
+
+
+def _starts(keys: Array) -> Array:
+    """Return where sorted keys differ from those before them."""
+    starts = np.zeros(keys.shape[1], dtype=bool)
+    starts[:1] = True
+    starts[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
+    return starts

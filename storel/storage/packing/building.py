@@ -19,7 +19,10 @@ Array: TypeAlias = NDArray[Any]
 
 
 class Building:
-    """The arrays of one tensor so far, and the sizes that are known so far."""
+    """The arrays of one tensor so far, and the sizes that are known so far.
+
+    Raises MemoryLimitError at once if an array of known length cannot be held, whatever its elements.
+    """
 
     def __init__(
         self, storage: Format, sizes: Mapping[str, int], index_type: np.dtype[Any], memory_limit: int | None
@@ -31,6 +34,8 @@ class Building:
         self._declarations = {declaration.name: declaration for declaration in storage.arrays}
         self._index_type = index_type
         self._memory_limit = memory_limit
+        for name in self._declarations:
+            require_memory(self.length(name) or 0, name, memory_limit)
 
     def length(self, name: str) -> int | None:
         """Return the length of an array, or None while it is not known."""

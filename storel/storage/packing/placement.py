@@ -70,7 +70,7 @@ class Placement:
         cls, storage: Format, chain: TurnedChain, building: Building, entries: Array, coordinates: Array
     ) -> Placement:
         """Start with the keys of ``entries``, the columns of ``coordinates``."""
-        keys = {key_name(dimension): keys for dimension, keys in enumerate(coordinates)}
+        keys = {key_name(d): keys.astype(np.int64, copy=False) for d, keys in enumerate(coordinates)}
         return cls(storage, chain, building, entries, keys)
 
     def find_variables(self) -> None:

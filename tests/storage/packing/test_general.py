@@ -175,6 +175,11 @@ USERS_OWN = [
     # one part in places, the rest listed
     "USING diag: real[m], row: int[nnz] INCREASING (row, col), col: int[nnz], val: real[nnz] "
     "AS sum(<i, _> in 0:m) { (i, i) -> diag(i) } + sum(<p, i> in row(0:nnz)) { (i, col(p)) -> val(p) }",
+    # the first of each row in places, the rest listed
+    "USING idx: int[m] IN 0:n PAD -1, first: real[m], row: int[nnz] INCREASING (row, col), col: int[nnz], "
+    "val: real[nnz] "
+    "AS (sum(<i, _> in 0:m) sum(<p, j> in idx(i:i + 1)) if (j >= 0) then { (i, j) -> first(p) }) "
+    "+ sum(<p, i> in row(0:nnz)) { (i, col(p)) -> val(p) }",
     # tiles, listed by their coordinates
     "USING row: int[b] INCREASING (row, col), col: int[b], val: real[b * 4] "
     "AS sum(<p, bi> in row(0:b)) sum(<ii, _> in 0:min(2, m - bi * 2)) "
@@ -260,6 +265,24 @@ def test_a_mapping_that_cannot_be_solved_says_which_part(text: str, what: str) -
         pack(created(text), np.array([[0], [0]]), np.array([1.0]), (2, 2))
     assert str(raised.value).startswith(f"format f cannot be packed: {what}\n")
     assert "hint: give its arrays themselves" in str(raised.value)
+
+
+def test_what_does_not_fit_takes_no_place() -> None:
+    listed = created(
+        "USING row: int[z] INCREASING, one: real[z], val: real[m * n] "
+        "AS (sum(<p, i> in row(0:z)) if (i > 1) then { (i, i) -> one(p) }) "
+        "+ sum(<i, _> in 0:m, <j, _> in 0:n) { (i, j) -> val(i * n + j) }"
+    )
+    tensor = check(listed, np.diag([1, 2, 3, 4]))
+    assert tensor.arrays["row"].tolist() == [2, 3]
+    assert tensor.arrays["one"].tolist() == [3, 4]
+    assert np.flatnonzero(tensor.arrays["val"]).tolist() == [0, 5]
+
+
+def test_coordinates_of_another_width_do_not_overflow() -> None:
+    last = np.array([[70_000], [70_000]], dtype=np.int32)
+    tensor = pack(resolved("diagonal"), last, np.ones(1), (70_001, 70_001))
+    assert tensor.nnz == 1
 
 
 def test_declared_properties_are_verified() -> None:

@@ -76,12 +76,13 @@ def work_text(work: Work) -> str:
 def formats_text(formats: Formats) -> str:
     """Return one line per format: its name, the ranks it stores, and its arrays."""
     lines: list[str] = []
+    width = max(map(len, formats.names))
     for name in formats.names:
         by_rank = formats.overloads(name)
         largest = by_rank[max(by_rank)]
         arrays = ", ".join(array.name for array in largest.arrays)
         ranks = ", ".join(map(str, sorted(by_rank)))
-        lines.append(f"{name:<10} rank {ranks:<12} {arrays}")
+        lines.append(f"{name:<{width}} rank {ranks:<13} {arrays}")
     return "\n".join(lines)
 
 

@@ -45,6 +45,8 @@ def _apply(operator: str, left: int, right: int, expression: Binary) -> int:
             return left // right
         case "%" if right != 0:
             return left % right
+        case "//" | "%":
+            raise FormatError("a size is divided by 0", span=expression.span)
         case _:
             raise FormatError(f"'{operator}' cannot be used in a size", span=expression.span)
 

@@ -21,7 +21,8 @@ Array: TypeAlias = NDArray[Any]
 class Building:
     """The arrays of one tensor so far, and the sizes that are known so far.
 
-    Raises MemoryLimitError at once if an array of known length cannot be held, whatever its elements.
+    Raises at once, whatever the elements, FormatError for an array of negative length, MemoryLimitError for
+    one that cannot be held.
     """
 
     def __init__(
@@ -35,7 +36,10 @@ class Building:
         self._index_type = index_type
         self._memory_limit = memory_limit
         for name in self._declarations:
-            require_memory(self.length(name) or 0, name, memory_limit)
+            length = self.length(name) or 0
+            if length < 0:
+                raise FormatError(f"format {storage.text} gives {name} a negative length", found=str(length))
+            require_memory(length, name, memory_limit)
 
     def length(self, name: str) -> int | None:
         """Return the length of an array, or None while it is not known."""

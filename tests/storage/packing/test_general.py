@@ -222,6 +222,11 @@ UNFIT: list[tuple[str, str, str]] = [
         "  hint: another entry is stored at the same place",
     ),
     (
+        "band(lower=-5, upper=1)",
+        "1 2",
+        "format band(lower=-5, upper=1) gives val a negative length\n  found: -3",
+    ),
+    (
         "symmetric",
         "1 2",
         "format symmetric does not store tensors of this shape\n  expected: extents (n, n)\n"
@@ -265,6 +270,11 @@ def test_a_mapping_that_cannot_be_solved_says_which_part(text: str, what: str) -
         pack(created(text), np.array([[0], [0]]), np.array([1.0]), (2, 2))
     assert str(raised.value).startswith(f"format f cannot be packed: {what}\n")
     assert "hint: give its arrays themselves" in str(raised.value)
+
+
+def test_blocks_without_rows_are_an_error() -> None:
+    with pytest.raises(FormatError, match="a size is divided by 0"):
+        from_dense(resolved("bcsr(r=0)"), np.eye(2))
 
 
 def test_what_does_not_fit_takes_no_place() -> None:

@@ -6,7 +6,8 @@ vectors, one element per iteration of the loops so far.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,8 +18,12 @@ from storel.storage.chain import Chain, ChainGuard, ChainLoop, chains
 from storel.storage.coordinates import combine
 from storel.storage.formats import Format
 from storel.storage.vectors import evaluate_vector
+from storel.syntax.nodes.expressions import Number
 
 Array: TypeAlias = NDArray[Any]
+
+ELEMENTS_AT_ONCE = 2**18
+"""How many elements of arrays are read in one go where the entries are not kept."""
 
 
 def enumerate_entries(
@@ -41,10 +46,26 @@ def count_nonzero_reads(
     """Return how many iterations of all chains read a value that is not the semiring's zero."""
     zero, total = SEMIRINGS[semiring].zero, 0
     for chain in chains(storage.mapping):
-        names, count = _iterations(chain, arrays, sizes)
-        read = np.broadcast_to(evaluate_vector(chain.leaf, names, arrays), (count,))
-        total += int(np.count_nonzero(read != zero))
+        for part in _slices(chain, arrays, sizes):
+            names, count = _iterations(part, arrays, sizes)
+            read = np.broadcast_to(evaluate_vector(part.leaf, names, arrays), (count,))
+            total += int(np.count_nonzero(read != zero))
     return total
+
+
+def _slices(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> Iterator[Chain]:
+    """Yield chains that share the iterations of the outermost loop, so that each needs little memory."""
+    match chain.steps:
+        case (ChainLoop() as loop, *inner):
+            low = int(evaluate_vector(loop.low, sizes, arrays))
+            high = int(evaluate_vector(loop.high, sizes, arrays))
+            parts = 1 + sum(map(len, arrays.values())) // ELEMENTS_AT_ONCE
+            step = max(-(-(high - low) // parts), 1)
+            for start in range(low, high, step):
+                part = replace(loop, low=Number(start), high=Number(min(start + step, high)))
+                yield replace(chain, steps=(part, *inner))
+        case _:
+            yield chain
 
 
 def _entries(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> tuple[Array, Array]:

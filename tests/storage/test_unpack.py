@@ -9,8 +9,9 @@ import pytest
 
 from storel.errors import FormatError
 from storel.source import Source
+from storel.storage import unpack
 from storel.storage.formats import Format
-from storel.storage.unpack import enumerate_entries
+from storel.storage.unpack import count_nonzero_reads, enumerate_entries
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse
 
@@ -80,6 +81,24 @@ def test_a_mapping_means_the_sum_of_its_entries(
     wanted = np.array(expected)
     np.testing.assert_array_equal(coordinates, np.nonzero(wanted))
     np.testing.assert_array_equal(values, wanted[np.nonzero(wanted)])
+
+
+READS = [6, 4, 3, 4, 3, 2, 3]
+"""How many iterations of each mapping read a nonzero; entries that share a key are not added up."""
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 1000])
+@pytest.mark.parametrize(("case", "reads"), list(zip(MAPPINGS, READS, strict=True)))
+def test_reads_are_counted_slice_by_slice(
+    case: tuple[str, dict[str, list[float]], dict[str, int], list[list[float]]],
+    reads: int,
+    at_once: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(unpack, "ELEMENTS_AT_ONCE", at_once)
+    text, arrays, sizes, _ = case
+    given: dict[str, Any] = {name: np.array(array) for name, array in arrays.items()}
+    assert count_nonzero_reads(created(text), given, sizes, "plus_times") == reads
 
 
 def test_a_mapping_that_reads_outside_its_arrays_is_an_error() -> None:

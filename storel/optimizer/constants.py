@@ -37,7 +37,7 @@ class Constants:
     gather: tuple[float, ...] = (0.16, 0.16, 0.2, 0.3, 1.8, 2.5)
     write: float = 0.2
     tile: float = 0.12
-    register: float = 0.04
+    register: float = 0.004
     store: float = 0.4
     clear: float = 0.12
     touch: float = 1.2

@@ -242,7 +242,7 @@ def _loop(
         case _ if source.stored:
             return around + _scanned(source, constants)
         case _:
-            return around + source.total * constants.hash_build * variation.unstored
+            return around + (1 + source.total) * constants.hash_build * variation.unstored
 
 
 def _scanned(stored: Estimate, constants: Constants) -> float:
@@ -257,7 +257,9 @@ def _scanned(stored: Estimate, constants: Constants) -> float:
 
 def _touched(result: Estimate) -> float:
     """Return the places of new memory that a large result takes, whole pages if they lie apart."""
-    places = min(math.prod(result.spans), result.total * (PAGE if len(result.spans) == 1 else 1))
+    places = math.prod(result.spans)
+    if result.total <= SPARSE * places:
+        places = min(places, result.total * (PAGE if len(result.spans) == 1 else 1))
     return places if places >= FRESH else 0.0
 
 
@@ -302,8 +304,9 @@ def _read(mapping: Estimate, key: Estimate, place: Place | None, constants: Cons
 def _written(key: Estimate, result: Estimate, place: Place | None, constants: Constants) -> float:
     """Return the cost of a write: beside the last one, or to any of the places of its level."""
     inner = key.varies if place is None else key.varies & place.innermost
-    jumps = bool(inner - key.walks)
-    return constants.write + (gather(result.spans[0], constants) if jumps else 0.0)
+    if len(result.spans) > 1 and inner:  # from row to row
+        return constants.write + gather(math.prod(result.spans), constants)
+    return constants.write + (gather(result.spans[0], constants) if inner - key.walks else 0.0)
 
 
 def _stored(value: Estimate, place: Place | None, constants: Constants) -> float:

@@ -304,7 +304,7 @@ def _read(mapping: Estimate, key: Estimate, place: Place | None, constants: Cons
 def _written(key: Estimate, result: Estimate, place: Place | None, constants: Constants) -> float:
     """Return the cost of a write: beside the last one, or to any of the places of its level."""
     inner = key.varies if place is None else key.varies & place.innermost
-    if len(result.spans) > 1 and inner:  # from row to row
+    if len(result.counts) > 1 and inner:  # from row to row
         return constants.write + gather(math.prod(result.spans), constants)
     return constants.write + (gather(result.spans[0], constants) if inner - key.walks else 0.0)
 

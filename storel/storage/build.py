@@ -128,7 +128,7 @@ def from_arrays(
     given = {name: as_values(np.asarray(array), f"array {name}") for name, array in arrays.items()}
     sizes = all_sizes(storage, shape, given)
     verify_properties(storage, given, sizes)
-    values = next(d.name for d in reversed(storage.arrays) if not d.type.scalar.startswith("int"))
+    values = next(d.name for d in reversed(storage.arrays) if d.holds_values)
     return Tensor(shape, scalar_type_of(given[values]), storage, given, sizes, semiring)
 
 

@@ -32,9 +32,9 @@ def combine(
     """
     coordinates, values, is_unique = sorted_entries(coordinates, values, shape)
     if not is_unique:
-        starts = np.flatnonzero(_starts(coordinates))
-        values = _COMBINERS[semiring.plus_name].reduceat(values, starts).astype(values.dtype, copy=False)
-        coordinates = np.take(coordinates, starts, axis=1)
+        first = np.flatnonzero(starts(coordinates))
+        values = _COMBINERS[semiring.plus_name].reduceat(values, first).astype(values.dtype, copy=False)
+        coordinates = np.take(coordinates, first, axis=1)
     kept = values != semiring.zero
     if not kept.all():
         coordinates, values = coordinates[:, kept], values[kept]
@@ -51,7 +51,7 @@ def sorted_entries(coordinates: Array, values: Array, shape: tuple[int, ...]) ->
     if key is None:
         order = np.lexsort(coordinates[::-1])
         coordinates, values = np.take(coordinates, order, axis=1), values[order]
-        return coordinates, values, bool(_starts(coordinates).all())
+        return coordinates, values, bool(starts(coordinates).all())
     steps = np.diff(key)
     if (steps > 0).all():
         return coordinates, values, True
@@ -85,11 +85,10 @@ def _linear(coordinates: Array, shape: tuple[int, ...]) -> Array | None:
     return key
 
 
-def _starts(coordinates: Array) -> Array:
-    """Return where a coordinate tuple differs from the one before it."""
-    starts = np.ones(coordinates.shape[1], dtype=bool)
-    if coordinates.shape[0]:
-        starts[1:] = (coordinates[:, 1:] != coordinates[:, :-1]).any(axis=0)
-    else:
-        starts[1:] = False
-    return starts
+def starts(coordinates: Array) -> Array:
+    """Return where a sorted coordinate tuple differs from the one before it; the first one does."""
+    is_new = np.zeros(coordinates.shape[1], dtype=bool)
+    is_new[:1] = True
+    for axis in coordinates:
+        is_new[1:] |= axis[1:] != axis[:-1]
+    return is_new

@@ -73,7 +73,7 @@ def stated_facts(storage: Format, summary: Summary, symbol: ArraySymbol, declare
 
 def array_type(summary: Summary, declaration: ArrayDeclaration) -> ScalarType:
     """Return the type that packing would give an array."""
-    if not declaration.type.scalar.startswith("int"):
+    if declaration.holds_values:
         return summary.type
     found = ScalarType.of(index_dtype(summary.shape, summary.nnz))
     assert found is not None

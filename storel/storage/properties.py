@@ -48,6 +48,9 @@ def lengths(storage: Format, sizes: Mapping[str, int], arrays: Mapping[str, Arra
         (length,) = declaration.type.extents
         if isinstance(length, Name) and length.name not in known:
             known[length.name] = len(array)
+        for each in declaration.properties:
+            if isinstance(each, FromTo) and isinstance(each.last, Name) and len(array):
+                known.setdefault(each.last.name, int(array[-1]))
     for declaration in storage.arrays:
         (length,) = declaration.type.extents
         unknown = free_size_names(length) - set(known)
@@ -102,7 +105,7 @@ def _check_type(declaration: ArrayDeclaration, array: Array) -> None:
     is_integer = np.issubdtype(array.dtype, np.integer)
     if array.ndim != 1:
         raise DataError(f"array {declaration.name} has {array.ndim} dimensions", expected="one dimension")
-    if declaration.type.scalar.startswith("int") and not is_integer:
+    if declaration.holds_indices and not is_integer:
         raise DataError(
             f"array {declaration.name} holds {array.dtype} numbers",
             expected="integers",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from storel.errors import FormatError
+from storel.functions import Domain
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number, Unary
+from storel.syntax.spelling import CALLS, OPERATORS
 
 
 def evaluate_size(expression: Expression, sizes: Mapping[str, int]) -> int:
@@ -27,6 +29,8 @@ def evaluate_size(expression: Expression, sizes: Mapping[str, int]) -> int:
         case Call(Name("min" | "max" as name), arguments):
             values = [evaluate_size(argument, sizes) for argument in arguments]
             return min(values) if name == "min" else max(values)
+        case Call(Name(name), arguments) if name in CALLS and CALLS[name].domain is Domain.INTEGERS:
+            return int(CALLS[name].meaning(*(evaluate_size(argument, sizes) for argument in arguments)))
         case _:
             raise FormatError(
                 "a size must be an integer expression over extents and parameters", span=expression.span
@@ -47,6 +51,8 @@ def _apply(operator: str, left: int, right: int, expression: Binary) -> int:
             return left % right
         case "//" | "%":
             raise FormatError("a size is divided by 0", span=expression.span)
+        case _ if operator in OPERATORS and OPERATORS[operator].domain is Domain.INTEGERS:
+            return int(OPERATORS[operator].meaning(left, right))
         case _:
             raise FormatError(f"'{operator}' cannot be used in a size", span=expression.span)
 

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from storel.memory import require_memory
 from storel.semiring import SEMIRINGS
 from storel.storage.chain import Chain, ChainGuard, ChainLoop, chains
 from storel.storage.coordinates import combine
@@ -47,7 +48,7 @@ def count_nonzero_reads(
     zero, total = SEMIRINGS[semiring].zero, 0
     for chain in chains(storage.mapping):
         for part in _slices(chain, arrays, sizes):
-            names, count = _iterations(part, arrays, sizes)
+            names, count = iterations(part, arrays, sizes)
             read = np.broadcast_to(evaluate_vector(part.leaf, names, arrays), (count,))
             total += int(np.count_nonzero(read != zero))
     return total
@@ -69,15 +70,21 @@ def _slices(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int])
 
 
 def _entries(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> tuple[Array, Array]:
-    names, count = _iterations(chain, arrays, sizes)
-    coordinates = np.empty((len(chain.keys), count), dtype=np.int64)
-    for number, key in enumerate(chain.keys):
-        coordinates[number] = evaluate_vector(key, names, arrays)
+    names, count = iterations(chain, arrays, sizes)
+    coordinates = keys_of(chain, names, count, arrays)
     values = np.broadcast_to(evaluate_vector(chain.leaf, names, arrays), (count,))
     return coordinates, np.asarray(values)
 
 
-def _iterations(
+def keys_of(chain: Chain, names: Mapping[str, Any], count: int, arrays: Mapping[str, Array]) -> Array:
+    """Return the keys that the iterations of a chain make: rank × count coordinates."""
+    coordinates = np.empty((len(chain.keys), count), dtype=np.int64)
+    for number, key in enumerate(chain.keys):
+        coordinates[number] = evaluate_vector(key, names, arrays)
+    return coordinates
+
+
+def iterations(
     chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]
 ) -> tuple[dict[str, Any], int]:
     """Return the variables of a chain, one element for each of its iterations, and how many these are."""
@@ -89,7 +96,7 @@ def _iterations(
             case ChainLoop():
                 count = _enter_loop(step, names, variables, arrays, count)
             case ChainGuard(condition):
-                kept = np.broadcast_to(evaluate_vector(condition, names, arrays), (count,))
+                kept = np.broadcast_to(evaluate_vector(condition, names, arrays), (count,)).astype(bool)
                 for name in variables:
                     names[name] = names[name][kept]
                 count = int(np.count_nonzero(kept))
@@ -107,6 +114,7 @@ def _enter_loop(
         names[name] = np.repeat(names[name], lengths)
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if count else 0
+    require_memory(8 * total * (len(variables) + 1), "a list of what the mapping goes through")
     positions = np.arange(total, dtype=np.int64) + np.repeat(low - (ends - lengths), lengths)
     names[loop.position] = positions
     variables.append(loop.position)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from storel.errors import FormatError
-from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number, Truth, Unary
+from storel.syntax.bits import expand_bits
+from storel.syntax.nodes.expressions import Binary, Call, Expression, Let, Name, Number, Truth, Unary
 
 Array: TypeAlias = NDArray[Any]
 
@@ -30,11 +32,19 @@ def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Ma
             return _OPERATORS[operator](
                 evaluate_vector(left, names, arrays), evaluate_vector(right, names, arrays)
             )
-        case Call(Name("min" | "max" as name), (left, right)):
-            function = np.minimum if name == "min" else np.maximum
-            return function(evaluate_vector(left, names, arrays), evaluate_vector(right, names, arrays))
         case Call(Name(array), (index,)) if array in arrays:
             return _read(array, arrays[array], evaluate_vector(index, names, arrays))
+        case Call(Name(name), arguments) if name in _FUNCTIONS:
+            return reduce(_FUNCTIONS[name], (evaluate_vector(each, names, arrays) for each in arguments))
+        case Call(Name("popcount"), (argument,)):
+            return _popcount(evaluate_vector(argument, names, arrays))
+        case Call(Name("abs"), (argument,)):
+            return np.abs(evaluate_vector(argument, names, arrays))
+        case Let(binder, value, body):
+            named = {str(binder.name): evaluate_vector(value, names, arrays)}
+            return evaluate_vector(body, {**names, **named}, arrays)
+        case Call(Name(name)) if (expanded := expand_bits(expression, {*names, *arrays})) != expression:
+            return evaluate_vector(expanded, names, arrays)
         case _:
             raise FormatError("this part of a mapping is not understood", span=expression.span)
 
@@ -46,6 +56,12 @@ def _read(name: str, array: Array, positions: Any) -> Any:
         raise FormatError(f"the mapping reads {name}({first}), outside 0:{len(array)}")
     return array[positions]
 
+
+def _popcount(numbers: Any) -> Any:
+    return np.bitwise_count(np.asarray(numbers, dtype=np.int64).view(np.uint64)).astype(np.int64)
+
+
+_FUNCTIONS = {"min": np.minimum, "max": np.maximum}
 
 _OPERATORS = {
     "+": np.add,

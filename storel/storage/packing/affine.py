@@ -103,4 +103,5 @@ def _combined(operator: str, one: Affine, other: Affine) -> Affine | None:
     factors = dict(one.factors)
     for name, factor in other.factors.items():
         factors[name] = factors.get(name, 0) + factor
-    return Affine(factors, one.constant + other.constant)
+    left = {name: factor for name, factor in factors.items() if np.ndim(factor) or factor}
+    return Affine(left, one.constant + other.constant)

@@ -41,6 +41,14 @@ class Building:
                 raise FormatError(f"format {storage.text} gives {name} a negative length", found=str(length))
             require_memory(length, name, memory_limit)
 
+    def snapshot(self) -> tuple[dict[str, int], dict[str, Array]]:
+        """Return what is known now, for ``restore``."""
+        return dict(self.sizes), dict(self.arrays)
+
+    def restore(self, before: tuple[dict[str, int], dict[str, Array]]) -> None:
+        """Forget the sizes and boundaries that were found since; nothing may have been written."""
+        self.sizes, self.arrays = before
+
     def length(self, name: str) -> int | None:
         """Return the length of an array, or None while it is not known."""
         (length,) = self._declarations[name].type.extents
@@ -52,13 +60,29 @@ class Building:
         if isinstance(length, Name) and length.name not in self.sizes:
             self.sizes[length.name] = int(addresses.max(initial=-1)) + 1
 
-    def delimit(self, name: str, segments: Array) -> None:
-        """Make the boundaries of consecutive segments; ``segments`` holds each element's segment number."""
+    def delimit(self, name: str, segments: Array, places: Array) -> None:
+        """Make the boundaries of segments that hold these places.
+
+        Each element has the number of its segment, and its place there, from 0.
+        """
         first = self._first(name)
         boundaries = self._allocate(name, self._index_type, first)
-        np.cumsum(np.bincount(segments, minlength=max(len(boundaries) - 1, 0)), out=boundaries[1:])
+        sizes = np.zeros(max(len(boundaries) - 1, 0), dtype=np.int64)
+        np.maximum.at(sizes, segments, places + 1)
+        np.cumsum(sizes, out=boundaries[1:])
         boundaries[1:] += first
         self.arrays[name] = boundaries
+        for each in self._declarations[name].properties:
+            if isinstance(each, FromTo) and isinstance(each.last, Name):
+                self.sizes.setdefault(each.last.name, int(boundaries[-1]))
+
+    def set_bits(self, name: str, addresses: Array, positions: Array) -> None:
+        """Set bits of words, which have 32 or 64 bits, as their positions need."""
+        self.bind_length(name, addresses)
+        word = np.int32 if positions.max(initial=0) < 32 else np.int64
+        words = self._array(name, np.dtype(word), 0)
+        shifted = np.left_shift(np.int64(1), positions).astype(words.dtype)
+        np.bitwise_or.at(words, addresses, shifted)
 
     def write(self, name: str, addresses: Array, elements: Array, padding: Any = 0) -> Array:
         """Write elements to their addresses; return at which of them another element is."""
@@ -72,18 +96,18 @@ class Building:
         return clashes | is_different(stored[addresses], elements)
 
     def write_indices(self, name: str, addresses: Array, elements: Array) -> Array:
-        """Write keys or positions; what is never written is the array's padding."""
-        return self.write(name, addresses, elements.astype(self._index_type), self._padding(name))
+        """Write keys, positions or marks; what is never written is the array's padding."""
+        return self.write(name, addresses, elements.astype(self._type(name)), self._padding(name))
 
     def finish(self, values_type: np.dtype[Any], zero: Any) -> dict[str, Array]:
         """Return all arrays; those that nothing was written to are padding."""
         for name, declaration in self._declarations.items():
             if name not in self.arrays:
                 self.bind_length(name, np.empty(0, dtype=np.int64))
-                if declaration.type.scalar.startswith("int"):
-                    self._array(name, self._index_type, self._padding(name))
-                else:
+                if declaration.holds_values:
                     self._array(name, values_type, zero)
+                else:
+                    self._array(name, self._type(name), self._padding(name))
         return self.arrays
 
     def _array(self, name: str, dtype: np.dtype[Any], padding: Any) -> Array:
@@ -101,6 +125,9 @@ class Building:
             )
         require_memory(length * dtype.itemsize, name, self._memory_limit)
         return np.full(length, padding, dtype) if padding else np.zeros(length, dtype)
+
+    def _type(self, name: str) -> np.dtype[Any]:
+        return self._index_type if self._declarations[name].holds_indices else np.dtype(bool)
 
     def _padding(self, name: str) -> int:
         for each in self._declarations[name].properties:

@@ -1,7 +1,8 @@
 """Entries → arrays by solving the mapping: chain after chain takes what it can store.
 
 1. Each chain is turned round (``turned.py``) and finds its variables for the entries that are left
-   (``placement.py``): keys are equations, what they leave open is a rank.
+   (``placement.py``): keys are equations, what they leave open is a rank. Where that fails, but all arrays
+   that the chain reads are known, what it goes through is listed and compared (``matching.py``).
 2. Values and required values are written to their addresses (``building.py``).
 3. Declared properties are verified, and it is counted what the mapping reads: each entry is read by an
    iteration of its own, so that there is nothing else exactly if there are as many reads as entries.
@@ -17,12 +18,14 @@ from numpy.typing import NDArray
 
 from storel.errors import FormatError
 from storel.semiring import SEMIRINGS
-from storel.storage.chain import chains
+from storel.storage.chain import Chain, chains
 from storel.storage.coordinates import combine
 from storel.storage.formats import Format
 from storel.storage.packing.building import Building, is_different
+from storel.storage.packing.leaf import Leaf, NotUnderstood
+from storel.storage.packing.matching import match
 from storel.storage.packing.placement import Misfit, Placement
-from storel.storage.packing.turned import TurnedChain, turn_round
+from storel.storage.packing.turned import turn_round
 from storel.storage.properties import lengths, verify_properties
 from storel.storage.unpack import count_nonzero_reads, enumerate_entries
 
@@ -50,11 +53,8 @@ def solved_arrays(
     building = Building(storage, sizes, index_type, memory_limit)
     left, misfit = np.arange(len(values)), None
     for chain in chains(storage.mapping):
-        turned = turn_round(storage, chain)
-        placement = Placement.of(storage, turned, building, left, coordinates[:, left])
-        placement.find_variables()
-        entries.write(turned, placement, building, ring.zero)
-        left, misfit = np.setdiff1d(left, placement.entries, assume_unique=True), placement.misfit
+        taken, misfit = entries.store(chain, left, building, ring.zero)
+        left = np.setdiff1d(left, taken, assume_unique=True)
     if misfit is not None:
         raise entries.do_not_fit(left, misfit)
     arrays = building.finish(values.dtype, ring.zero)
@@ -75,17 +75,48 @@ class _Entries:
         """Return an entry as it is written in messages: ``(2, 5) = 3.0``."""
         return f"{_key_text(self.coordinates[:, number].tolist())} = {self.values[number]}"
 
-    def write(self, turned: TurnedChain, placement: Placement, building: Building, zero: Any) -> None:
-        """Write what the chain stores of its entries; raises FormatError where two need the same place."""
-        for required in turned.required:
+    def store(
+        self, chain: Chain, left: Array, building: Building, zero: Any
+    ) -> tuple[Array, Misfit | None]:
+        """Store the entries that the chain can take; return their numbers and why it takes no more.
+
+        Raises FormatError where two need the same place, or where the chain cannot be turned round.
+        """
+        turned, before = turn_round(self.storage, chain), building.snapshot()
+        coordinates = self.coordinates[:, left]
+        placement = Placement.of(self.storage, turned, building, left, coordinates, self.values[left])
+        try:
+            placement.find_variables()
+        except NotUnderstood:
+            building.restore(before)
+            matched = match(self.storage, chain, building, left, coordinates)
+            if matched is None:
+                raise
+            self._write_values(matched.leaf, matched.entries, matched.addresses, building, zero)
+            return matched.entries, matched.misfit
+        self._write(placement, building)
+        addresses = placement.value(turned.leaf.address)
+        self._write_values(turned.leaf, placement.entries, addresses, building, zero)
+        return placement.entries, placement.misfit
+
+    def _write(self, placement: Placement, building: Building) -> None:
+        """Write the keys and positions that a chain requires."""
+        for required in placement.chain.required:
             if required.element in placement.vectors:
                 addresses = placement.value(required.address)
                 elements = placement.vectors[required.element]
                 clashes = building.write_indices(required.array, addresses, elements)
-                self._require_agreement(placement, required.array, addresses, clashes, building)
-        addresses, values = placement.value(turned.address), self.values[placement.entries]
-        clashes = building.write(turned.values, addresses, values, zero)
-        self._require_agreement(placement, turned.values, addresses, clashes, building)
+                self._require_agreement(placement.entries, required.array, addresses, clashes, building)
+
+    def _write_values(
+        self, leaf: Leaf, numbers: Array, addresses: Array, building: Building, zero: Any
+    ) -> None:
+        values = self.values[numbers]
+        if leaf.is_negated and values.dtype == bool:
+            raise FormatError(f"{self.storage.name}: truth values have no negative")
+        values = -values if leaf.is_negated else values
+        clashes = building.write(leaf.values, addresses, values, zero)
+        self._require_agreement(numbers, leaf.values, addresses, clashes, building)
 
     def do_not_fit(self, left: Array, misfit: Misfit) -> FormatError:
         """Return the error for entries that no chain takes."""
@@ -113,11 +144,11 @@ class _Entries:
         return FormatError(f"{self.storage.name}: {what}", hint="another entry is stored at the same place")
 
     def _require_agreement(
-        self, placement: Placement, array: str, addresses: Array, clashes: Array, building: Building
+        self, numbers: Array, array: str, addresses: Array, clashes: Array, building: Building
     ) -> None:
         if clashes.any():
             first = int(np.argmax(clashes))
-            address, entry = int(addresses[first]), int(placement.entries[first])
+            address, entry = int(addresses[first]), int(numbers[first])
             raise FormatError(
                 f"{self.storage.name}: entry {self.text(entry)} shares {array}({address}) "
                 f"with another entry that has {building.arrays[array][address]}"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from storel.errors import FormatError
 from storel.semiring import SEMIRINGS
-from storel.storage.coordinates import combine
+from storel.storage.coordinates import combine, starts
 from storel.storage.formats import Format
 from storel.storage.vectors import evaluate_vector
 from storel.syntax.nodes.expressions import Binder, Comprehension, Expression, Generator, Name
@@ -43,7 +43,7 @@ def with_parameters_of(
     for parameter in open_parameters:
         assert parameter.default is not None
         data = _Data(coordinates, {**extents, **found})
-        data.groups[storage.declaration.tensor] = _Group(0, _starts(coordinates[:0]))
+        data.groups[storage.declaration.tensor] = _Group(0, starts(coordinates[:0]))
         value = np.asarray(data.value(parameter.default)).max(initial=0) if len(values) else 0
         found[parameter.name] = int(value)
     return storage.bound({each.name: found[each.name] for each in storage.parameters})
@@ -96,7 +96,7 @@ class _Data:
         for number, key in enumerate(keys):
             if key.name is not None:
                 self.names[key.name] = self.coordinates[outer.depth + number]
-        inner = _Group(depth, _starts(self.coordinates[:depth]))
+        inner = _Group(depth, starts(self.coordinates[:depth]))
         if value.name is not None:
             self.groups[value.name] = inner
         return inner
@@ -107,10 +107,3 @@ class _Data:
         reduced = _REDUCTIONS[monoid].reduceat(vector, np.flatnonzero(group.starts))
         return reduced[np.cumsum(group.starts) - 1]
 
-
-def _starts(keys: Array) -> Array:
-    """Return where sorted keys differ from those before them."""
-    starts = np.zeros(keys.shape[1], dtype=bool)
-    starts[:1] = True
-    starts[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-    return starts

@@ -1,8 +1,9 @@
 """Entries placed by one chain: each of its variables found, for all entries at once.
 
-Keys determine variables by equations; a position that no key determines is the rank of the required
-values at its address among the distinct ones within its bounds. An entry that cannot satisfy the
-chain is dropped, and the first of the dropped ones is remembered with the reason.
+Keys determine variables by equations; boundaries follow from the places in their segments; runs are found
+by their breaks; and a position that nothing determines is the rank of the required values at its address
+among the distinct ones within its bounds. An entry that cannot satisfy the chain is dropped, and the
+first of the dropped ones is remembered with the reason.
 """
 
 from __future__ import annotations
@@ -15,16 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.storage.chain import ChainGuard, ChainLoop
-from storel.storage.coordinates import sorted_entries
 from storel.storage.formats import Format
+from storel.storage.packing import ranking
 from storel.storage.packing.affine import affine, solve
 from storel.storage.packing.building import Building
+from storel.storage.packing.leaf import not_understood
 from storel.storage.packing.turned import (
     Equation,
     Required,
+    RequiredBit,
+    Run,
+    Segment,
     TurnedChain,
     key_name,
-    not_understood,
     segment_boundaries,
 )
 from storel.storage.sizes import free_size_names
@@ -53,50 +57,67 @@ class Placement:
     entries: Array
     """The numbers of the entries, ascending."""
 
+    values: Array
     vectors: dict[str, Array]
     """The keys, and of the variables those that have been found."""
 
     misfit: Misfit | None = None
     _pending: list[Equation] = field(init=False)
     _unchecked: list[ChainLoop | ChainGuard] = field(init=False)
+    _segments: list[Segment] = field(init=False)
+    _runs: list[Run] = field(init=False)
+    _bits: list[RequiredBit] = field(init=False)
 
     def __post_init__(self) -> None:
         self._pending = list(self.chain.equations)
         self._unchecked = list(self.chain.steps)
+        self._segments = list(self.chain.segments)
+        self._runs = list(self.chain.runs)
+        self._bits = list(self.chain.bits)
         self._variables = frozenset(self.chain.written) | {each.element for each in self.chain.required}
+        lengths = (free_size_names(e) for each in self.storage.arrays for e in each.type.extents)
+        self._later = frozenset(each.name for each in self.storage.arrays).union(*lengths)
 
     @classmethod
     def of(
-        cls, storage: Format, chain: TurnedChain, building: Building, entries: Array, coordinates: Array
+        cls,
+        storage: Format,
+        chain: TurnedChain,
+        building: Building,
+        entries: Array,
+        coordinates: Array,
+        values: Array,
     ) -> Placement:
-        """Start with the keys of ``entries``, the columns of ``coordinates``."""
+        """Start with the keys of ``entries``, the columns of ``coordinates``, and their values."""
         keys = {key_name(d): keys.astype(np.int64, copy=False) for d, keys in enumerate(coordinates)}
-        return cls(storage, chain, building, entries, keys)
+        return cls(storage, chain, building, entries, values, keys)
 
     def find_variables(self) -> None:
         """Find every variable that the chain's address needs.
 
-        Raises FormatError, naming the part of the mapping, where nothing determines one.
+        Raises NotUnderstood, naming the part of the mapping, where nothing determines one.
         """
         while True:
-            self._solve_equations()
-            self._check_steps()
+            while self._solve_equations() or self._check_steps() or self._set_bits() or self._delimit() or self._find_runs():
+                pass
             loop = next((each for each in self.chain.loops if each.position not in self.vectors), None)
-            if loop is None and self._pending:
-                raise not_understood(
-                    self.storage, f"its key '{self.chain.text(self._pending[0].unknown)}' cannot be solved"
-                )
             if loop is None:
                 break
             self._rank(loop)
+        for equation in self._pending:
+            raise not_understood(
+                self.storage, f"its key '{self.chain.text(equation.unknown)}' cannot be solved"
+            )
         for step in self._unchecked:
             what = step.condition if isinstance(step, ChainGuard) else step.high
             raise not_understood(self.storage, f"nothing determines '{self.chain.text(what)}'")
-        if not self.is_known(self.chain.address):
-            raise not_understood(self.storage, f"nothing determines '{self.chain.text(self.chain.address)}'")
+        if not self.is_known(self.chain.leaf.address):
+            address = self.chain.text(self.chain.leaf.address)
+            raise not_understood(self.storage, f"nothing determines '{address}'")
 
-    def is_known(self, expression: Expression) -> bool:
-        return not free_names(expression) & self._unknown
+    def is_known(self, *expressions: Expression) -> bool:
+        unknown = self._unknown
+        return not any(free_names(expression) & unknown for expression in expressions)
 
     def value(self, expression: Expression) -> Array:
         """Return the value of a known expression for each entry."""
@@ -114,7 +135,7 @@ class Placement:
         entry = int(self.entries[first])
         if self.misfit is None or entry < self.misfit.entry:
             self.misfit = Misfit(entry, reason(first))
-        self.entries = self.entries[fits]
+        self.entries, self.values = self.entries[fits], self.values[fits]
         self.vectors = {name: vector[fits] for name, vector in self.vectors.items()}
 
     @property
@@ -124,34 +145,32 @@ class Placement:
     @property
     def _unknown(self) -> frozenset[str]:
         """The variables, arrays and length symbols that have no values yet."""
-        arrays = frozenset(each.name for each in self.storage.arrays)
-        lengths = frozenset[str]().union(
-            *(free_size_names(length) for each in self.storage.arrays for length in each.type.extents)
-        )
         found = {*self.building.sizes, *self.vectors, *self.building.arrays}
-        return (self._variables | arrays | lengths) - found
+        return (self._variables | self._later | self.chain.boundaries) - found
 
-    def _solve_equations(self) -> None:
-        """Solve equations as long as one of them determines a variable."""
+    def _solve_equations(self) -> bool:
+        """Solve equations as long as one of them determines a variable; return whether one did."""
+        before = len(self._pending)
         while any(self._solve(equation) for equation in self._pending):
             pass
+        return len(self._pending) < before
 
     def _solve(self, equation: Equation) -> bool:
         left = affine(equation.unknown, self._names, self.building.arrays, self._unknown)
         if left is None or not set(left.factors) <= self._variables:
             return False
-        right = self.value(equation.known)
+        right, text = self.value(equation.known), self.chain.text(equation.unknown)
         if not left.factors:
             self._pending.remove(equation)
             actual = np.broadcast_to(left.constant, right.shape)
-            text = self.chain.text(equation.unknown)
             self.keep(actual == right, lambda first: f"{text} is {actual[first]}, not {right[first]}")
             return True
         solved = solve(left, right, self._bounds)
         if solved is None:
             return False
+        if len(left.factors) == 1:
+            self._pending.remove(equation)
         self.vectors[solved.name] = solved.value
-        text = self.chain.text(equation.unknown)
         self.keep(solved.fits, lambda first: f"{text} is never {right[first]}")
         return True
 
@@ -174,13 +193,12 @@ class Placement:
             case _:
                 return None
 
-    def _check_steps(self) -> None:
-        """Drop the entries that are outside of a loop's bounds or do not pass a guard."""
+    def _check_steps(self) -> bool:
+        """Drop the entries that are outside of a loop's bounds or do not pass a guard; whether any was known."""
+        before = len(self._unchecked)
         for step in list(self._unchecked):
             match step:
-                case ChainLoop(position, low, high) if all(
-                    self.is_known(each) for each in (Name(position), low, high)
-                ):
+                case ChainLoop(position, low, high) if self.is_known(Name(position), low, high):
                     self._check_bounds(step)
                 case ChainGuard(condition) if self.is_known(condition):
                     text = self.chain.text(condition)
@@ -188,6 +206,7 @@ class Placement:
                 case _:
                     continue
             self._unchecked.remove(step)
+        return len(self._unchecked) < before
 
     def _check_bounds(self, loop: ChainLoop) -> None:
         low, high, position = self.value(loop.low), self.value(loop.high), self.vectors[loop.position]
@@ -199,22 +218,60 @@ class Placement:
 
         self.keep((low <= position) & (position < high), reason)
 
+    def _set_bits(self) -> bool:
+        """Set the bits whose places are known; return whether there were any."""
+        found = [each for each in self._bits if self.is_known(each.address, each.position)]
+        for bit in found:
+            self._bits.remove(bit)
+            self.building.set_bits(bit.array, self.value(bit.address), self.value(bit.position))
+        return bool(found)
+
+    def _delimit(self) -> bool:
+        """Find the boundaries of segments whose places are known; return whether there were any."""
+        found = [each for each in self._segments if self.is_known(each.index, each.offset)]
+        for segment in found:
+            self._segments.remove(segment)
+            index, offset = self.value(segment.index), self.value(segment.offset)
+            self.keep(offset >= 0, lambda first, found=offset: f"place {found[first]} is before the first")
+            if segment.boundaries not in self.building.arrays:
+                index, offset = self.value(segment.index), self.value(segment.offset)
+                self.building.delimit(segment.boundaries, index, offset)
+            if segment.position is not None:
+                boundaries = self.building.arrays[segment.boundaries]
+                index, offset = self.value(segment.index), self.value(segment.offset)
+                at = boundaries[index + 1] - 1 - offset if segment.is_from_end else boundaries[index] + offset
+                self.vectors[segment.position] = at
+        return bool(found)
+
+    def _find_runs(self) -> bool:
+        """Find the runs of consecutive values of a known variable; return whether there were any."""
+        found = [each for each in self._runs if each.position in self.vectors]
+        for run in found:
+            self._runs.remove(run)
+            loops = [loop.position for loop in self.chain.loops]
+            groups = [self.vectors[name] for name in loops[: loops.index(run.outer)] if name in self.vectors]
+            has_own_values = run.position in free_names(self.chain.leaf.address)
+            values = None if has_own_values else self.values
+            first, end = ranking.runs(groups, self.vectors[run.position], values)
+            self.vectors[run.first], self.vectors[run.end] = first, end - first if run.is_length else end
+        return bool(found)
+
     def _rank(self, loop: ChainLoop) -> None:
         """Find a loop's position by ranking, and its segments' boundaries and its lengths with it."""
         at_position = self._required_at(loop)
         bounds = free_names(loop.low) | free_names(loop.high)
         others = [free_names(each.address) - {loop.position} for each in at_position]
         variables = self._variables & (bounds | frozenset.intersection(*others))
-        group = [self.vectors[name] for name in sorted(variables)]
+        groups = [self.vectors[name] for name in sorted(variables)]
         tuples = [self.vectors[each.element] for each in at_position]
+        places = ranking.ranks(groups, tuples, len(self.entries))
         boundaries = segment_boundaries(loop)
-        ranks, is_first = _ranks(group, tuples, self.entries.shape)
-        if boundaries is not None:
+        if boundaries is not None and boundaries[0] not in self.building.arrays:
             array, segment = boundaries
-            self.building.delimit(array, self.value(segment)[is_first])
+            self.building.delimit(array, self.value(segment), places)
         if not self.is_known(loop.low):
             raise not_understood(self.storage, f"'{self.text_of_bounds(loop)}' are no bounds of segments")
-        self.vectors[loop.position] = self.value(loop.low) + ranks
+        self.vectors[loop.position] = self.value(loop.low) + places
         for each in at_position:
             if self.is_known(each.address):
                 self.building.bind_length(each.array, self.value(each.address))
@@ -238,20 +295,3 @@ class Placement:
         if (needed & self._variables) - {loop.position} - set(self.vectors):
             raise not_understood(self.storage, f"nothing determines where '{name}' begins")
         return found
-
-
-def _ranks(group: list[Array], tuples: list[Array], shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return the rank of each tuple among the distinct ones of its group, and one index for each of these."""
-    vectors = [vector - vector.min(initial=0) for vector in (*group, *tuples)]
-    extents = tuple(int(vector.max(initial=0)) + 1 for vector in vectors)
-    columns, order, _ = sorted_entries(np.stack(vectors), np.arange(shape[0]), extents)
-    is_new = np.ones(shape, dtype=bool)
-    is_new[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
-    starts_group = np.zeros(shape, dtype=bool)
-    starts_group[:1] = True
-    starts_group[1:] = (columns[: len(group), 1:] != columns[: len(group), :-1]).any(axis=0)
-    number = np.cumsum(is_new) - 1
-    first_of_group = number[starts_group][np.cumsum(starts_group) - 1]
-    ranks = np.empty(shape, dtype=np.int64)
-    ranks[order] = number - first_of_group
-    return ranks, order[is_new]

@@ -112,6 +112,16 @@ class ArrayDeclaration:
     properties: tuple[Property, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
+    @property
+    def holds_indices(self) -> bool:
+        """Whether the elements are keys, positions or sizes."""
+        return self.type.scalar.startswith("int")
+
+    @property
+    def holds_values(self) -> bool:
+        """Whether the elements are of the tensor's type: no indices, and no marks."""
+        return not self.holds_indices and self.type.scalar != "bool"
+
 
 @dataclass(frozen=True, slots=True)
 class PartDeclaration:

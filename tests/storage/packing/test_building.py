@@ -32,7 +32,7 @@ def test_a_length_symbol_is_as_large_as_the_addresses_need() -> None:
 
 def test_segments_begin_where_the_declaration_says() -> None:
     made = building()
-    made.delimit("pos", np.array([0, 2, 2]))
+    made.delimit("pos", np.array([0, 2, 2]), np.array([0, 1, 0]))
     assert made.arrays["pos"].tolist() == [2, 3, 3, 5]
 
 

@@ -248,18 +248,12 @@ UNSOLVED = [
         "its leaf 'u(i) * v(j)' is not one array read",
     ),
     (
-        "USING val: real[m] AS sum(<i, _> in 0:m) { (i * i, i) -> val(i) } "
-        "+ sum(<i, _> in 0:m, <q, _> in 0:m) { (i, i) -> val(q) }",
+        "USING key: int[m], val: real[m] AS sum(<i, _> in 0:m, <q, _> in 0:m) { (i, i) -> val(key(q)) }",
         "nothing determines 'q' of 0:m",
     ),
     (
-        "USING val: real[m * m] AS sum(<i, _> in 0:m, <j, _> in 0:m) { (i * j, i + j) -> val(i * m + j) }",
+        "USING key: int[m], val: real[m] AS sum(<i, _> in 0:m) { (key(i) * key(i), 0) -> val(i) }",
         "nothing determines 'i' of 0:m",
-    ),
-    (
-        "USING idx: int[z], val: real[z], more: real[z] AS sum(<p, i> in idx(0:z)) { (i, 0) -> val(p) } "
-        "+ sum(<p, i> in idx(0:z)) { (i, 1) -> more(p) }",
-        "two of its parts look for their places in idx",
     ),
 ]
 

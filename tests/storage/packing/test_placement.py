@@ -26,7 +26,7 @@ def placed(mapping: str) -> Placement:
     storage = Format("f", statement)
     (chain,) = chains(storage.mapping)
     building = Building(storage, {"m": 4, "n": 3}, np.dtype(np.int32), None)
-    made = Placement.of(storage, turn_round(storage, chain), building, np.arange(5), ENTRIES)
+    made = Placement.of(storage, turn_round(storage, chain), building, np.arange(5), ENTRIES, np.ones(5))
     made.find_variables()
     return made
 
@@ -47,7 +47,7 @@ POSITIONS: list[tuple[str, list[int], list[int]]] = [
 def test_positions_are_ranks(mapping: str, entries: list[int], positions: list[int]) -> None:
     made = placed(mapping)
     assert made.entries.tolist() == entries
-    assert made.value(made.chain.address).tolist() == positions
+    assert made.value(made.chain.leaf.address).tolist() == positions
 
 
 def test_the_first_misfit_is_remembered_with_the_reason() -> None:

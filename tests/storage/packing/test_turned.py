@@ -60,7 +60,7 @@ def test_keys_are_equations_and_reads_are_required(
     assert [f"{text(each.unknown)} = {text(each.known)}" for each in chain.equations] == equations
     found = [f"{r.array}({text(r.address)}) = {chain.written[r.element]}" for r in chain.required]
     assert found == required
-    assert (chain.values, text(chain.address)) == ("val", address)
+    assert (chain.leaf.values, text(chain.leaf.address)) == ("val", address)
 
 
 BOUNDS = [

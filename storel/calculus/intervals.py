@@ -34,6 +34,7 @@ from storel.calculus.nodes import (
     Unique,
     Variable,
 )
+from storel.functions import WORD
 from storel.symbols import ArraySymbol, SizeSymbol, Symbols
 
 
@@ -228,6 +229,19 @@ def _modulo(a: Interval, b: Interval) -> Interval:
     return Interval(0, None if b.high is None else b.high - 1)
 
 
+def _mask(a: Interval, b: Interval) -> Interval:
+    """Return the bounds of the bits that two numbers share: no more than either has, if it is not negative."""
+    naturals = [each for each in (a, b) if _is_natural(each)]
+    highest: int | None = None
+    for each in naturals:
+        highest = _known(min, highest, each.high)
+    return Interval(0, highest) if naturals else ANY
+
+
+def _is_natural(interval: Interval) -> bool:
+    return interval.low is not None and interval.low >= 0
+
+
 def _compare(name: str, a: Interval, b: Interval) -> Interval:
     """Return the truth of a comparison: exactly one integer where the intervals decide it."""
     match name:
@@ -269,6 +283,12 @@ def applied(name: str, *arguments: Interval) -> Interval:
             return _floor_divide(a, b)
         case "modulo", (a, b):
             return _modulo(a, b)
+        case "bit_and", (a, b):
+            return _mask(a, b)
+        case "shift_right", (a, _) if _is_natural(a):
+            return Interval(0, a.high)
+        case "popcount", _:
+            return Interval(0, WORD)
         case "minimum", (a, b):
             return Interval(_either(min, a.low, b.low), _known(min, a.high, b.high))
         case "maximum", (a, b):

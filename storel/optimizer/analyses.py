@@ -99,6 +99,8 @@ _BOUNDS = """
   => (set (low e) (/ x y))
 (= e (Apply2 "floor_divide" a b)) (= x (high a)) (natural a) (= y (low b)) (< 0 y) => (set (high e) (/ x y))
 (= e (Apply2 "modulo" a b)) (< 0 (low b)) (= y (high b)) => (set (low e) 0) (set (high e) (- y 1))
+(= e (Apply2 "bit_and" a b)) (natural a) (= x (high a)) => (set (low e) 0) (set (high e) x)
+(= e (Apply2 "bit_and" a b)) (natural b) (= y (high b)) => (set (low e) 0) (set (high e) y)
 (= e (Apply2 "minimum" a b)) (= x (low a)) (= y (low b)) => (set (low e) (min x y))
 (= e (Apply2 "minimum" a b)) (= x (high a)) (= _r (low b)) => (set (high e) x)
 (= e (Apply2 "minimum" a b)) (= y (high b)) (= _r (low a)) => (set (high e) y)

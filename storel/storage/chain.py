@@ -102,7 +102,7 @@ def _loop(
     if len(keys) != 1:
         raise FormatError("a mapping sums over ranges and arrays, with one key each", span=source.span)
     number = next(numbers)
-    position, element = f"p{number}", f"x{number}"
+    position, element = f"p {number}", f"x {number}"  # no text contains these names
     extended = dict(renaming)
     written = (keys[0].name, value.name)
     match source:

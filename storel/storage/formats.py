@@ -16,7 +16,7 @@ from pathlib import Path
 from storel import resources
 from storel.errors import FormatError, nearest
 from storel.source import Source, Span
-from storel.storage.levels import CONSTRUCTOR, levels_format
+from storel.storage.levels import CONSTRUCTOR, ORDER, levels_format
 from storel.storage.sizes import evaluate_size
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import (
@@ -54,6 +54,8 @@ class Format:
     def text(self) -> str:
         """The format as it is written after ``STORED AS``."""
         arguments = ", ".join(f"{name}={value}" for name, value in self.arguments.items())
+        if arguments and self.name.endswith(")"):
+            return f"{self.name[:-1]}{', ' if ';' in self.name else '; '}{arguments})"
         return f"{self.name}({arguments})" if arguments else self.name
 
     @property
@@ -176,8 +178,11 @@ class Formats:
         """
         if reference.name == CONSTRUCTOR:
             name, declaration = levels_format(reference, rank)
-            return self._resolved.setdefault((name, rank), Format(name, declaration))
-        storage = self.find(reference.name, rank, reference.span)
+            storage = self._resolved.setdefault((name, rank), Format(name, declaration))
+            keywords = tuple(each for each in reference.keywords if each[0] != ORDER)
+            reference = FormatReference(name, (), keywords, reference.span)
+        else:
+            storage = self.find(reference.name, rank, reference.span)
         if not (storage.parameters or reference.arguments or reference.keywords):
             return storage
         return storage.bound(_arguments(storage, reference))

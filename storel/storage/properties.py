@@ -48,9 +48,10 @@ def lengths(storage: Format, sizes: Mapping[str, int], arrays: Mapping[str, Arra
         (length,) = declaration.type.extents
         if isinstance(length, Name) and length.name not in known:
             known[length.name] = len(array)
+    for declaration in storage.arrays:
         for each in declaration.properties:
-            if isinstance(each, FromTo) and isinstance(each.last, Name) and len(array):
-                known.setdefault(each.last.name, int(array[-1]))
+            if isinstance(each, FromTo) and isinstance(each.last, Name) and len(arrays[declaration.name]):
+                known.setdefault(each.last.name, int(arrays[declaration.name][-1]))
     for declaration in storage.arrays:
         (length,) = declaration.type.extents
         unknown = free_size_names(length) - set(known)

@@ -102,6 +102,8 @@ def _signature(storage: Format, chain: Chain) -> LevelSignature | None:
 
 def _singletons(storage: Format, chain: Chain, parent: Expression) -> list[Level]:
     found: list[Level] = []
+    if not (chain.loops and chain.loops[-1].array):
+        return found  # places of a dense level may have no entry
     for number, key in enumerate(chain.keys):
         match key:
             case Call(Name(array), (index,)) if is_same_size(index, parent):

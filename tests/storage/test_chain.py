@@ -20,9 +20,9 @@ CHAINS: list[tuple[str, list[Chain]]] = [
         "sum(<i, _> in 0:m) { i -> sum(<p, j> in idx(0:m)) { j -> val(p) } }",
         [
             Chain(
-                (ChainLoop("p0", ZERO, Name("m")), ChainLoop("p1", ZERO, Name("m"), "idx", "x1")),
-                (Name("p0"), Name("x1")),
-                Call(Name("val"), (Name("p1"),)),
+                (ChainLoop("p 0", ZERO, Name("m")), ChainLoop("p 1", ZERO, Name("m"), "idx", "x 1")),
+                (Name("p 0"), Name("x 1")),
+                Call(Name("val"), (Name("p 1"),)),
             )
         ],
     ),
@@ -31,11 +31,11 @@ CHAINS: list[tuple[str, list[Chain]]] = [
         [
             Chain(
                 (
-                    ChainLoop("p0", ZERO, Name("m")),
-                    ChainLoop("p1", Name("p0"), Name("m")),
-                    ChainGuard(Binary("<", Name("p0"), Name("p1"))),
+                    ChainLoop("p 0", ZERO, Name("m")),
+                    ChainLoop("p 1", Name("p 0"), Name("m")),
+                    ChainGuard(Binary("<", Name("p 0"), Name("p 1"))),
                 ),
-                (Name("p0"), Name("p1")),
+                (Name("p 0"), Name("p 1")),
                 Number(1),
             )
         ],
@@ -43,8 +43,8 @@ CHAINS: list[tuple[str, list[Chain]]] = [
     (
         "sum(<i, v> in 0:m) (let a = v in { a -> 1 }) + sum(<i, _> in 0:m) { i -> i }",
         [
-            Chain((ChainLoop("p0", ZERO, Name("m")),), (Name("p0"),), Number(1)),
-            Chain((ChainLoop("p1", ZERO, Name("m")),), (Name("p1"),), Name("p1")),
+            Chain((ChainLoop("p 0", ZERO, Name("m")),), (Name("p 0"),), Number(1)),
+            Chain((ChainLoop("p 1", ZERO, Name("m")),), (Name("p 1"),), Name("p 1")),
         ],
     ),
     # an inner binder hides the outer one
@@ -52,9 +52,9 @@ CHAINS: list[tuple[str, list[Chain]]] = [
         "sum(<i, _> in 0:m) { i -> sum(<i, _> in 0:i) { i -> i } }",
         [
             Chain(
-                (ChainLoop("p0", ZERO, Name("m")), ChainLoop("p1", ZERO, Name("p0"))),
-                (Name("p0"), Name("p1")),
-                Name("p1"),
+                (ChainLoop("p 0", ZERO, Name("m")), ChainLoop("p 1", ZERO, Name("p 0"))),
+                (Name("p 0"), Name("p 1")),
+                Name("p 1"),
             )
         ],
     ),

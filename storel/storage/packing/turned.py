@@ -226,7 +226,7 @@ class _Turning:
                 is_length = True
             case _:
                 return None
-        end = self._elements.setdefault((array, address), f"{array} {len(self._elements)}")
+        end = self._elements.setdefault((array, address), f"{array}[{len(self._elements)}]")
         self.written.setdefault(end, array)
         return Run(outer.position, outer.element, loop.position, end, is_length)
 
@@ -234,7 +234,7 @@ class _Turning:
         """Replace every read by a variable."""
         match expression:
             case Call(Name(array), (index,)) if array in self._arrays - self._delimiting:
-                element = self._elements.setdefault((array, index), f"{array} {len(self._elements)}")
+                element = self._elements.setdefault((array, index), f"{array}[{len(self._elements)}]")
                 self.written.setdefault(element, array)
                 return Name(element)
             case _:

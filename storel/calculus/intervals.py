@@ -230,7 +230,7 @@ def _modulo(a: Interval, b: Interval) -> Interval:
 
 
 def _mask(a: Interval, b: Interval) -> Interval:
-    """Return the bounds of the bits that two numbers share: no more than either has, if it is not negative."""
+    """Return the bounds of the bits that two numbers share: no more than either has, if not negative."""
     naturals = [each for each in (a, b) if _is_natural(each)]
     highest: int | None = None
     for each in naturals:

@@ -103,7 +103,7 @@ class _Lowering:
                 return self._merge(node, scope, semiring)
             case syntax.Unique(key):
                 return Unique(self._ordinary(key, scope))
-            case syntax.Extent() | syntax.BlankRange() | syntax.Text():
+            case syntax.Extent() | syntax.BlankRange() | syntax.Text() | syntax.Window():
                 raise AssertionError(f"{type(node).__name__} is resolved before lowering")
 
     def _scalar(self, node: Expression, scope: Scope, semiring: str) -> Term:

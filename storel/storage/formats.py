@@ -17,12 +17,14 @@ from storel import resources
 from storel.errors import FormatError, nearest
 from storel.source import Source, Span
 from storel.storage.levels import CONSTRUCTOR, ORDER, levels_format
+from storel.storage.parts import written_out
 from storel.storage.sizes import evaluate_size
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import (
     ArrayDeclaration,
     FormatReference,
     ParameterDeclaration,
+    Taking,
     TupleArgument,
 )
 from storel.syntax.nodes.expressions import Expression, Name
@@ -37,17 +39,19 @@ SUFFIX = ".sdql"
 class Format:
     """A storage format for tensors of one rank; there is one object for each.
 
-    ``arguments`` are the values of its parameters, but for those that data is yet to determine.
+    ``arguments`` are the values of its parameters, but for those that data is yet to determine; ``takings``
+    limit the entries that some of its arrays may take.
     """
 
     name: str
     declaration: CreateFormat
     arguments: Mapping[str, int] = field(default_factory=dict[str, int])
+    takings: Mapping[str, Taking] = field(default_factory=dict[str, Taking])
     _bound: dict[str, Format] = field(default_factory=dict[str, "Format"], repr=False)
 
     def bound(self, arguments: Mapping[str, int]) -> Format:
         """Return the format with these values of its parameters."""
-        made = Format(self.name, self.declaration, arguments)
+        made = Format(self.name, self.declaration, arguments, self.takings)
         return self._bound.setdefault(made.text, made)
 
     @cached_property
@@ -154,13 +158,15 @@ class Formats:
             raise FormatError(
                 f"format {declaration.name} of rank {rank} is created twice", span=declaration.span
             )
-        created = Format(declaration.name, declaration)
+        created = self._written_out(declaration)
         self.created[declaration.name, rank] = created
         return created
 
     def find(self, name: str, rank: int, span: Span | None = None) -> Format:
         """Return the format ``name`` for tensors of ``rank``; raises FormatError if there is none."""
         by_rank = self.overloads(name, span)
+        if not by_rank:
+            raise FormatError(f"format {name} is a part of itself", span=span)
         if rank not in by_rank:
             ranks = " or ".join(map(str, sorted(by_rank)))
             raise FormatError(
@@ -210,8 +216,23 @@ class Formats:
 
     def _load(self, name: str, path: Path) -> dict[int, Format]:
         if name not in self._loaded:
-            self._loaded[name] = {each.rank: each for each in read_formats(path) if each.name == name}
+            self._loaded[name] = {}
+            made = [self._written_out(each) for each in read_formats(path) if each.name == name]
+            self._loaded[name] = {each.rank: each for each in made}
         return self._loaded[name]
+
+    def _written_out(self, declaration: CreateFormat) -> Format:
+        """Return the format of a declaration, its parts written out."""
+        if not declaration.parts:
+            return Format(declaration.name, declaration)
+        written, takings = written_out(declaration, self._declaration)
+        return Format(declaration.name, written, takings=takings)
+
+    def _declaration(self, reference: FormatReference, rank: int) -> CreateFormat:
+        """Return the declaration of a part's format; its arguments are not looked at."""
+        if reference.name == CONSTRUCTOR:
+            return levels_format(reference, rank)[1]
+        return self.find(reference.name, rank, reference.span).declaration
 
 
 def _arguments(storage: Format, reference: FormatReference) -> dict[str, int]:
@@ -248,9 +269,9 @@ def _without_value(name: str, parameter: ParameterDeclaration, span: Span | None
     )
 
 
-def read_formats(path: Path) -> Iterable[Format]:
+def read_formats(path: Path) -> Iterable[CreateFormat]:
     """Parse every ``CREATE FORMAT`` in a file."""
     script = parse(Source(str(path), path.read_text(encoding="utf-8")))
     for statement in script.statements:
         if isinstance(statement, CreateFormat):
-            yield Format(statement.name, statement)
+            yield statement

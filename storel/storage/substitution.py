@@ -26,6 +26,11 @@ def substitute(expression: Expression, name: str, value: Expression) -> Expressi
     return _replace(expression, {name: value}, frozenset())
 
 
+def substitute_all(expression: Expression, values: Mapping[str, Expression]) -> Expression:
+    """Replace free names by expressions."""
+    return _replace(expression, values, frozenset())
+
+
 def _replace(expression: Expression, values: Mapping[str, Expression], bound: frozenset[str]) -> Expression:
     match expression:
         case Name(name):

@@ -33,6 +33,7 @@ from storel.syntax.nodes.expressions import (
     Unary,
     Unique,
     Where,
+    Window,
 )
 from storel.syntax.signatures import SCALAR_TYPES
 
@@ -159,6 +160,18 @@ class ExpressionBuilder:
 
     def call_named(self, span: Span, function: Word, arguments: tuple[Expression, ...]) -> Call:
         return Call(Name(function.text.lower(), function.span), arguments, span)
+
+    def rank(
+        self, span: Span, function: Expression, ordered: Expression, within: tuple[Expression, ...]
+    ) -> Window:
+        match function:
+            case Name("rank" as name):
+                return Window(name, ordered, within, span)
+            case _:
+                raise ProgramSyntaxError("only a rank is taken WITHIN keys", span=function.span)
+
+    def count_within(self, span: Span, function: Word, within: tuple[Expression, ...]) -> Window:
+        return Window(function.text.lower(), None, within, span)
 
     def empty(self, span: Span) -> EmptyDictionary:
         return EmptyDictionary(span)

@@ -37,6 +37,7 @@ from storel.syntax.nodes.expressions import (
     Truth,
     Unary,
     Unique,
+    Window,
 )
 from storel.syntax.ranges import Access, infer_ranges
 from storel.syntax.signatures import Signatures, TensorSignature
@@ -90,7 +91,7 @@ class _Analysis:
             case Number(value):
                 exact = Bounds.exactly(value) if isinstance(value, int) else Bounds()
                 return Facts(exact, (), expression, expression)
-            case Truth() | Text() | EmptyDictionary():
+            case Truth() | Text() | EmptyDictionary() | Window():
                 return Facts()
             case BlankRange():
                 inferred = self.ranges.get(id(expression))

@@ -36,6 +36,7 @@ from storel.syntax.nodes.expressions import (
     Truth,
     Unary,
     Unique,
+    Window,
 )
 from storel.syntax.roles import (
     CONDITIONS,
@@ -90,7 +91,7 @@ class Inference:
                 return Type(ScalarType.INT64 if isinstance(value, int) else ScalarType.FLOAT64)
             case Truth():
                 return TRUTH
-            case Text():
+            case Text() | Window():
                 raise TypeMismatchError("a quoted text is no value", span=expression.span)
             case EmptyDictionary():
                 return ZERO

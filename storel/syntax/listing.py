@@ -14,6 +14,7 @@ from storel.syntax.nodes.declarations import (
     ParameterDeclaration,
     PartDeclaration,
     Property,
+    Taking,
 )
 from storel.syntax.nodes.statements import (
     CreateFormat,
@@ -28,7 +29,7 @@ from storel.syntax.nodes.statements import (
     Script,
     Statement,
 )
-from storel.syntax.printer import quoted, render, render_format, render_operand, render_type
+from storel.syntax.printer import quoted, render, render_binders, render_format, render_operand, render_type
 
 
 def render_script(script: Script) -> str:
@@ -87,8 +88,14 @@ def _array(array: ArrayDeclaration) -> str:
 
 
 def _part(part: PartDeclaration) -> str:
-    condition = "" if part.condition is None else f" TAKES {render(part.condition)}"
-    return f"{part.name}: {render_format(part.format)}{condition}"
+    return f"{part.name}: {render_format(part.format)}{_taking(part.taking)}"
+
+
+def _taking(taking: Taking | None) -> str:
+    if taking is None:
+        return ""
+    binders = render_binders(taking.keys, taking.value)
+    return f" TAKES {binders} WHERE {render(taking.condition)}"
 
 
 def _property(declared: Property) -> str:

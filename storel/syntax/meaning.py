@@ -32,6 +32,7 @@ from storel.syntax.nodes.expressions import (
     Truth,
     Unary,
     Unique,
+    Window,
 )
 from storel.syntax.roles import Scope, body_semiring, is_index
 from storel.syntax.signatures import ArraySignature, Signatures, TensorSignature
@@ -118,7 +119,7 @@ class Interpreter:
                 return lambda _: size
             case Mapped(_, mapping, own):
                 return self.meaning(mapping, self.outer, SEMIRINGS[own])
-            case BlankRange() | Text():
+            case BlankRange() | Text() | Window():
                 raise EvaluationError("this has no value before it is analysed", span=expression.span)
 
     def own(self, expression: Expression, types: Scope, ring: Semiring) -> Meaning:

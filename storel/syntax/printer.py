@@ -34,6 +34,7 @@ from storel.syntax.nodes.expressions import (
     Unary,
     Unique,
     Where,
+    Window,
 )
 
 
@@ -122,6 +123,9 @@ def render(expression: Expression) -> str:
             names = f"<{_binder(p)}, {_binder(q)}, {_binder(k)}>"
             sources = f"<{_at(left, Strength.RANGE)}, {_at(right, Strength.RANGE)}>"
             return f"merge({names} in {sources}) {_body(body)}"
+        case Window(function, ordered, within):
+            head = "" if ordered is None else f"{render(ordered)} "
+            return f"{function}({head}WITHIN {_list(within)})"
         case Unique(key):
             return f"unique({render(key)})"
         case Extent(tensor, dimension):
@@ -149,7 +153,7 @@ def strength(expression: Expression) -> Strength:
             return strength(mapping)
         case (
             Name() | Number() | Truth() | Text() | Singleton() | EmptyDictionary() | Call()
-            | BlankRange() | Unique() | Extent()
+            | BlankRange() | Unique() | Extent() | Window()
         ):  # fmt: skip
             return Strength.APPLICATION
 
@@ -233,10 +237,14 @@ def _keys(keys: Sequence[str]) -> str:
 
 def _generators(generators: Iterable[Generator]) -> str:
     return ", ".join(
-        f"<{_keys([_binder(key) for key in generator.keys])}, {_binder(generator.value)}>"
-        f" in {render(generator.source)}"
+        f"{render_binders(generator.keys, generator.value)} in {render(generator.source)}"
         for generator in generators
     )
+
+
+def render_binders(keys: Sequence[Binder], value: Binder) -> str:
+    """Return ``<(i, j), v>``."""
+    return f"<{_keys([_binder(key) for key in keys])}, {_binder(value)}>"
 
 
 def _where(conditions: Sequence[Where]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 
-from storel.errors import UnknownNameError, nearest
+from storel.errors import ProgramSyntaxError, UnknownNameError, nearest
 from storel.syntax.nodes.expressions import (
     Binary,
     Binder,
@@ -36,6 +36,7 @@ from storel.syntax.nodes.expressions import (
     Unary,
     Unique,
     Where,
+    Window,
 )
 from storel.syntax.spelling import CALLS
 
@@ -106,6 +107,10 @@ class _Resolver:
                 p, q, k = (_renamed(binder, inner) for binder in (p, q, k))
                 body = self.visit(body, inner)
                 return Merge(p, q, k, inside(left), inside(right), body, expression.span)
+            case Window():
+                raise ProgramSyntaxError(
+                    "WITHIN is only for the entries that a part of a format takes", span=expression.span
+                )
             case Unique(key):
                 return Unique(inside(key), expression.span)
             case Extent(tensor):

@@ -19,9 +19,10 @@ from storel.syntax.nodes.declarations import (
     ParameterDeclaration,
     PartDeclaration,
     Property,
+    Taking,
     TypeAnnotation,
 )
-from storel.syntax.nodes.expressions import Expression
+from storel.syntax.nodes.expressions import Binder, Expression
 from storel.syntax.nodes.statements import (
     CreateFormat,
     CreateTensor,
@@ -126,9 +127,12 @@ class ProgramBuilder(ExpressionBuilder):
         return PartDeclaration(name.text, FormatReference(type_.scalar, span=type_.span), None, span)
 
     def part(
-        self, span: Span, name: Word, reference: FormatReference, condition: Expression
+        self, span: Span, name: Word, reference: FormatReference, taking: Taking
     ) -> PartDeclaration:
-        return PartDeclaration(name.text, reference, condition, span)
+        return PartDeclaration(name.text, reference, taking, span)
+
+    def taking(self, _: Span, keys: tuple[Binder, ...], value: Binder, condition: Expression) -> Taking:
+        return Taking(keys, value, condition)
 
     def bare_part(self, span: Span, name: Word, reference: FormatReference) -> PartDeclaration:
         return PartDeclaration(name.text, reference, None, span)

@@ -29,6 +29,7 @@ from storel.syntax.nodes.expressions import (
     Truth,
     Unary,
     Unique,
+    Window,
 )
 
 Names: TypeAlias = frozenset[str]
@@ -79,6 +80,9 @@ def map_scoped(
         case Merge(p, q, key, left, right, body):
             left, right = inside(left), inside(right)
             return replace(expression, left=left, right=right, body=function(body, bound | _names(p, q, key)))
+        case Window(_, ordered, within):
+            ordered = None if ordered is None else inside(ordered)
+            return replace(expression, ordered=ordered, within=tuple(map(inside, within)))
         case Unique(key):
             return replace(expression, key=inside(key))
         case Extent(tensor):

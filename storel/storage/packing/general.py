@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,9 +22,10 @@ from storel.storage.chain import Chain, chains
 from storel.storage.coordinates import combine
 from storel.storage.formats import Format
 from storel.storage.packing.building import Building, is_different
-from storel.storage.packing.leaf import Leaf, NotUnderstood
+from storel.storage.packing.leaf import Leaf, NotUnderstood, leaf_of
 from storel.storage.packing.matching import match
 from storel.storage.packing.placement import Misfit, Placement
+from storel.storage.packing.taking import taken
 from storel.storage.packing.turned import turn_round
 from storel.storage.properties import lengths, verify_properties
 from storel.storage.unpack import count_nonzero_reads, enumerate_entries
@@ -53,9 +54,10 @@ def solved_arrays(
     building = Building(storage, sizes, index_type, memory_limit)
     left, misfit = np.arange(len(values)), None
     for chain in chains(storage.mapping):
-        taken, misfit = entries.store(chain, left, building, ring.zero)
-        left = np.setdiff1d(left, taken, assume_unique=True)
-    if misfit is not None:
+        allowed = entries.allowed(chain, left, sizes)
+        stored, misfit = entries.store(chain, allowed, building, ring.zero)
+        left = np.setdiff1d(left, stored, assume_unique=True)
+    if len(left):
         raise entries.do_not_fit(left, misfit)
     arrays = building.finish(values.dtype, ring.zero)
     sizes = lengths(storage, sizes, arrays)
@@ -74,6 +76,15 @@ class _Entries:
     def text(self, number: int) -> str:
         """Return an entry as it is written in messages: ``(2, 5) = 3.0``."""
         return f"{_key_text(self.coordinates[:, number].tolist())} = {self.values[number]}"
+
+    def allowed(self, chain: Chain, left: Array, sizes: Mapping[str, int]) -> Array:
+        """Return the numbers of those of the entries ``left`` that the chain's part takes."""
+        if not self.storage.takings:
+            return left
+        taking = self.storage.takings.get(leaf_of(self.storage, chain, {}).values)
+        if taking is None:
+            return left
+        return left[taken(taking, self.coordinates, self.values, sizes)[left]]
 
     def store(
         self, chain: Chain, left: Array, building: Building, zero: Any
@@ -118,13 +129,15 @@ class _Entries:
         clashes = building.write(leaf.values, addresses, values, zero)
         self._require_agreement(numbers, leaf.values, addresses, clashes, building)
 
-    def do_not_fit(self, left: Array, misfit: Misfit) -> FormatError:
+    def do_not_fit(self, left: Array, misfit: Misfit | None) -> FormatError:
         """Return the error for entries that no chain takes."""
         count = f"{len(left)} of {len(self.values)} entries"
         verb = "do" if len(left) != 1 else "does"
+        first = int(left[0])
+        reason = misfit.reason if misfit and misfit.entry == first else "no part takes it"
         return FormatError(
             f"{self.storage.name}: {count} {verb} not fit; "
-            f"the first is {self.text(misfit.entry)}: {misfit.reason}"
+            f"the first is {self.text(first)}: {reason}"
         )
 
     def read_back_otherwise(self, coordinates: Array, values: Array) -> FormatError:

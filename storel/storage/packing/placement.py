@@ -98,7 +98,13 @@ class Placement:
         Raises NotUnderstood, naming the part of the mapping, where nothing determines one.
         """
         while True:
-            while self._solve_equations() or self._check_steps() or self._set_bits() or self._delimit() or self._find_runs():
+            while (
+                self._solve_equations()
+                or self._check_steps()
+                or self._set_bits()
+                or self._delimit()
+                or self._find_runs()
+            ):
                 pass
             loop = next((each for each in self.chain.loops if each.position not in self.vectors), None)
             if loop is None:
@@ -194,7 +200,7 @@ class Placement:
                 return None
 
     def _check_steps(self) -> bool:
-        """Drop the entries that are outside of a loop's bounds or do not pass a guard; whether any was known."""
+        """Drop what is outside of a loop's bounds or does not pass a guard; return whether one was known."""
         before = len(self._unchecked)
         for step in list(self._unchecked):
             match step:

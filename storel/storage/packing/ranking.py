@@ -1,4 +1,4 @@
-"""Variables that no key determines: the ranks of tuples, and the runs of consecutive keys."""
+"""What only all entries together determine: ranks in groups, sizes of groups, runs of consecutive keys."""
 
 from __future__ import annotations
 
@@ -25,6 +25,16 @@ def ranks(groups: Sequence[Array], tuples: Sequence[Array], count: int) -> Array
     first_of_group = number[opens][np.cumsum(opens) - 1]
     found = np.empty(count, dtype=np.int64)
     found[order] = number - first_of_group
+    return found
+
+
+def sizes(groups: Sequence[Array], count: int) -> Array:
+    """Return for each of ``count`` members how many its group has."""
+    columns, order = _sorted(groups, count)
+    opens = starts(columns)
+    number = np.cumsum(opens) - 1
+    found = np.empty(count, dtype=np.int64)
+    found[order] = np.bincount(number)[number] if count else 0
     return found
 
 

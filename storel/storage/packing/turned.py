@@ -18,10 +18,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from storel.errors import FormatError
 from storel.storage.chain import Chain, ChainGuard, ChainLoop
 from storel.storage.formats import Format
-from storel.storage.packing.leaf import Leaf, NotUnderstood, leaf_of, place_in_segment
+from storel.storage.packing.leaf import Leaf, leaf_of, place_in_segment
 from storel.storage.sizes import is_same_size
 from storel.storage.substitution import rename, substitute
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number
@@ -57,9 +56,9 @@ class RequiredBit:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Place ``offset`` of segment ``index``: position = boundaries(index) + offset.
+    """Place ``offset`` of segment ``index``.
 
-    Where ``is_from_end`` holds the places are counted backwards: position = boundaries(index + 1) - 1 - offset.
+    position = boundaries(index) + offset, or where ``is_from_end`` holds boundaries(index + 1) - 1 - offset;
     ``position`` is None for the place of a value.
     """
 

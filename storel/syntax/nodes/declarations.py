@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from storel.source import NOWHERE, Span
-from storel.syntax.nodes.expressions import Expression
+from storel.syntax.nodes.expressions import Binder, Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +124,21 @@ class ArrayDeclaration:
 
 
 @dataclass(frozen=True, slots=True)
+class Taking:
+    """``TAKES <(i, j), v> WHERE condition``: the entries that a part of a composed format may hold."""
+
+    keys: tuple[Binder, ...]
+    value: Binder
+    condition: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class PartDeclaration:
-    """``a: format TAKES condition`` in a composed format."""
+    """``a: format TAKES …`` in a composed format."""
 
     name: str
     format: FormatReference
-    condition: Expression | None
+    taking: Taking | None
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 

@@ -3,10 +3,11 @@
     expression ::= name | literal | sum(generators) e | monoid(generators) e | count(generators)
                  | { keys -> e } | {} | e(arguments) | e:e | _ | let x = e in e
                  | if (e) then e else e | e op e | op e | merge(<p, q, k> in <e, e>) e | unique(e)
-                 | extent(T, n) | stored T
+                 | extent(T, n) | rank(e WITHIN e, …) | count(WITHIN e, …) | stored T
 
 ``Call`` is application in the text's sense: a lookup, a sub-array, or a pointwise function; which of
-them is known once names are resolved. ``stored T`` does not occur in text: composition puts it
+them is known once names are resolved. ``WITHIN`` is only for the entries that a part of a composed format
+takes. ``stored T`` does not occur in text: composition puts it
 where a stored tensor was named.
 """
 
@@ -217,6 +218,19 @@ class Mapped:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """``rank(e WITHIN k, …)``: how many distinct lesser ``e`` there are among the entries with equal ``k``.
+
+    ``count(WITHIN k, …)``, with ``ordered`` None, is how many entries these are.
+    """
+
+    function: str
+    ordered: Expression | None
+    within: tuple[Expression, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
 Expression: TypeAlias = (
     Name
     | Number
@@ -236,5 +250,6 @@ Expression: TypeAlias = (
     | Merge
     | Unique
     | Extent
+    | Window
     | Mapped
 )

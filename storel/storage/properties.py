@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from storel.errors import DataError
 from storel.storage.formats import Format
-from storel.storage.sizes import evaluate_size, free_size_names
+from storel.storage.sizes import evaluate_size, free_size_names, solved_size
 from storel.syntax.nodes.declarations import (
     ArrayDeclaration,
     Ascending,
@@ -52,6 +52,9 @@ def lengths(storage: Format, sizes: Mapping[str, int], arrays: Mapping[str, Arra
         for each in declaration.properties:
             if isinstance(each, FromTo) and isinstance(each.last, Name) and len(arrays[declaration.name]):
                 known.setdefault(each.last.name, int(arrays[declaration.name][-1]))
+    for declaration in storage.arrays:
+        (length,) = declaration.type.extents
+        known |= solved_size(length, len(arrays[declaration.name]), known)
     for declaration in storage.arrays:
         (length,) = declaration.type.extents
         unknown = free_size_names(length) - set(known)

@@ -57,6 +57,22 @@ def _apply(operator: str, left: int, right: int, expression: Binary) -> int:
             raise FormatError(f"'{operator}' cannot be used in a size", span=expression.span)
 
 
+def solved_size(expression: Expression, value: int, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Return the value of the one name in a linear expression that is not known yet; nothing if there is none.
+
+    >>> from storel.syntax.nodes.expressions import Binary, Name
+    >>> solved_size(Binary("*", Name("rows"), Name("f")), 12, {"f": 4})
+    {'rows': 3}
+    """
+    unknown = sorted(free_size_names(expression) - sizes.keys())
+    if len(unknown) != 1:
+        return {}
+    (name,) = unknown
+    at_none, at_one = (evaluate_size(expression, {**sizes, name: number}) for number in (0, 1))
+    found = (value - at_none) // (at_one - at_none) if at_one != at_none else 0
+    return {name: found} if evaluate_size(expression, {**sizes, name: found}) == value else {}
+
+
 def free_size_names(expression: Expression) -> frozenset[str]:
     """Return the names in a size expression."""
     match expression:

@@ -84,7 +84,7 @@ def test_every_shipped_format_says_what_it_looks_like() -> None:
     for name in formats.names:
         text = formats.files[name].read_text(encoding="utf-8")
         assert text.startswith("-- "), name
-        assert len(re.findall(r"^--     [1-9.]( [0-9.]){3}( |$)", text, re.MULTILINE)) == 4, name
+        assert len(re.findall(r"^--     -?[1-9.]( -?[0-9.]){3}( |$)", text, re.MULTILINE)) == 4, name
 
 
 BAND = """

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 
 import numpy as np
 import pytest
 
+import storel
 from storel.errors import FormatError
 from storel.storage.formats import Formats
 from storel.storage.properties import verify_properties
@@ -49,11 +50,43 @@ def test_the_same_arrays_as_the_shipped_format() -> None:
         np.testing.assert_array_equal(csc.arrays[name], nest.arrays[other])
 
 
+KINDS = ("dense", "compressed", "singleton", "fixed", "hashed")
+
+ANY_NEST = [
+    (kinds, order)
+    for rank in (1, 2, 3)
+    for kinds in product(KINDS, repeat=rank)
+    for order in permutations(range(rank))
+    if not any(kind == "singleton" and above == "dense" for above, kind in pairwise(("dense", *kinds)))
+]
+
+
+def test_nests_of_all_kinds_of_levels_are_packed_and_read_back() -> None:
+    random = np.random.default_rng(2)
+    for kinds, order in ANY_NEST:
+        rank = len(order)
+        settings = [f"order=({','.join(map(str, order))})"] if rank > 1 else []
+        settings += [f"width{n}=24" for n, kind in enumerate(kinds, 1) if kind == "fixed" and rank > 1]
+        text = f"levels({', '.join(kinds)}{'; ' if settings else ''}{', '.join(settings)})"
+        dense = random.integers(1, 9, (3, 4, 2)[:rank]) * (random.random((3, 4, 2)[:rank]) < 0.4)
+        tensor = storel.tensor(dense, text)
+        np.testing.assert_array_equal(tensor.to_numpy(), dense, err_msg=text)
+        assert tensor.to("csf").to(tensor.format).format == tensor.format
+
+
+def test_the_data_says_how_wide_levels_are_and_how_many_buckets_they_have() -> None:
+    dense = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]])
+    assert storel.tensor(dense, "levels(dense, fixed)").format == "levels(dense, fixed; width2=2)"
+    hashed = storel.tensor(dense, "levels(hashed, hashed)")
+    assert hashed.format == "levels(hashed, hashed; buckets1=4, buckets2=2)"
+    assert hashed.arrays["idx1"].tolist() == [0, 2]
+
+
 ERRORS = [
     (
         "levels(dense, compresed)",
         "unknown kind of level 'compresed'\n<format>:1:15\n   1 | levels(dense, compresed)\n"
-        "     |               ^^^^^^^^^\n  expected: dense or compressed\n  hint: did you mean 'compressed'?",
+        "     |               ^^^^^^^^^\n  expected: dense or compressed or singleton or fixed or hashed\n  hint: did you mean 'compressed'?",
     ),
     (
         "levels(dense)",
@@ -62,15 +95,15 @@ ERRORS = [
     ),
     (
         "levels(dense, dense; order=(0,0))",
-        "levels take their order and nothing else\n<format>:1:1\n   1 | levels(dense, dense; order=(0,0))\n"
+        "the order of levels is a permutation\n<format>:1:1\n   1 | levels(dense, dense; order=(0,0))\n"
         "     | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n  expected: order=(…) with each of 0 … 1 once",
     ),
     (
         "levels(dense, dense; width=3)",
-        "levels take their order and nothing else\n<format>:1:1\n   1 | levels(dense, dense; width=3)\n"
-        "     | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n  expected: order=(…) with each of 0 … 1 once",
+        "format levels(dense, dense) does not take these arguments\n<format>:1:1\n"
+        "   1 | levels(dense, dense; width=3)\n     | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n  expected: none",
     ),
-    ("levels(dense, 3)", "a level is named by its kind\n  expected: dense or compressed"),
+    ("levels(dense, 3)", "a level is named by its kind\n  expected: dense or compressed or singleton or fixed or hashed"),
 ]
 
 

@@ -1,74 +1,43 @@
-"""The command line: arguments in, exit codes out; what happens between is elsewhere.
-
-Exit codes: 0; 1 what the user can mend; 2 a malformed command line; 3 an internal failure.
-"""
+"""``storel run`` and ``storel explain``: a script, with what its names stand for."""
 
 from __future__ import annotations
 
 import json
 import sys
-import traceback
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from storel import machine, report
+from storel import report
 from storel.api import CallOptions, bind, compiler_options
-from storel.compiler import Backend, FloatingPoint, read_rules
+from storel.cli.options import (
+    BackendOption,
+    BindersOption,
+    FloatingOption,
+    FormatsOption,
+    MemoryOption,
+    RulesOption,
+    known_formats,
+    path_and_format,
+)
 from storel.environment import Environment
-from storel.errors import DataError, StorelError
+from storel.errors import DataError
 from storel.explain.render import Rendering, render
 from storel.explain.text import explain_text
-from storel.loading import declared_tensor, format_text, load_tensor
+from storel.loading import declared_tensor, load_tensor
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
 from storel.storage.files.kinds import save_tensor
-from storel.storage.formats import Formats
 from storel.storage.summary import read_summary
-from storel.syntax.nodes.declarations import FormatReference
-
-app = typer.Typer(
-    help="Tensor programs over declarative storage: say what to compute, and how each tensor lies in memory.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
 
 ScriptArgument = Annotated[str, typer.Argument(help="A .sdql file, or - for standard input.")]
 BindingOption = Annotated[
     list[str] | None,
     typer.Option("-b", "--bind", help="NAME=FILE, NAME=FILE:format or NAME=NUMBER; may be repeated."),
 ]
-BackendOption = Annotated[Backend, typer.Option(help="auto, c, numba, or interpret.")]
-FormatsOption = Annotated[Path | None, typer.Option(help="A directory of further storage formats.")]
-RulesOption = Annotated[Path | None, typer.Option(help="A file of further rewrite rules.")]
-MemoryOption = Annotated[int | None, typer.Option(help="The most bytes that buffers may take.")]
-FloatingOption = Annotated[FloatingPoint, typer.Option(help="strict, reassociate, or expand.")]
-BindersOption = Annotated[
-    str, typer.Option(help="How the optimizer holds bound variables: named, or debruijn.")
-]
 
 
-def _print_version(is_asked: bool) -> None:
-    if is_asked:
-        from importlib.metadata import version  # here, since it takes 10 ms
-
-        print(f"storel {version('storel')}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Take the options that come before a command."""
-
-
-@app.command()
 def run(
     script: ScriptArgument,
     binding: BindingOption = None,
@@ -108,7 +77,6 @@ def run(
         print(report.work_text(outcome.work))
 
 
-@app.command()
 def explain(
     script: ScriptArgument,
     binding: BindingOption = None,
@@ -150,107 +118,8 @@ def explain(
         _write(out, text + "\n")
 
 
-@app.command()
-def stats(
-    file: Annotated[str, typer.Argument(help="FILE or FILE:format.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for explain --stats.")] = False,
-    formats: FormatsOption = None,
-) -> None:
-    """Show the statistics of the tensor in a file: degrees per dimension, distinct prefixes, bandwidth.
-
-    What --json prints can be edited, and stand for the tensor in storel explain --stats NAME=FILE.json.
-
-    Example: storel stats matrix.mtx:csc
-    """
-    path, reference = _path_and_format(file)
-    tensor = load_tensor(path, Formats(() if formats is None else (formats,)), reference=reference)
-    summary = tensor.summary
-    print(json.dumps(summary.as_object(), indent=2) if as_json else report.statistics_text(summary))
-
-
-@app.command()
-def formats(
-    name: Annotated[str | None, typer.Argument(help="Print the text of this format.")] = None,
-    directory: Annotated[
-        Path | None, typer.Option("--formats", help="A directory of further formats.")
-    ] = None,
-) -> None:
-    """List the storage formats, or show one.
-
-    Example: storel formats csr
-    """
-    known = Formats(() if directory is None else (directory,))
-    print(report.formats_text(known) if name is None else report.format_file_text(known, name))
-
-
-@app.command()
-def rules(
-    file: Annotated[Path | None, typer.Option("--rules", help="A file of further rules.")] = None,
-    egglog: Annotated[bool, typer.Option(help="Print what the rules compile to.")] = False,
-    check: Annotated[
-        Path | None, typer.Option(help="A file of rules to try on random terms and data.")
-    ] = None,
-    examples: Annotated[int, typer.Option(help="With --check: how many terms for each rule.", min=1)] = 300,
-) -> None:
-    """List the rewrite rules theory by theory, or check rules of your own.
-
-    A rule that changes a value is shown with the smallest term and data for which it does.
-
-    Example: storel rules --rules mine.rules --egglog
-
-    Example: storel rules --check mine.rules
-    """
-    if check is not None:
-        _check_rules(check, examples)
-        return
-    options = compiler_options(CallOptions(rules=file))
-    print(report.rules_text(options.rules, egglog=egglog))
-
-
-def _check_rules(file: Path, examples: int) -> None:
-    """Print what comes of checking each rule; raises DataError if one is wrong or never applies."""
-    try:
-        from storel.soundness import check
-    except ModuleNotFoundError as error:
-        raise DataError(
-            f"rules are checked with {error.name}, which is not installed", hint='pip install "storel[check]"'
-        ) from error
-    show_progress = report.progress()
-    doubtful: list[str] = []
-    for rule in read_rules(file):
-        show_progress(f"checking {rule.name}")
-        verdict = check.check(rule, examples)
-        print(verdict)
-        if not verdict.is_sound:
-            doubtful.append(rule.name)
-    if doubtful:
-        raise DataError(f"not to be relied on: {', '.join(doubtful)}")
-
-
-@app.command()
-def calibrate(
-    show: Annotated[bool, typer.Option("--show", help="Only show what is in use.")] = False,
-    reset: Annotated[bool, typer.Option("--reset", help="Return to what is shipped.")] = False,
-) -> None:
-    """Measure what operations cost on this machine, for all plans from now on; it takes some seconds.
-
-    The constants of the cost model are fitted to small programs that are compiled and run. They are kept in
-    the cache for this processor and C compiler; measure while the machine is idle.
-
-    Example: storel calibrate
-    """
-    if reset:
-        machine.reset()
-    elif not show:
-        from storel.calibration.measure import calibrate as measured  # with SciPy's optimizer, 0.2 s
-
-        machine.keep(measured(report.progress()))
-    print(report.constants_text(machine.constants()))
-
-
 def _runner(script: str, bindings: list[str], options: CallOptions) -> Runner:
-    directories = () if options.formats is None else (Path(options.formats),)
-    environment = Environment(Formats(directories))
+    environment = Environment(known_formats(options.formats))
     for text in bindings:
         _bind(environment, text)
     directory = Path.cwd() if script == "-" else Path(script).parent
@@ -265,7 +134,7 @@ def _bind(environment: Environment, text: str) -> None:
     if number is not None:
         bind(environment, name, number)
         return
-    path, reference = _path_and_format(value)
+    path, reference = path_and_format(value)
     environment.add_tensor(name, load_tensor(path, environment.formats, reference=reference))
 
 
@@ -273,13 +142,8 @@ def _declare(environment: Environment, text: str) -> None:
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise typer.BadParameter(f"'{text}' is not NAME=FILE.json[:format]")
-    path, reference = _path_and_format(value)
+    path, reference = path_and_format(value)
     environment.add_tensor(name, declared_tensor(read_summary(path), environment.formats, reference))
-
-
-def _path_and_format(text: str) -> tuple[Path, FormatReference | None]:
-    path, colon, storage = text.partition(":")
-    return Path(path), format_text(storage) if colon else None
 
 
 def _number(text: str) -> bool | int | float | None:
@@ -323,23 +187,3 @@ def _save(outcome: Outcome, out: Path | None, outputs: list[tuple[str, Path]], d
             names = ", ".join(outcome.results)
             raise DataError("-o takes one result", found=names, hint="use --output NAME=FILE")
         save_tensor(next(iter(outcome.results.values())), out)
-
-
-def main() -> None:
-    """Run the command line; every failure becomes one message and an exit code."""
-    errors = Console(stderr=True, highlight=False)
-    try:
-        app(standalone_mode=True)
-    except StorelError as error:
-        errors.print(f"error: {error}", markup=False, soft_wrap=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.exit(1)
-    except Exception:  # the last resort: an internal failure must not look like a user's mistake
-        traceback.print_exc()
-        errors.print(
-            "storel failed internally; please report this with the script and its data.", markup=False
-        )
-        sys.exit(3)

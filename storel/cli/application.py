@@ -1,0 +1,66 @@
+"""The application: its commands, and what becomes of a failure.
+
+Exit codes: 0; 1 what the user can mend; 2 a malformed command line; 3 an internal failure.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from storel.cli.costs import calibrate
+from storel.cli.data import stats
+from storel.cli.formats import formats
+from storel.cli.rules import rules
+from storel.cli.running import explain, run
+from storel.errors import StorelError
+
+app = typer.Typer(
+    help="Tensor programs over declarative storage: say what to compute, and how each tensor lies in memory.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (run, explain, stats, formats, rules, calibrate):
+    app.command()(command)
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        from importlib.metadata import version  # here, since it takes 10 ms
+
+        print(f"storel {version('storel')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Take the options that come before a command."""
+
+
+def main() -> None:
+    """Run the command line; every failure becomes one message and an exit code."""
+    errors = Console(stderr=True, highlight=False)
+    try:
+        app(standalone_mode=True)
+    except StorelError as error:
+        errors.print(f"error: {error}", markup=False, soft_wrap=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(1)
+    except Exception:  # the last resort: an internal failure must not look like a user's mistake
+        traceback.print_exc()
+        errors.print(
+            "storel failed internally; please report this with the script and its data.", markup=False
+        )
+        sys.exit(3)

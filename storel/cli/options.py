@@ -1,0 +1,33 @@
+"""What several commands take: their options, and FILE:format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from storel.compiler import Backend, FloatingPoint
+from storel.loading import format_text
+from storel.storage.formats import Formats
+from storel.syntax.nodes.declarations import FormatReference
+
+BackendOption = Annotated[Backend, typer.Option(help="auto, c, numba, or interpret.")]
+FormatsOption = Annotated[Path | None, typer.Option(help="A directory of further storage formats.")]
+RulesOption = Annotated[Path | None, typer.Option(help="A file of further rewrite rules.")]
+MemoryOption = Annotated[int | None, typer.Option(help="The most bytes that buffers may take.")]
+FloatingOption = Annotated[FloatingPoint, typer.Option(help="strict, reassociate, or expand.")]
+BindersOption = Annotated[
+    str, typer.Option(help="How the optimizer holds bound variables: named, or debruijn.")
+]
+
+
+def known_formats(directory: str | Path | None) -> Formats:
+    """Return the shipped formats, and those of ``directory``."""
+    return Formats(() if directory is None else (Path(directory),))
+
+
+def path_and_format(text: str) -> tuple[Path, FormatReference | None]:
+    """Take ``FILE`` or ``FILE:format`` apart; raises ProgramSyntaxError for what is no format."""
+    path, colon, storage = text.partition(":")
+    return Path(path), format_text(storage) if colon else None

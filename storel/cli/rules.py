@@ -1,0 +1,56 @@
+"""``storel rules``: the rewrite rules, and rules of one's own tried out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from storel import report
+from storel.api import CallOptions, compiler_options
+from storel.compiler import read_rules
+from storel.errors import DataError
+
+
+def rules(
+    file: Annotated[Path | None, typer.Option("--rules", help="A file of further rules.")] = None,
+    egglog: Annotated[bool, typer.Option(help="Print what the rules compile to.")] = False,
+    check: Annotated[
+        Path | None, typer.Option(help="A file of rules to try on random terms and data.")
+    ] = None,
+    examples: Annotated[int, typer.Option(help="With --check: how many terms for each rule.", min=1)] = 300,
+) -> None:
+    """List the rewrite rules theory by theory, or check rules of your own.
+
+    A rule that changes a value is shown with the smallest term and data for which it does.
+
+    Example: storel rules --rules mine.rules --egglog
+
+    Example: storel rules --check mine.rules
+    """
+    if check is not None:
+        _check_rules(check, examples)
+        return
+    options = compiler_options(CallOptions(rules=file))
+    print(report.rules_text(options.rules, egglog=egglog))
+
+
+def _check_rules(file: Path, examples: int) -> None:
+    """Print what comes of checking each rule; raises DataError if one is wrong or never applies."""
+    try:
+        from storel.soundness import check
+    except ModuleNotFoundError as error:
+        raise DataError(
+            f"rules are checked with {error.name}, which is not installed", hint='pip install "storel[check]"'
+        ) from error
+    show_progress = report.progress()
+    doubtful: list[str] = []
+    for rule in read_rules(file):
+        show_progress(f"checking {rule.name}")
+        verdict = check.check(rule, examples)
+        print(verdict)
+        if not verdict.is_sound:
+            doubtful.append(rule.name)
+    if doubtful:
+        raise DataError(f"not to be relied on: {', '.join(doubtful)}")

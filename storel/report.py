@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from io import StringIO
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -52,8 +53,7 @@ def tensor_text(name: str, tensor: Tensor) -> str:
     """Return a short printed form: the shape, the format, and the first entries."""
     if tensor.rank == 0:
         return f"{name} = {tensor.item()}"
-    extents = ", ".join(map(str, tensor.shape))
-    lines = [f"{name}: {tensor.type.value}[{extents}] in {tensor.format}, {tensor.nnz} entries"]
+    lines = [f"{name}: {_description(tensor)}"]
     coordinates, values = tensor.to_coo()
     for number in range(min(SHOWN_ENTRIES, len(values))):
         key = ", ".join(str(axis[number]) for axis in coordinates)
@@ -61,6 +61,16 @@ def tensor_text(name: str, tensor: Tensor) -> str:
     if len(values) > SHOWN_ENTRIES:
         lines.append(f"  … {len(values) - SHOWN_ENTRIES} more")
     return "\n".join(lines)
+
+
+def _description(tensor: Tensor) -> str:
+    extents = ", ".join(map(str, tensor.shape))
+    return f"{tensor.type.value}[{extents}] in {tensor.format}, {tensor.nnz} entries"
+
+
+def saved_text(path: Path, tensor: Tensor) -> str:
+    """Return one line about a tensor that was saved: where, what it is, and how large the file is."""
+    return f"{path}: {_description(tensor)}, {path.stat().st_size} bytes"
 
 
 def seconds_text(outcome: Outcome) -> str:

@@ -1,19 +1,22 @@
-"""``storel stats``: what there is to know of the tensor in a file."""
+"""``storel stats`` and ``storel convert``: the tensor in a file, counted or stored otherwise."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from storel import report
 from storel.cli.options import FormatsOption, known_formats, path_and_format
-from storel.loading import load_tensor
+from storel.loading import format_text, load_tensor
+
+FileArgument = Annotated[str, typer.Argument(metavar="FILE[:FORMAT]", help="A file that holds a tensor.")]
 
 
 def stats(
-    file: Annotated[str, typer.Argument(help="FILE or FILE:format.")],
+    file: FileArgument,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for explain --stats.")] = False,
     formats: FormatsOption = None,
 ) -> None:
@@ -24,6 +27,26 @@ def stats(
     Example: storel stats matrix.mtx:csc
     """
     path, reference = path_and_format(file)
-    tensor = load_tensor(path, known_formats(formats), reference=reference)
-    summary = tensor.summary
+    summary = load_tensor(path, known_formats(formats), reference=reference).summary
     print(json.dumps(summary.as_object(), indent=2) if as_json else report.statistics_text(summary))
+
+
+def convert(
+    file: FileArgument,
+    out: Annotated[Path, typer.Argument(help="The file to write, of the kind that its ending says.")],
+    storage: Annotated[str | None, typer.Option("--format", help="The format to store it in.")] = None,
+    formats: FormatsOption = None,
+) -> None:
+    """Store the tensor in a file in another format, in another kind of file, or both.
+
+    A .npz file keeps the arrays of the format, the other kinds keep the entries.
+
+    Example: storel convert matrix.mtx matrix.npz --format band
+    """
+    path, reference = path_and_format(file)
+    known, wanted = known_formats(formats), format_text(storage)
+    tensor = load_tensor(path, known, reference=reference or wanted)
+    if reference is not None and wanted is not None:
+        tensor = tensor.stored_as(known.resolve(wanted, tensor.rank))
+    tensor.save(out)
+    print(report.saved_text(out, tensor))

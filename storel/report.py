@@ -19,6 +19,7 @@ from storel.optimizer.constants import CONSTANTS, Constants
 from storel.optimizer.rulefile import RuleSet, shipped
 from storel.optimizer.translate import translate
 from storel.script import Outcome
+from storel.storage.checking import TYPES, Memory, Verdict, shapes
 from storel.storage.formats import Formats
 from storel.storage.summary import ModeSummary, Summary
 from storel.storage.tensor import Tensor
@@ -100,6 +101,43 @@ def format_file_text(formats: Formats, name: str) -> str:
     """Return the text of a format's file; raises FormatError for a name that is none."""
     formats.overloads(name)
     return formats.files[name].read_text(encoding="utf-8").rstrip()
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """Return what came of trying a format: what was tried and fit, what does not fit, and the memory."""
+    tried = verdict.tried
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column(f"{verdict.storage.text} of rank {verdict.storage.rank}")
+    for title in ("tensors", "entries", "that fit"):
+        table.add_column(title, justify="right")
+    for name, each in tried.items():
+        table.add_row(name, *map(str, (each.tensors, each.entries, each.fitting)))
+    types = ", ".join(each.value for each in TYPES)
+    lines = [
+        _table_text(table),
+        f"tried: {', '.join(map(_shape_text, shapes(verdict.storage.rank)))}; each as {types}, "
+        "unsorted, with zeros among the entries",
+    ]
+    if verdict.refused_shapes:
+        lines.append(f"no tensor fits of {', '.join(map(_shape_text, verdict.refused_shapes))}")
+    if verdict.refusal is not None:
+        lines.append(f"what does not fit, for example: {verdict.refusal.message}")
+    if verdict.counterexample is not None:
+        return "\n".join((*lines, "wrong:", str(verdict.counterexample)))
+    lines.append("what fits reads back as it was, and the arrays have the declared properties")
+    if verdict.memory is not None:
+        lines.append(_memory_text(verdict.memory))
+    return "\n".join(lines)
+
+
+def _shape_text(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape)) or "a number"
+
+
+def _memory_text(memory: Memory) -> str:
+    example = f"float64 {_shape_text(memory.shape)} with {memory.entries} entries"
+    others = f"as coordinates {memory.coordinates}, with every place {memory.places}"
+    return f"memory of {example}: {memory.stored} bytes; {others}"
 
 
 def statistics_text(summary: Summary) -> str:

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from storel.cli.costs import calibrate
 from storel.cli.data import convert, stats
-from storel.cli.formats import formats
+from storel.cli.formats import check_format, formats
 from storel.cli.rules import rules
 from storel.cli.running import explain, run
 from storel.errors import StorelError
@@ -25,7 +25,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (run, explain, stats, convert, formats, rules, calibrate):
+for command in (run, explain, stats, convert, formats, check_format, rules, calibrate):
     app.command()(command)
 
 

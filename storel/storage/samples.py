@@ -1,0 +1,193 @@
+"""Tensors to try a format on, and what fits of them.
+
+Which tensors a format holds is written nowhere but in its mapping, so it is found by packing: what is
+refused is halved until it is one group. A group is entries that are there together or not at all, since many
+formats hold an entry only with others: its mirror image, the rest of its diagonal, one in each row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storel.errors import DataError, FormatError
+from storel.storage.formats import Format
+from storel.storage.tensor import Tensor, pack
+
+Array: TypeAlias = NDArray[Any]
+
+LARGEST_VALUE = 9
+"""Values are small integers, which every scalar type but bool holds exactly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Entries of a tensor: rank × count coordinates, values, and the number of each entry's group."""
+
+    shape: tuple[int, ...]
+    coordinates: Array
+    values: Array
+    groups: Array
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def group_count(self) -> int:
+        return int(self.groups.max(initial=-1)) + 1
+
+    def part(self, is_kept: Array) -> Sample:
+        """Return the entries of the groups for which ``is_kept`` holds; they keep their numbers."""
+        kept = is_kept[self.groups]
+        return Sample(self.shape, self.coordinates[:, kept], self.values[kept], self.groups[kept])
+
+    def packed(self, storage: Format) -> Tensor:
+        """Store the entries; raises FormatError or DataError if the format does not hold them."""
+        return pack(storage, self.coordinates, self.values, self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What a format holds of a sample: a part, or None if not even a tensor without entries of its shape.
+
+    ``refusal`` says why it is not the whole.
+    """
+
+    part: Sample | None
+    refusal: FormatError | DataError | None
+
+
+def fitting(storage: Format, sample: Sample) -> Fit:
+    """Return what fits of a sample, as many groups as are found."""
+    refusal = _refusal(storage, sample)
+    if refusal is None:
+        return Fit(sample, None)
+    kept = np.zeros(sample.group_count, dtype=bool)
+    if _refusal(storage, sample.part(kept)) is not None:
+        return Fit(None, refusal)
+    pending = _halves(range(sample.group_count))
+    while pending:
+        tried = pending.pop()
+        kept[tried.start : tried.stop] = True
+        if _refusal(storage, sample.part(kept)) is not None:
+            kept[tried.start : tried.stop] = False
+            pending += _halves(tried)
+    return Fit(sample.part(kept), refusal)
+
+
+def best_fit(storage: Format, samples: Iterable[Sample]) -> Sample | None:
+    """Return the first sample that fits as a whole, else the most entries that fit of one, if any do."""
+    best: Sample | None = None
+    for sample in samples:
+        fit = fitting(storage, sample)
+        if fit.part is not None and len(fit.part) > (0 if best is None else len(best)):
+            best = fit.part
+            if fit.refusal is None:
+                break
+    return best
+
+
+def _refusal(storage: Format, sample: Sample) -> FormatError | DataError | None:
+    try:
+        sample.packed(storage)
+    except (FormatError, DataError) as error:
+        return error
+    return None
+
+
+def _halves(groups: range) -> list[range]:
+    """Return both halves of several groups, the one to try first last."""
+    middle = len(groups) // 2
+    return [groups[middle:], groups[:middle]] if middle else []
+
+
+Structure: TypeAlias = Callable[[np.random.Generator, tuple[int, ...], float], Sample]
+
+
+def structures(shape: tuple[int, ...]) -> Iterator[tuple[str, Structure]]:
+    """Yield the ways in which the entries of a tensor of this shape may depend on each other."""
+    yield "any entries", _independent
+    if len(shape) >= 2 and shape[-1] == shape[-2]:
+        yield "with mirror images", _mirrored
+        yield "with negative mirror images", _negated
+    if len(shape) == 2:
+        yield "diagonals of one value", _shifted
+        yield "one in each row, all 1", _one_in_each_row
+    if shape:
+        yield "any entries, all 1", _alike
+        yield "every place, one value", _filled
+
+
+def _independent(random: np.random.Generator, shape: tuple[int, ...], density: float) -> Sample:
+    coordinates = _places(random, shape, density)
+    count = coordinates.shape[1]
+    return Sample(shape, coordinates, _values(random, count), np.arange(count))
+
+
+def _alike(random: np.random.Generator, shape: tuple[int, ...], density: float) -> Sample:
+    sample = _independent(random, shape, density)
+    return replace(sample, values=np.ones(len(sample)))
+
+
+def _filled(random: np.random.Generator, shape: tuple[int, ...], density: float) -> Sample:
+    coordinates = _places(random, shape, 1.0) if density else _places(random, shape, 0.0)
+    values = np.repeat(_values(random, 1), coordinates.shape[1])
+    return Sample(shape, coordinates, values, np.zeros(len(values), dtype=np.int64))
+
+
+def _mirrored(random: np.random.Generator, shape: tuple[int, ...], density: float) -> Sample:
+    sample = _independent(random, shape, density)
+    row, column = sample.coordinates[-2:]
+    return _with_images(sample.part(row >= column), 1)
+
+
+def _negated(random: np.random.Generator, shape: tuple[int, ...], density: float) -> Sample:
+    sample = _independent(random, shape, density)
+    row, column = sample.coordinates[-2:]
+    return _with_images(sample.part(row > column), -1)
+
+
+def _with_images(half: Sample, sign: int) -> Sample:
+    """Return entries with their images at the diagonal, the values multiplied by ``sign``."""
+    groups = np.arange(len(half))
+    has_image = half.coordinates[-1] != half.coordinates[-2]
+    images = half.coordinates[:, has_image]
+    images[[-2, -1]] = images[[-1, -2]]
+    return Sample(
+        half.shape,
+        np.concatenate((half.coordinates, images), axis=1),
+        np.concatenate((half.values, sign * half.values[has_image])),
+        np.concatenate((groups, groups[has_image])),
+    )
+
+
+def _shifted(random: np.random.Generator, shape: tuple[int, ...], density: float) -> Sample:
+    row, column = coordinates = _places(random, shape, 1.0)
+    diagonal = column - row + max(shape[0] - 1, 0)
+    values = _values(random, sum(shape))
+    is_kept = random.random(sum(shape)) < density
+    whole = Sample(shape, coordinates, values[diagonal], diagonal).part(is_kept)
+    return replace(whole, groups=np.unique(whole.groups, return_inverse=True)[1])
+
+
+def _one_in_each_row(random: np.random.Generator, shape: tuple[int, ...], density: float) -> Sample:
+    rows, columns = shape
+    count = rows if columns and density else 0
+    keys = random.permutation(max(shape))[:count] % max(columns, 1)
+    return Sample(shape, np.array([np.arange(count), keys]), np.ones(count), np.zeros(count, dtype=np.int64))
+
+
+def _places(random: np.random.Generator, shape: tuple[int, ...], density: float) -> Array:
+    """Return the coordinates of places chosen with a probability, rank × count."""
+    chosen = random.random(math.prod(shape)) < density
+    return np.indices(shape).reshape(len(shape), len(chosen))[:, chosen]
+
+
+def _values(random: np.random.Generator, count: int) -> Array:
+    signs = random.choice([-1.0, 1.0], count)
+    return signs * random.integers(1, LARGEST_VALUE, count, endpoint=True)

@@ -22,7 +22,7 @@ from storel.storage.coordinates import combine
 from storel.storage.formats import Format
 from storel.storage.pack import index_dtype
 from storel.storage.properties import verify_properties
-from storel.storage.samples import Sample, best_fit, fitting, structures
+from storel.storage.samples import Sample, best_fit, fitting, random_entries, structures
 from storel.syntax.format_check import check_format
 
 Array: TypeAlias = NDArray[Any]
@@ -131,7 +131,7 @@ def _check_shape(verdict: Verdict, shape: tuple[int, ...], random: np.random.Gen
     """Try tensors of one shape until one shows a fault; return whether any tensor of this shape fits."""
     holds_any = False
     for density, (number, (name, structure)) in product(DENSITIES, enumerate(structures(shape))):
-        sample = structure(random, shape, density)
+        sample = structure(random_entries(random, shape, density))
         fit = fitting(verdict.storage, sample)
         if number == 0 and fit.refusal is not None:
             verdict.refusal = fit.refusal
@@ -154,15 +154,20 @@ def _counterexample(storage: Format, sample: Sample, random: np.random.Generator
         typed = _disordered(replace(sample, values=sample.values.astype(each.dtype)), random)
         if fault_of(storage, typed) is None:
             continue
-        kept = np.ones(typed.group_count, dtype=bool)
-        for group in range(typed.group_count):
-            kept[group] = False
-            kept[group] = fault_of(storage, typed.part(kept)) is None
-        smallest = typed.part(kept)
+        smallest = _smallest(storage, _smallest(storage, typed).separate())
         fault = fault_of(storage, smallest)
         assert fault is not None
         return Counterexample(smallest, fault)
     return None
+
+
+def _smallest(storage: Format, sample: Sample) -> Sample:
+    """Return a sample that shows a fault without the groups that the fault does not need."""
+    kept = np.ones(sample.group_count, dtype=bool)
+    for group in range(sample.group_count):
+        kept[group] = False
+        kept[group] = fault_of(storage, sample.part(kept)) is None
+    return sample.part(kept)
 
 
 def _disordered(sample: Sample, random: np.random.Generator) -> Sample:
@@ -202,8 +207,8 @@ def _entries(coordinates: Array, values: Array) -> dict[tuple[int, ...], Any]:
 def _memory(storage: Format, random: np.random.Generator) -> Memory | None:
     """Return what an example of usual size takes; None if nothing of that size fits."""
     shape = (round(EXAMPLE_PLACES ** (1 / storage.rank)),) * storage.rank if storage.rank else ()
-    made = (structure(random, shape, EXAMPLE_DENSITY) for _, structure in structures(shape))
-    sample = best_fit(storage, made)
+    entries = random_entries(random, shape, EXAMPLE_DENSITY)
+    sample = best_fit(storage, (structure(entries) for _, structure in structures(shape)))
     if sample is None:
         return None
     tensor = sample.packed(storage)

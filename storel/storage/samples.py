@@ -46,6 +46,10 @@ class Sample:
         kept = is_kept[self.groups]
         return Sample(self.shape, self.coordinates[:, kept], self.values[kept], self.groups[kept])
 
+    def separate(self) -> Sample:
+        """Return the same entries, each a group of its own."""
+        return replace(self, groups=np.arange(len(self)))
+
     def packed(self, storage: Format) -> Tensor:
         """Store the entries; raises FormatError or DataError if the format does not hold them."""
         return pack(storage, self.coordinates, self.values, self.shape)
@@ -81,14 +85,15 @@ def fitting(storage: Format, sample: Sample) -> Fit:
 
 
 def best_fit(storage: Format, samples: Iterable[Sample]) -> Sample | None:
-    """Return the first sample that fits as a whole, else the most entries that fit of one, if any do."""
-    best: Sample | None = None
+    """Return the first sample that fits as a whole, else the part with the most groups; None if none does."""
+    best, most = None, 0
     for sample in samples:
         fit = fitting(storage, sample)
-        if fit.part is not None and len(fit.part) > (0 if best is None else len(best)):
-            best = fit.part
-            if fit.refusal is None:
-                break
+        groups = 0 if fit.part is None else len(np.unique(fit.part.groups))
+        if fit.refusal is None and groups:
+            return fit.part
+        if groups > most:
+            best, most = fit.part, groups
     return best
 
 
@@ -106,12 +111,22 @@ def _halves(groups: range) -> list[range]:
     return [groups[middle:], groups[:middle]] if middle else []
 
 
-Structure: TypeAlias = Callable[[np.random.Generator, tuple[int, ...], float], Sample]
+def random_entries(random: np.random.Generator, shape: tuple[int, ...], density: float) -> Sample:
+    """Return entries that are there, each by itself, with a probability."""
+    is_chosen = random.random(math.prod(shape)) < density
+    coordinates = _places(shape)[:, is_chosen]
+    count = coordinates.shape[1]
+    signs = random.choice([-1.0, 1.0], count)
+    values = signs * random.integers(1, LARGEST_VALUE, count, endpoint=True)
+    return Sample(shape, coordinates, values, np.arange(count))
+
+
+Structure: TypeAlias = Callable[[Sample], Sample]
 
 
 def structures(shape: tuple[int, ...]) -> Iterator[tuple[str, Structure]]:
-    """Yield the ways in which the entries of a tensor of this shape may depend on each other."""
-    yield "any entries", _independent
+    """Yield how entries may depend on each other: functions from independent ones to such."""
+    yield "any entries", lambda sample: sample
     if len(shape) >= 2 and shape[-1] == shape[-2]:
         yield "with mirror images", _mirrored
         yield "with negative mirror images", _negated
@@ -119,35 +134,25 @@ def structures(shape: tuple[int, ...]) -> Iterator[tuple[str, Structure]]:
         yield "diagonals of one value", _shifted
         yield "one in each row, all 1", _one_in_each_row
     if shape:
-        yield "any entries, all 1", _alike
+        yield "any entries, all 1", lambda sample: replace(sample, values=np.ones(len(sample)))
         yield "every place, one value", _filled
 
 
-def _independent(random: np.random.Generator, shape: tuple[int, ...], density: float) -> Sample:
-    coordinates = _places(random, shape, density)
+def _filled(sample: Sample) -> Sample:
+    """Return all places with one value, unless the sample is empty."""
+    coordinates = _places(sample.shape) if len(sample) else sample.coordinates
     count = coordinates.shape[1]
-    return Sample(shape, coordinates, _values(random, count), np.arange(count))
+    return Sample(
+        sample.shape, coordinates, np.repeat(sample.values[:1], count), np.zeros(count, dtype=np.int64)
+    )
 
 
-def _alike(random: np.random.Generator, shape: tuple[int, ...], density: float) -> Sample:
-    sample = _independent(random, shape, density)
-    return replace(sample, values=np.ones(len(sample)))
-
-
-def _filled(random: np.random.Generator, shape: tuple[int, ...], density: float) -> Sample:
-    coordinates = _places(random, shape, 1.0) if density else _places(random, shape, 0.0)
-    values = np.repeat(_values(random, 1), coordinates.shape[1])
-    return Sample(shape, coordinates, values, np.zeros(len(values), dtype=np.int64))
-
-
-def _mirrored(random: np.random.Generator, shape: tuple[int, ...], density: float) -> Sample:
-    sample = _independent(random, shape, density)
+def _mirrored(sample: Sample) -> Sample:
     row, column = sample.coordinates[-2:]
     return _with_images(sample.part(row >= column), 1)
 
 
-def _negated(random: np.random.Generator, shape: tuple[int, ...], density: float) -> Sample:
-    sample = _independent(random, shape, density)
+def _negated(sample: Sample) -> Sample:
     row, column = sample.coordinates[-2:]
     return _with_images(sample.part(row > column), -1)
 
@@ -166,28 +171,26 @@ def _with_images(half: Sample, sign: int) -> Sample:
     )
 
 
-def _shifted(random: np.random.Generator, shape: tuple[int, ...], density: float) -> Sample:
-    row, column = coordinates = _places(random, shape, 1.0)
-    diagonal = column - row + max(shape[0] - 1, 0)
-    values = _values(random, sum(shape))
-    is_kept = random.random(sum(shape)) < density
-    whole = Sample(shape, coordinates, values[diagonal], diagonal).part(is_kept)
-    return replace(whole, groups=np.unique(whole.groups, return_inverse=True)[1])
+def _shifted(sample: Sample) -> Sample:
+    """Return all places of the diagonals that have an entry, with the value of the first."""
+    row, column = sample.coordinates
+    offsets, first = np.unique(column - row, return_index=True)
+    coordinates = _places(sample.shape)
+    diagonals = coordinates[1] - coordinates[0]
+    is_chosen = np.isin(diagonals, offsets)
+    groups = np.searchsorted(offsets, diagonals[is_chosen])
+    return Sample(sample.shape, coordinates[:, is_chosen], sample.values[first][groups], groups)
 
 
-def _one_in_each_row(random: np.random.Generator, shape: tuple[int, ...], density: float) -> Sample:
-    rows, columns = shape
-    count = rows if columns and density else 0
-    keys = random.permutation(max(shape))[:count] % max(columns, 1)
-    return Sample(shape, np.array([np.arange(count), keys]), np.ones(count), np.zeros(count, dtype=np.int64))
+def _one_in_each_row(sample: Sample) -> Sample:
+    """Return one entry in each row, no two in a column while there are columns; none of an empty sample."""
+    rows, columns = sample.shape
+    count = rows if len(sample) else 0
+    shuffled = np.random.default_rng(len(sample)).permutation(max(sample.shape))[:count] % max(columns, 1)
+    keys = np.array([np.arange(count), shuffled])
+    return Sample(sample.shape, keys, np.ones(count), np.zeros(count, dtype=np.int64))
 
 
-def _places(random: np.random.Generator, shape: tuple[int, ...], density: float) -> Array:
-    """Return the coordinates of places chosen with a probability, rank × count."""
-    chosen = random.random(math.prod(shape)) < density
-    return np.indices(shape).reshape(len(shape), len(chosen))[:, chosen]
-
-
-def _values(random: np.random.Generator, count: int) -> Array:
-    signs = random.choice([-1.0, 1.0], count)
-    return signs * random.integers(1, LARGEST_VALUE, count, endpoint=True)
+def _places(shape: tuple[int, ...]) -> Array:
+    """Return the coordinates of every place, rank × count."""
+    return np.indices(shape).reshape(len(shape), math.prod(shape))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from strategies.structured import FITTING, SQUARE
 
 from storel.storage.formats import Format, Formats
-from storel.storage.samples import Sample, best_fit, fitting, structures
+from storel.storage.samples import Sample, best_fit, fitting, random_entries, structures
 from storel.syntax.parser import parse_format
 
 Array: TypeAlias = NDArray[Any]
@@ -22,7 +22,7 @@ def resolved(text: str) -> Format:
 
 
 def sample(name: str, shape: tuple[int, ...], density: float = 0.5, seed: int = 1) -> Sample:
-    return dict(structures(shape))[name](np.random.default_rng(seed), shape, density)
+    return dict(structures(shape))[name](random_entries(np.random.default_rng(seed), shape, density))
 
 
 def dense(sample: Sample) -> Array:
@@ -89,7 +89,7 @@ def test_structures(name: str, seed: int) -> None:
 def test_every_structure_has_samples_of_every_shape(shape: tuple[int, ...]) -> None:
     for _, structure in structures(shape):
         for density in (0.0, 1.0):
-            made = structure(np.random.default_rng(0), shape, density)
+            made = structure(random_entries(np.random.default_rng(0), shape, density))
             assert made.coordinates.shape == (len(shape), len(made))
             if density == 0.0:
                 assert len(made) == 0

@@ -37,8 +37,9 @@ def test_the_version_is_that_of_the_package() -> None:
     [
         (["--version"], 0),
         (["formats"], 0),
-        (["formats", "csr"], 0),
-        (["formats", "crs"], 1),
+        (["formats", "show", "csr"], 0),
+        (["formats", "show", "crs"], 1),
+        (["formats", "csr"], 2),
         (["rules"], 0),
         (["calibrate", "--show"], 0),
         (["rules", "--rules", "none.rules"], 1),

@@ -25,8 +25,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (run, explain, stats, convert, formats, check_format, rules, calibrate):
+for command in (run, explain, stats, convert, check_format, rules, calibrate):
     app.command()(command)
+app.add_typer(formats, name="formats")
 
 
 def _print_version(is_asked: bool) -> None:

@@ -1,4 +1,4 @@
-"""What several commands take: their options, and FILE:format."""
+"""What several commands share: their options, FILE:format, and files of text."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Annotated
 import typer
 
 from storel.compiler import Backend, FloatingPoint
+from storel.errors import DataError
 from storel.loading import format_text
 from storel.storage.formats import Formats
 from storel.syntax.nodes.declarations import FormatReference
 
 BackendOption = Annotated[Backend, typer.Option(help="auto, c, numba, or interpret.")]
-FormatsOption = Annotated[Path | None, typer.Option(help="A directory of further storage formats.")]
+FormatsOption = Annotated[
+    Path | None, typer.Option("--formats", help="A directory of further storage formats.")
+]
 RulesOption = Annotated[Path | None, typer.Option(help="A file of further rewrite rules.")]
 MemoryOption = Annotated[int | None, typer.Option(help="The most bytes that buffers may take.")]
 FloatingOption = Annotated[FloatingPoint, typer.Option(help="strict, reassociate, or expand.")]
@@ -31,3 +34,11 @@ def path_and_format(text: str) -> tuple[Path, FormatReference | None]:
     """Take ``FILE`` or ``FILE:format`` apart; raises ProgramSyntaxError for what is no format."""
     path, colon, storage = text.partition(":")
     return Path(path), format_text(storage) if colon else None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file; raises DataError where the system refuses."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror}") from error

@@ -20,6 +20,7 @@ from storel.cli.options import (
     RulesOption,
     known_formats,
     path_and_format,
+    write_text,
 )
 from storel.environment import Environment
 from storel.errors import DataError
@@ -115,7 +116,7 @@ def explain(
     if out is None:
         print(text)
     else:
-        _write(out, text + "\n")
+        write_text(out, text + "\n")
 
 
 def _runner(script: str, bindings: list[str], options: CallOptions) -> Runner:
@@ -167,13 +168,6 @@ def _outputs(texts: list[str]) -> list[tuple[str, Path]]:
 
 def _read(script: str) -> Source:
     return Source("<stdin>", sys.stdin.read()) if script == "-" else read_source(Path(script))
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def _save(outcome: Outcome, out: Path | None, outputs: list[tuple[str, Path]], directory: Path) -> None:

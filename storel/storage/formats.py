@@ -218,6 +218,8 @@ class Formats:
         if name not in self._loaded:
             self._loaded[name] = {}
             made = [self._written_out(each) for each in read_formats(path) if each.name == name]
+            if not made:
+                raise FormatError(f"{path} creates no format {name}", hint="a format's file has its name")
             self._loaded[name] = {each.rank: each for each in made}
         return self._loaded[name]
 

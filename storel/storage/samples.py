@@ -111,10 +111,15 @@ def _halves(groups: range) -> list[range]:
     return [groups[middle:], groups[:middle]] if middle else []
 
 
+def places(shape: tuple[int, ...]) -> Array:
+    """Return the coordinates of every place, rank × count."""
+    return np.indices(shape).reshape(len(shape), math.prod(shape))
+
+
 def random_entries(random: np.random.Generator, shape: tuple[int, ...], density: float) -> Sample:
     """Return entries that are there, each by itself, with a probability."""
     is_chosen = random.random(math.prod(shape)) < density
-    coordinates = _places(shape)[:, is_chosen]
+    coordinates = places(shape)[:, is_chosen]
     count = coordinates.shape[1]
     signs = random.choice([-1.0, 1.0], count)
     values = signs * random.integers(1, LARGEST_VALUE, count, endpoint=True)
@@ -140,7 +145,7 @@ def structures(shape: tuple[int, ...]) -> Iterator[tuple[str, Structure]]:
 
 def _filled(sample: Sample) -> Sample:
     """Return all places with one value, unless the sample is empty."""
-    coordinates = _places(sample.shape) if len(sample) else sample.coordinates
+    coordinates = places(sample.shape) if len(sample) else sample.coordinates
     count = coordinates.shape[1]
     return Sample(
         sample.shape, coordinates, np.repeat(sample.values[:1], count), np.zeros(count, dtype=np.int64)
@@ -175,7 +180,7 @@ def _shifted(sample: Sample) -> Sample:
     """Return all places of the diagonals that have an entry, with the value of the first."""
     row, column = sample.coordinates
     offsets, first = np.unique(column - row, return_index=True)
-    coordinates = _places(sample.shape)
+    coordinates = places(sample.shape)
     diagonals = coordinates[1] - coordinates[0]
     is_chosen = np.isin(diagonals, offsets)
     groups = np.searchsorted(offsets, diagonals[is_chosen])
@@ -189,8 +194,3 @@ def _one_in_each_row(sample: Sample) -> Sample:
     shuffled = np.random.default_rng(len(sample)).permutation(max(sample.shape))[:count] % max(columns, 1)
     keys = np.array([np.arange(count), shuffled])
     return Sample(sample.shape, keys, np.ones(count), np.zeros(count, dtype=np.int64))
-
-
-def _places(shape: tuple[int, ...]) -> Array:
-    """Return the coordinates of every place, rank × count."""
-    return np.indices(shape).reshape(len(shape), math.prod(shape))

@@ -1,0 +1,143 @@
+"""Which element of which array holds what of which entry, on a small example.
+
+An element belongs to an entry if the mapping reads it for a key or the value of that entry. Entries whose
+value is the same element have the same mark: a place and its mirror image, a run. An element has the mark of
+the entries that it belongs to, if they have only one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storel.semiring import SEMIRINGS
+from storel.storage.chain import Chain, chains
+from storel.storage.formats import Format
+from storel.storage.samples import Sample, best_fit, fitting, places, structures
+from storel.storage.tensor import Tensor
+from storel.storage.unpack import iterations
+from storel.storage.vectors import evaluate_vector
+from storel.syntax.nodes.expressions import Call, Expression, Name
+from storel.syntax.walk import children
+
+Array: TypeAlias = NDArray[Any]
+Key: TypeAlias = tuple[int, ...]
+Element: TypeAlias = tuple[str, int]
+"""The name of an array, and a position in it."""
+
+PATTERN = np.array([[1, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 1]], dtype=bool)
+"""Where the example has entries, again and again: an empty row, an empty column, and a full corner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A stored tensor, and the marks of its entries and of elements of its arrays, counted from 0."""
+
+    tensor: Tensor
+    entries: dict[Key, int]
+    elements: dict[Element, int]
+
+    @property
+    def values(self) -> dict[Key, str]:
+        """The value of each entry, as it is written."""
+        coordinates, values = self.tensor.to_coo()
+        keys = (tuple(key) for key in coordinates.T.tolist())
+        return dict(zip(keys, map(str, values.tolist()), strict=True))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What to call each mark: the value of its entries, or their first key where values are alike."""
+        values, first = self.values, dict[int, Key]()
+        for key, mark in self.entries.items():
+            first.setdefault(mark, key)
+        called = [values[first[mark]] for mark in range(len(first))]
+        if len(set(called)) == len(called):
+            return tuple(called)
+        return tuple(",".join(map(str, first[mark])) for mark in range(len(first)))
+
+
+def example(storage: Format, shape: tuple[int, ...]) -> Tensor:
+    """Return a small tensor of a shape that fits a format, with different values where these may differ.
+
+    Raises the FormatError or DataError of packing if none is found.
+    """
+    coordinates = places(shape)
+    if shape:
+        coordinates = coordinates[:, PATTERN[coordinates[:-1].sum(axis=0) % 4, coordinates[-1] % 4]]
+    count = coordinates.shape[1]
+    entries = Sample(shape, coordinates, np.arange(1, count + 1), np.arange(count))
+    best = best_fit(storage, (structure(entries) for _, structure in structures(shape)))
+    if best is None:
+        return entries.packed(storage)
+    numbered = _numbered(best)
+    fits = fitting(storage, numbered).refusal is None
+    return (numbered if fits else best).packed(storage)
+
+
+def _numbered(sample: Sample) -> Sample:
+    """Return a sample whose groups have the values 1, 2, …, or their negatives, in the order of the keys."""
+    order = np.lexsort(sample.coordinates[::-1]) if sample.coordinates.size else np.arange(len(sample))
+    numbers: dict[int, int] = {}
+    for group in sample.groups[order].tolist():
+        numbers.setdefault(group, len(numbers) + 1)
+    counted = np.array([numbers[group] for group in sample.groups.tolist()])
+    return replace(sample, values=np.sign(sample.values) * counted)
+
+
+def layout(tensor: Tensor) -> Layout:
+    """Return which entries each element of a tensor's arrays belongs to."""
+    readers: dict[Element, set[Key]] = defaultdict(set)
+    leaves: dict[Element, set[Key]] = defaultdict(set)
+    for chain in chains(tensor.storage.mapping):
+        names, count = iterations(chain, tensor.arrays, tensor.sizes)
+
+        def vector(expression: Expression, names: dict[str, Any] = names, count: int = count) -> list[Any]:
+            found = evaluate_vector(expression, names, tensor.arrays)
+            return np.broadcast_to(found, (count,)).tolist()
+
+        keys = list(zip(*map(vector, chain.keys), strict=True)) if chain.keys else [()] * count
+        is_entry = [value != SEMIRINGS[tensor.semiring].zero for value in vector(chain.leaf)]
+        for array, position in _reads(chain, frozenset(tensor.arrays)):
+            is_leaf = chain.leaf == Call(Name(array), (position,))
+            for address, key, exists in zip(vector(position), keys, is_entry, strict=True):
+                if exists:
+                    readers[array, address].add(key)
+                    if is_leaf:
+                        leaves[array, address].add(key)
+    entries = _marks(tensor, leaves)
+    marks = {element: {entries[key] for key in of if key in entries} for element, of in readers.items()}
+    return Layout(tensor, entries, {element: min(of) for element, of in marks.items() if len(of) == 1})
+
+
+def _marks(tensor: Tensor, leaves: dict[Element, set[Key]]) -> dict[Key, int]:
+    """Return the mark of each entry; entries whose value is the same element share one."""
+    first: dict[Key, Key] = {}
+    for sharing in leaves.values():
+        for key in sharing:
+            first[key] = min(first.get(key, key), *sharing)
+    marks: dict[Key, int] = {}
+    found: dict[Key, int] = {}
+    for key in map(tuple, tensor.to_coo()[0].T.tolist()):
+        found[key] = marks.setdefault(first.get(key, key), len(marks))
+    return found
+
+
+def _reads(chain: Chain, arrays: frozenset[str]) -> Iterator[tuple[str, Expression]]:
+    """Yield the elements that a chain reads for keys and values: each array, and the position in it."""
+    for loop in chain.loops:
+        if loop.array is not None and loop.element is not None:
+            yield loop.array, Name(loop.position)
+    pending = [*chain.keys, chain.leaf]
+    while pending:
+        expression = pending.pop()
+        pending += children(expression)
+        match expression:
+            case Call(Name(array), (position,)) if array in arrays:
+                yield array, position
+            case _:
+                pass

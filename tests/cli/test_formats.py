@@ -1,0 +1,117 @@
+"""``storel formats`` and ``storel check-format``: what they print, draw and refuse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from strategies.command_line import storel
+
+from storel.storage.checking import SHAPES
+
+ROWS = """CREATE FORMAT rows(T: real[m, n])
+  USING pos: int[m + 1] ASCENDING FROM 0 TO nnz, idx: int[nnz] IN 0:n INCREASING{within}, val: real[nnz]
+  AS sum(<i, _> in 0:m) {{ i -> sum(<p, j> in idx(pos(i):pos(i + 1))) {{ j -> val(p) }} }}
+"""
+PRODUCT = """CREATE FORMAT product(T: real[m, n])
+  USING u: real[m], v: real[n]
+  AS sum(<i, _> in 0:m, <j, _> in 0:n) { (i, j) -> u(i) * v(j) }
+"""
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(SHAPES, 2, ((0, 3), (1, 1), (2, 3), (5, 5)))
+    monkeypatch.setattr("storel.storage.checking.EXAMPLE_PLACES", 64)
+    Path("mine").mkdir()
+    for path, within in (("rows.sdql", " WITHIN pos"), ("mine/rows.sdql", " WITHIN pos"), ("wrong.sdql", "")):
+        Path(path).write_text(ROWS.format(within=within))
+    Path("empty.sdql").write_text("CREATE TENSOR y AS 1")
+    Path("product.sdql").write_text(PRODUCT)
+
+
+def test_the_list_names_every_format() -> None:
+    listed = storel("formats")
+    assert listed.code == 0
+    assert "csr " in listed.out
+    assert "rows " in storel("formats", "--formats", "mine").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "last"),
+    [
+        (("csr",), "-- The entries of row i lie", "val  1 2 3 4 5"),
+        (("levels(dense, compressed)",), "CREATE FORMAT levels(", "val   1 2 3 4 5"),
+        (("rows.sdql", "--size", "1x3"), "CREATE FORMAT rows(", "val  1 2"),
+        (("rows", "--formats", "mine"), "CREATE FORMAT rows(", "val  1 2 3 4 5"),
+        (("ell(width=3)", "--size", "1x3"), "-- Rows of `width` entries", "val  1 2 0"),
+        (("coo", "--size", "3"), "-- The coordinates", "val  1 2"),
+    ],
+)
+def test_show(arguments: tuple[str, ...], text: str, last: str) -> None:
+    shown = storel("formats", "show", *arguments)
+    assert (shown.code, shown.err) == (0, "")
+    assert shown.out.startswith(text)
+    assert shown.out.rstrip().splitlines()[-1] == last
+
+
+def test_show_draws_a_picture() -> None:
+    assert storel("formats", "show", "dia", "--svg", "dia.svg").code == 0
+    assert ElementTree.parse("dia.svg").getroot().tag.endswith("svg")
+
+
+def test_what_cannot_be_packed_is_shown_and_not_drawn() -> None:
+    shown = storel("formats", "show", "product.sdql")
+    assert shown.code == 0
+    assert "\nnot drawn: format product cannot be packed: its leaf" in shown.out
+    asked = storel("formats", "show", "product.sdql", "--svg", "product.svg")
+    assert asked.code == 1
+    assert not Path("product.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("formats", "show", "crs"), 1, "did you mean 'csr'?"),
+        (("formats", "show", "empty.sdql"), 1, "creates no format"),
+        (("formats", "show", "none.sdql"), 1, "cannot be read"),
+        (("formats", "show", "csr", "--size", "4"), 1, "does not store tensors of rank 1"),
+        (("formats", "show", "csr", "--size", "4xfour"), 2, "is not a size"),
+        (("formats", "--formats", "mine", "show", "csr"), 2, "goes after show"),
+        (("formats", "--formats", "."), 1, "empty.sdql creates no format empty"),
+        (("check-format", "crs"), 1, "did you mean 'csr'?"),
+        (("check-format", "levels(dense, densed)"), 1, "did you mean 'dense'?"),
+        (("check-format", "csr(3)"), 1, "does not take these arguments"),
+        (("check-format", "product.sdql"), 1, "not one array read"),
+    ],
+)
+def test_mistakes(arguments: tuple[str, ...], code: int, message: str) -> None:
+    ended = storel(*arguments)
+    assert ended.code == code
+    assert message in ended.err
+
+
+@pytest.mark.parametrize("what", ["rows.sdql", "csr", "ell(width=2)", "levels(compressed)"])
+def test_a_right_format(what: str) -> None:
+    ended = storel("check-format", what)
+    assert (ended.code, ended.err) == (0, "")
+    assert "any entries " in ended.out
+    assert "what fits reads back as it was" in ended.out
+    assert "memory of float64 " in ended.out
+
+
+def test_a_wrong_format() -> None:
+    ended = storel("check-format", "wrong.sdql")
+    assert ended.code == 1
+    assert "wrong:\n  float64[2, 3] with (" in ended.out
+    assert "not INCREASING" in ended.out
+    assert "not to be relied on: rows" in ended.err
+
+
+def test_what_is_refused_is_told() -> None:
+    ended = storel("check-format", "symmetric")
+    assert ended.code == 0
+    assert "no tensor fits of 0 x 3, 2 x 3" in ended.out
+    assert "what does not fit, for example: symmetric: " in ended.out

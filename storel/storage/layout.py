@@ -8,7 +8,7 @@ the entries that it belongs to, if they have only one.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.semiring import SEMIRINGS
-from storel.storage.chain import Chain, chains
+from storel.storage.chain import chains
 from storel.storage.formats import Format
 from storel.storage.samples import Sample, best_fit, fitting, places, structures
 from storel.storage.tensor import Tensor
@@ -102,12 +102,14 @@ def layout(tensor: Tensor) -> Layout:
 
         keys = list(zip(*map(vector, chain.keys), strict=True)) if chain.keys else [()] * count
         is_entry = [value != SEMIRINGS[tensor.semiring].zero for value in vector(chain.leaf)]
-        for array, position in _reads(chain, frozenset(tensor.arrays)):
-            is_leaf = chain.leaf == Call(Name(array), (position,))
+        loops = [(each.array, Name(each.position)) for each in chain.loops if each.array and each.element]
+        in_keys = [read for key in chain.keys for read in _reads(key, tensor.arrays)]
+        in_leaf = list(_reads(chain.leaf, tensor.arrays))
+        for number, (array, position) in enumerate((*in_leaf, *loops, *in_keys)):
             for address, key, exists in zip(vector(position), keys, is_entry, strict=True):
                 if exists:
                     readers[array, address].add(key)
-                    if is_leaf:
+                    if number < len(in_leaf):
                         leaves[array, address].add(key)
     entries = _marks(tensor, leaves)
     marks = {element: {entries[key] for key in of if key in entries} for element, of in readers.items()}
@@ -127,17 +129,12 @@ def _marks(tensor: Tensor, leaves: dict[Element, set[Key]]) -> dict[Key, int]:
     return found
 
 
-def _reads(chain: Chain, arrays: frozenset[str]) -> Iterator[tuple[str, Expression]]:
-    """Yield the elements that a chain reads for keys and values: each array, and the position in it."""
-    for loop in chain.loops:
-        if loop.array is not None and loop.element is not None:
-            yield loop.array, Name(loop.position)
-    pending = [*chain.keys, chain.leaf]
-    while pending:
-        expression = pending.pop()
-        pending += children(expression)
-        match expression:
-            case Call(Name(array), (position,)) if array in arrays:
-                yield array, position
-            case _:
-                pass
+def _reads(expression: Expression, arrays: Mapping[str, Array]) -> Iterator[tuple[str, Expression]]:
+    """Yield the reads of arrays in an expression: each array, and the position in it."""
+    match expression:
+        case Call(Name(array), (position,)) if array in arrays:
+            yield array, position
+        case _:
+            pass
+    for child in children(expression):
+        yield from _reads(child, arrays)

@@ -71,6 +71,17 @@ def test_mirror_images_have_one_mark() -> None:
     assert len(set(entries.values())) == 4
 
 
+def test_a_diagonal_of_one_value_has_one_mark() -> None:
+    storage = created(
+        "T: real[m, n]) USING val: real[m + n] "
+        "AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) { (i, j) -> val(j - i + m) }"
+    )
+    made = layout(example(storage, (4, 4)))
+    for (i, j), mark in made.entries.items():
+        assert mark == made.entries.get((i + 1, j + 1), mark) == made.elements["val", j - i + 4]
+    assert len(set(made.entries.values())) == 5 - 1  # (0, 0) and (3, 3) are on one diagonal
+
+
 @pytest.mark.parametrize(("rank", "shape"), [(0, ()), (1, (5,)), (3, (2, 3, 4)), (4, (2, 1, 2, 3))])
 def test_other_ranks(rank: int, shape: tuple[int, ...]) -> None:
     made = layout(example(resolved("dense", rank), shape))

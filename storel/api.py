@@ -14,7 +14,7 @@ from storel.environment import Environment
 from storel.errors import UnknownNameError, nearest
 from storel.execution import execute
 from storel.explain.text import explain_text
-from storel.loading import as_tensor, declared_tensor, format_text, known_semiring, load_tensor
+from storel.loading import as_tensor, declared_tensor, format_text, load_tensor
 from storel.notation import einsum_source
 from storel.optimizer.outcome import BINDERS
 from storel.optimizer.outcome import Options as SearchOptions
@@ -141,23 +141,27 @@ def tensor(
     x: Any,
     format: str | FormatReference | None = None,  # noqa: A002
     shape: tuple[int, ...] | None = None,
-    semiring: str = "plus_times",
+    semiring: str | None = None,
 ) -> Tensor:
     """Store data as a tensor.
 
     ``x`` is a NumPy array, a scipy.sparse matrix, ``(coordinates, values)``, ``{coordinates: value}``,
-    a dict of a format's arrays (with ``format`` and ``shape``), or a Tensor. ``format`` is what may follow
-    ``STORED AS``. Foreign arrays are verified once and wrapped without a copy where the layout allows.
+    a dict of a format's arrays (with ``format`` and ``shape``), a table of any library that speaks Arrow's
+    C interface (columns of integer keys from 0, then one of values), or a Tensor. ``format`` is what may
+    follow ``STORED AS``; the semiring is "plus_times" unless a table that storel wrote has its own. Foreign
+    arrays are verified once and wrapped without a copy where the layout allows, so that they may be
+    memory maps; they must not be changed while the tensor is in use.
 
     Raises StorelError naming the first thing that does not fit.
     """
-    return as_tensor(
-        x, Formats(), reference=format_text(format), shape=shape, semiring=known_semiring(semiring)
-    )
+    return as_tensor(x, Formats(), reference=format_text(format), shape=shape, semiring=semiring)
 
 
 def read(path: str | Path, format: str | None = None) -> Tensor:  # noqa: A002
-    """Read a tensor from a file (.mtx, .tns, .npy, .npz, the first two also with .gz)."""
+    """Read a tensor from a file: .mtx and .tns (also with .gz), .npy, .npz, .parquet, .arrow, .feather.
+
+    A large .npy file is mapped into memory, not read: it must not be changed while the tensor is in use.
+    """
     return load_tensor(Path(path), Formats(), reference=format_text(format))
 
 

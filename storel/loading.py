@@ -14,6 +14,7 @@ from storel.errors import DataError, ExtentError, FormatError, TypeMismatchError
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.storage.build import from_arrays, from_coordinates, from_numpy, from_scipy
+from storel.storage.files.arrow import read_stream
 from storel.storage.files.contents import (
     Contents,
     DenseContents,
@@ -67,9 +68,9 @@ def load_tensor(
         case MatrixContents(matrix):
             matrix.data = as_declared(matrix.data, annotation)
             return from_scipy(matrix, formats, storage, ring)
-        case SparseContents(coordinates, values):
-            values = as_declared(values, annotation)
-            return from_coordinates(coordinates, values, shape, formats, storage, ring, is_closed=is_closed)
+        case SparseContents(coordinates, values, semiring=own):
+            values, wanted = as_declared(values, annotation), semiring or own or ring
+            return from_coordinates(coordinates, values, shape, formats, storage, wanted, is_closed=is_closed)
 
 
 def as_tensor(
@@ -78,36 +79,59 @@ def as_tensor(
     *,
     reference: FormatReference | None = None,
     shape: tuple[int, ...] | None = None,
-    semiring: str = "plus_times",
+    semiring: str | None = None,
 ) -> Tensor:
-    """Store what a caller has: an array, a SciPy matrix, entries, a format's arrays, or a tensor.
+    """Store what a caller has: an array, a SciPy matrix, entries, a format's arrays, a table, or a tensor.
 
-    Raises TypeMismatchError for anything else.
+    Raises TypeMismatchError for anything else, UnknownNameError for an unknown semiring.
     """
+    ring = known_semiring(semiring)
     match value:
         case Tensor():
             return value if reference is None else value.stored_as(formats.resolve(reference, value.rank))
         case {}:
-            return _from_dictionary(value, formats, reference, shape, semiring)
+            return _from_dictionary(value, formats, reference, shape, ring)
         case tuple((coordinates, values)):
             rank = len(np.asarray(coordinates))
             storage = None if reference is None else formats.resolve(reference, rank)
             return from_coordinates(
-                np.asarray(coordinates), np.asarray(values), shape, formats, storage, semiring
+                np.asarray(coordinates), np.asarray(values), shape, formats, storage, ring
             )
         case _:
             pass
     if _is_scipy_matrix(value):
         storage = None if reference is None else formats.resolve(reference, value.ndim)
-        return from_scipy(value, formats, storage, semiring)
+        return from_scipy(value, formats, storage, ring)
+    if hasattr(value, "__arrow_c_stream__"):
+        return _from_entries(read_stream(value), formats, reference, shape, semiring)
     if isinstance(value, np.ndarray | np.generic | int | float | list):
         array = np.asarray(value)
         storage = None if reference is None else formats.resolve(reference, array.ndim)
-        return from_numpy(array, formats, storage, semiring)
+        return from_numpy(array, formats, storage, ring)
     raise TypeMismatchError(
         f"a {type(value).__name__} cannot be stored as a tensor",
         expected="a NumPy array, a scipy.sparse matrix, (coordinates, values), {coordinates: value}, "
-        "or a dict of a format's arrays",
+        "a dict of a format's arrays, or an Arrow table",
+    )
+
+
+def _from_entries(
+    entries: SparseContents,
+    formats: Formats,
+    reference: FormatReference | None,
+    shape: tuple[int, ...] | None,
+    semiring: str | None,
+) -> Tensor:
+    """Store entries; a shape and a semiring that are asked for replace their own."""
+    storage = None if reference is None else formats.resolve(reference, len(entries.coordinates))
+    return from_coordinates(
+        entries.coordinates,
+        entries.values,
+        entries.shape if shape is None else shape,
+        formats,
+        storage,
+        known_semiring(semiring or entries.semiring),
+        is_closed=entries.is_closed or shape is not None,
     )
 
 

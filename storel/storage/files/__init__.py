@@ -1,1 +1,1 @@
-"""Tensors in files: Matrix Market, FROSTT's coordinate lists, and NumPy's ``.npy`` and ``.npz``."""
+"""Tensors in files: Matrix Market, coordinate lists, NumPy's ``.npy`` and ``.npz``, Parquet and Arrow."""

@@ -6,9 +6,7 @@ object with format, shape and semiring), a matrix that SciPy saved, or plain arr
 
 from __future__ import annotations
 
-import json
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
 
@@ -16,15 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.errors import DataError
-from storel.semiring import SEMIRINGS
 from storel.storage.files.contents import Contents, DenseContents, MatrixContents, StoredContents
+from storel.storage.files.description import KEY, describe, parse_description
 from storel.storage.files.text import reading
 from storel.storage.stored import Stored
 
 Array: TypeAlias = NDArray[Any]
-
-DESCRIPTION = "storel"
-VERSION = 1
 
 
 def read_array(path: Path) -> Array:
@@ -59,7 +54,7 @@ def read_dense(path: Path) -> DenseContents:
 def read_stored(path: Path) -> Contents:
     """Read a ``.npz`` file as one tensor; raises DataError if it holds several arrays that are none."""
     arrays = read_archive(path)
-    if DESCRIPTION in arrays:
+    if KEY in arrays:
         return _described(path, arrays)
     if "format" in arrays and "shape" in arrays:
         return MatrixContents(_scipy_matrix(path))
@@ -80,14 +75,7 @@ def write_array(tensor: Stored, stream: BinaryIO) -> None:
 
 def write_stored(tensor: Stored, stream: BinaryIO) -> None:
     """Write a tensor's arrays and format as ``.npz``."""
-    description = {
-        "version": VERSION,
-        "format": tensor.format,
-        "shape": tensor.shape,
-        "semiring": tensor.semiring,
-        "is_closed": tensor.is_closed,
-    }
-    arrays = {DESCRIPTION: np.array(json.dumps(description)), **tensor.arrays}
+    arrays = {KEY: np.array(describe(tensor)), **tensor.arrays}
     with zipfile.ZipFile(stream, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
@@ -95,20 +83,8 @@ def write_stored(tensor: Stored, stream: BinaryIO) -> None:
 
 
 def _described(path: Path, arrays: dict[str, Array]) -> StoredContents:
-    description = arrays.pop(DESCRIPTION)
-    try:
-        table = cast(Mapping[str, Any], json.loads(str(description)))
-        if table["version"] != VERSION or table["semiring"] not in SEMIRINGS:
-            raise ValueError("another version")
-        shape = tuple(int(extent) for extent in table["shape"])
-        return StoredContents(
-            str(table["format"]), arrays, shape, str(table["semiring"]), bool(table["is_closed"])
-        )
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(
-            f"{path}: the description of the tensor is not understood",
-            expected=f"a file that this version of storel saved, with '{DESCRIPTION}' describing it",
-        ) from error
+    found = parse_description(str(arrays.pop(KEY)), str(path))
+    return StoredContents(found.format, arrays, found.shape, found.semiring, found.is_closed)
 
 
 def _scipy_matrix(path: Path) -> Any:

@@ -22,13 +22,15 @@ class DenseContents:
 class SparseContents:
     """Entries in any order, perhaps with duplicates: rank × count coordinates from 0, and values.
 
-    A shape that is not closed is the smallest that holds the entries.
+    A shape that is not closed is the smallest that is known to hold the entries. Without a semiring of
+    their own the entries belong to any.
     """
 
     coordinates: Array
     values: Array
     shape: tuple[int, ...]
     is_closed: bool
+    semiring: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,6 +18,7 @@ from storel.storage.files.archive import (
     write_array,
     write_stored,
 )
+from storel.storage.files.arrow import read_arrow, read_parquet, write_arrow, write_parquet
 from storel.storage.files.contents import Contents
 from storel.storage.files.coordinate_list import read_coordinate_list, write_coordinate_list
 from storel.storage.files.matrix_market import read_matrix_market, write_matrix_market
@@ -33,6 +34,9 @@ READERS: dict[str, Callable[[Path], Contents]] = {
     ".tns.gz": read_coordinate_list,
     ".npy": read_dense,
     ".npz": read_stored,
+    ".parquet": read_parquet,
+    ".arrow": read_arrow,
+    ".feather": read_arrow,
 }
 
 WRITERS: dict[str, Callable[[Stored, BinaryIO], None]] = {
@@ -40,6 +44,9 @@ WRITERS: dict[str, Callable[[Stored, BinaryIO], None]] = {
     ".tns": write_coordinate_list,
     ".npy": write_array,
     ".npz": write_stored,
+    ".parquet": write_parquet,
+    ".arrow": write_arrow,
+    ".feather": write_arrow,
 }
 
 

@@ -99,7 +99,9 @@ def test_a_missing_file_is_an_error_with_the_nearest_name(tmp_path: Path) -> Non
 def test_an_unknown_ending_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError) as raised:
         read_tensor(tmp_path / "a.mxt")
-    assert "expected: .mtx, .mtx.gz, .npy, .npz, .tns, .tns.gz" in str(raised.value)
+    assert "expected: .arrow, .feather, .mtx, .mtx.gz, .npy, .npz, .parquet, .tns, .tns.gz" in str(
+        raised.value
+    )
     assert "hint: did you mean '.mtx'?" in str(raised.value)
 
 

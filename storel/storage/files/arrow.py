@@ -1,0 +1,193 @@
+"""Tables of entries: Parquet and Arrow (Feather) files, and tables in memory by Arrow's C interface.
+
+    i0 … in-1: integers     the keys, from 0
+    value: numbers          the last column
+
+One row is one entry, in any order; what the columns are called does not matter. The table does not say
+how large the tensor is, so that its shape is open, unless storel wrote it: then the schema's metadata
+describes the tensor. pyarrow reads and writes; it is imported when the first table is met.
+Source: https://arrow.apache.org/docs/format/Columnar.html, https://parquet.apache.org/docs/file-format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storel.errors import DataError, TypeMismatchError
+from storel.storage.files.contents import SparseContents
+from storel.storage.files.description import KEY, Description, describe, parse_description
+from storel.storage.files.text import reading
+from storel.storage.stored import Stored
+
+Array: TypeAlias = NDArray[Any]
+
+LAYOUT = "columns of integer keys, then one of values"
+SELECT = "select the columns in this order"
+LARGEST_EXTENT = 2**63 - 1
+PANDAS_INDEX = "__index_level_"
+"""How the columns begin that pandas makes of an index without a name."""
+
+
+def read_parquet(path: Path) -> SparseContents:
+    """Read a ``.parquet`` file; raises DataError that names the first bad column and row."""
+    _require_pyarrow(str(path))
+    import pyarrow.parquet
+
+    return _read(path, pyarrow.parquet.read_table)
+
+
+def read_arrow(path: Path) -> SparseContents:
+    """Read an ``.arrow`` or ``.feather`` file; raises DataError that names the first bad column and row."""
+    pyarrow = _require_pyarrow(str(path))
+    return _read(path, lambda stream: pyarrow.ipc.open_file(stream).read_all())
+
+
+def read_stream(table: Any) -> SparseContents:
+    """Read an object with ``__arrow_c_stream__``: a table of any library that speaks Arrow's C interface."""
+    what = f"the {type(table).__name__}"
+    pyarrow = _require_pyarrow(what)
+    try:
+        rows = pyarrow.RecordBatchReader.from_stream(table).read_all()
+    except (pyarrow.ArrowException, TypeError, ValueError) as error:
+        raise DataError(f"{what} is not a table: {str(error).splitlines()[0]}", expected=LAYOUT) from error
+    return _entries(rows, what)
+
+
+def write_parquet(tensor: Stored, stream: BinaryIO) -> None:
+    """Write the entries in order; raises TypeMismatchError for a scalar."""
+    table = _table(tensor)
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(table, stream)
+
+
+def write_arrow(tensor: Stored, stream: BinaryIO) -> None:
+    """Write the entries in order; raises TypeMismatchError for a scalar."""
+    table = _table(tensor)
+    import pyarrow
+
+    with pyarrow.ipc.new_file(stream, table.schema) as writer:
+        writer.write_table(table)
+
+
+def _require_pyarrow(what: str) -> Any:
+    try:
+        import pyarrow
+    except ModuleNotFoundError as error:
+        raise DataError(
+            f"{what}: tables are read and written with pyarrow, which is not installed",
+            hint='pip install "storel[arrow]"',
+        ) from error
+    return pyarrow
+
+
+def _read(path: Path, read: Callable[[BinaryIO], Any]) -> SparseContents:
+    pyarrow = _require_pyarrow(str(path))
+    with reading(path) as stream:
+        try:
+            table = read(stream)
+        except (pyarrow.ArrowException, ValueError) as error:
+            reason = (str(error) or "it ends early").splitlines()[0]
+            raise DataError(f"{path} is not a usable {path.suffix} file: {reason}") from error
+    return _entries(table, str(path))
+
+
+def _entries(table: Any, what: str) -> SparseContents:
+    names, rank = list(table.column_names), len(table.column_names) - 1
+    if rank < 1:
+        lacking = "holds values without keys" if names else "has no columns"
+        raise DataError(f"{what} {lacking}", expected=LAYOUT)
+    _require_no_index(names, what)
+    description = _description(table, what, rank)
+    coordinates = np.empty((rank, table.num_rows), dtype=np.int64)
+    for axis, name in enumerate(names[:-1]):
+        extent = LARGEST_EXTENT if description is None else description.shape[axis]
+        _fill_keys(coordinates[axis], table.column(axis), extent, f"{what}: column '{name}'")
+    values = _values(table.column(rank), f"{what}: column '{names[-1]}'")
+    if description is None:
+        shape = tuple(int(extent) for extent in coordinates.max(axis=1, initial=-1) + 1)
+        return SparseContents(coordinates, values, shape, is_closed=False)
+    shape, is_closed = description.shape, description.is_closed
+    return SparseContents(coordinates, values, shape, is_closed, description.semiring)
+
+
+def _require_no_index(names: list[str], what: str) -> None:
+    """Raise DataError if pandas has added its index: last among the columns, it would be taken for values."""
+    for name in names:
+        if name.startswith(PANDAS_INDEX):
+            hint = "call .reset_index(drop=True), or .to_parquet(…, index=False)"
+            raise DataError(f"{what}: column '{name}' is pandas' index", expected=LAYOUT, hint=hint)
+
+
+def _description(table: Any, what: str, rank: int) -> Description | None:
+    text = (table.schema.metadata or {}).get(KEY.encode())
+    if text is None:
+        return None
+    description = parse_description(text.decode("utf-8", errors="replace"), what)
+    if len(description.shape) != rank:
+        raise DataError(
+            f"{what} describes a tensor of rank {len(description.shape)}",
+            expected=f"{len(description.shape)} columns of keys",
+            found=str(rank),
+        )
+    return description
+
+
+def _fill_keys(keys: Array, column: Any, extent: int, what: str) -> None:
+    """Copy a column into ``keys``; raises DataError unless they are integers in 0:extent."""
+    import pyarrow.types as kinds
+
+    if not kinds.is_integer(column.type):
+        raise DataError(f"{what} holds {column.type} keys", expected=LAYOUT, hint=SELECT)
+    _require_no_null(column, what)
+    start = 0
+    for part in column.chunks:
+        # Integers from 2**63 on become negative here, and are found as such.
+        keys[start : start + len(part)] = part.to_numpy().astype(np.int64, copy=False)
+        start += len(part)
+    outside = (keys < 0) | (keys >= extent)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise DataError(f"{what}, row {row} (from 0): key {column[row].as_py()} is outside 0:{extent}")
+
+
+def _values(column: Any, what: str) -> Array:
+    """Return a column as numbers that storel knows; raises DataError where one does not fit."""
+    import pyarrow.types as kinds
+
+    if not any(is_kind(column.type) for is_kind in (kinds.is_boolean, kinds.is_integer, kinds.is_floating)):
+        raise DataError(f"{what} holds {column.type} values", expected=LAYOUT, hint=SELECT)
+    _require_no_null(column, what)
+    values = column.to_numpy()
+    match values.dtype.name:
+        case "float16":
+            return values.astype(np.float32)
+        case "uint64":
+            is_large = values > np.iinfo(np.int64).max
+            if is_large.any():
+                row = int(np.argmax(is_large))
+                raise DataError(f"{what}, row {row} (from 0): {values[row]} does not fit into 64 bits")
+            return values.astype(np.int64)
+        case _:
+            return values
+
+
+def _require_no_null(column: Any, what: str) -> None:
+    if column.null_count:
+        row = int(np.argmax(column.is_null().to_numpy()))
+        raise DataError(f"{what}, row {row} (from 0): null", expected=LAYOUT, hint="drop such rows first")
+
+
+def _table(tensor: Stored) -> Any:
+    if tensor.rank == 0:
+        raise TypeMismatchError("a table of entries holds tensors of rank 1 or more", found="a scalar")
+    pyarrow = _require_pyarrow("the file to write")
+    coordinates, values = tensor.to_coo()
+    names = [*(f"i{axis}" for axis in range(tensor.rank)), "value"]
+    table = pyarrow.table(dict(zip(names, [*coordinates, values], strict=True)))
+    return table.replace_schema_metadata({KEY: describe(tensor)})

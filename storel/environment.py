@@ -13,6 +13,7 @@ from storel.errors import DataError, TypeMismatchError, UnknownNameError
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 from storel.source import Span
+from storel.storage.blocks import count_runs, is_all_finite, is_ascending, is_increasing
 from storel.storage.build import as_values
 from storel.storage.facts import array_symbol, symbols_of, with_degrees
 from storel.storage.formats import Formats
@@ -165,24 +166,24 @@ def measured_symbol(name: str, array: Array) -> ArraySymbol:
     assert scalar_type is not None
     if not scalar_type.is_integer:
         is_real = scalar_type.is_real
-        finite = not is_real or bool(np.isfinite(array).all())
+        finite = not is_real or is_all_finite(array)
         nonzeros = int(np.count_nonzero(array))
         return ArraySymbol(name, scalar_type, len(array), nonzeros=nonzeros, finite=finite)
     if len(array) == 0:
         return ArraySymbol(name, scalar_type, 0, finite=True)
-    steps = np.diff(array)
+    ascending, increasing = is_ascending(array), is_increasing(array)
     symbol = ArraySymbol(
         name,
         scalar_type,
         len(array),
         low=int(array.min()),
         high=int(array.max()),
-        ascending=bool((steps >= 0).all()),
-        increasing=bool((steps > 0).all()),
-        unique=bool((steps > 0).all()),
+        ascending=ascending,
+        increasing=increasing,
+        unique=increasing,
         first=int(array[0]),
         last=int(array[-1]),
-        distinct=1 + int(np.count_nonzero(steps)) if (steps >= 0).all() else None,
+        distinct=count_runs(array) if ascending else None,
         finite=True,
     )
     return with_degrees(symbol, array)

@@ -26,7 +26,10 @@ _WIDENED = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int3
 def as_values(array: Array, what: str) -> Array:
     """Return ``array`` with one of storel's scalar types; raises TypeMismatchError where none fits."""
     if ScalarType.of(array.dtype) is not None:
-        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+        if not array.dtype.isnative:
+            return array.astype(array.dtype.newbyteorder("="))
+        # Kernels read numbers at addresses that are multiples of their size.
+        return array if array.flags.aligned else array.copy()
     wider = _WIDENED.get(array.dtype.name)
     if wider is None:
         raise TypeMismatchError(
@@ -160,7 +163,7 @@ def _wrapped(matrix: Any, storage: Format, semiring: str) -> Tensor | None:
 
 def _require_sound(matrix: Any) -> None:
     """Raise DataError for compressed indices that SciPy's own code would follow out of its arrays."""
-    boundaries, minor = matrix.indptr, matrix.shape[0 if matrix.format == "csc" else 1]
+    boundaries, minor = matrix.indptr, matrix.shape[0 if matrix.format == "csc" else -1]
     if matrix.format == "bsr":
         minor //= matrix.blocksize[1]
     available = min(len(matrix.indices), len(matrix.data))

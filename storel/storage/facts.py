@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from storel.degrees import DegreeVector, Occurrences, is_countable
 from storel.scalars import ScalarType
+from storel.storage.blocks import count_runs, is_all_finite
 from storel.storage.declared import array_length, array_type, stated_facts
 from storel.storage.sizes import evaluate_size
 from storel.storage.tensor import Tensor
@@ -91,9 +92,9 @@ def array_symbol(
     symbol = declared_symbol(declaration, scalar_type, len(array), sizes, name, prefix, group)
     symbol = replace(
         symbol,
-        distinct=_distinct(array) if symbol.ascending else None,
+        distinct=count_runs(array) if symbol.ascending else None,
         nonzeros=int(np.count_nonzero(array)) if scalar_type.is_real else None,
-        finite=not scalar_type.is_real or bool(np.isfinite(array).all()),
+        finite=not scalar_type.is_real or is_all_finite(array),
     )
     return with_degrees(symbol, array)
 
@@ -175,7 +176,3 @@ def _ends(declaration: ArrayDeclaration, sizes: Mapping[str, int]) -> tuple[int 
         if isinstance(each, FromTo):
             return evaluate_size(each.first, sizes), evaluate_size(each.last, sizes)
     return None, None
-
-
-def _distinct(array: NDArray[Any]) -> int:
-    return 0 if len(array) == 0 else 1 + int(np.count_nonzero(array[1:] != array[:-1]))

@@ -1,6 +1,7 @@
 """Declared lengths and properties of arrays: evaluated, checked, and never merely believed.
 
-Every check is O(length) with NumPy, and its message names the first offending position.
+Every check is O(length) with NumPy, most in little memory, and its message names the first offending
+position.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.errors import DataError
+from storel.storage.blocks import blocks, is_ascending, steps
 from storel.storage.formats import Format
 from storel.storage.sizes import evaluate_size, free_size_names, solved_size
 from storel.syntax.nodes.declarations import (
@@ -84,12 +86,11 @@ def verify_array(
     """Raise DataError unless one array has its declared properties."""
     name, array = declaration.name, arrays[declaration.name]
     padding = [evaluate_size(p.value, sizes) for p in declaration.properties if isinstance(p, Pad)]
-    exempt = np.isin(array, padding) if padding else None
     for each in declaration.properties:
         match each:
             case InRange(low, high):
                 bounds = evaluate_size(low, sizes), evaluate_size(high, sizes)
-                _check_range(name, array, *bounds, exempt)
+                _check_range(name, array, *bounds, padding)
             case Ascending():
                 _check_steps(name, array, strict=False, boundaries=None)
             case Increasing(within):
@@ -117,22 +118,28 @@ def _check_type(declaration: ArrayDeclaration, array: Array) -> None:
         )
 
 
-def _check_range(name: str, array: Array, low: int, high: int, exempt: Array | None) -> None:
-    outside = (array < low) | (array >= high)
-    if exempt is not None:
-        outside &= ~exempt
-    if outside.any():
-        first = int(np.argmax(outside))
-        raise DataError(f"{name}({first}) = {array[first]} is outside {low}:{high}")
+def _check_range(name: str, array: Array, low: int, high: int, padding: list[int]) -> None:
+    for piece in blocks(len(array)):
+        part = array[piece]
+        outside = (part < low) | (part >= high)
+        if padding:
+            outside &= ~np.isin(part, padding)
+        if outside.any():
+            first = piece.start + int(np.argmax(outside))
+            raise DataError(f"{name}({first}) = {array[first]} is outside {low}:{high}")
 
 
 def _check_steps(name: str, array: Array, *, strict: bool, boundaries: Array | None) -> None:
-    broken = array[1:] <= array[:-1] if strict else array[1:] < array[:-1]
-    if boundaries is not None and len(broken):
-        starts = boundaries[(boundaries > 0) & (boundaries < len(array))]
-        broken[starts - 1] = False
-    if broken.any():
-        first = int(np.argmax(broken))
+    if boundaries is not None and not is_ascending(boundaries):
+        boundaries = np.sort(boundaries)
+    for piece, these, following in steps(array):
+        broken = following <= these if strict else following < these
+        if boundaries is not None:
+            low, high = np.searchsorted(boundaries, (piece.start + 1, piece.stop + 1))
+            broken[boundaries[low:high] - 1 - piece.start] = False
+        if not broken.any():
+            continue
+        first = piece.start + int(np.argmax(broken))
         word = "INCREASING" if strict else "ASCENDING"
         place = ""
         if boundaries is not None:
@@ -143,16 +150,19 @@ def _check_steps(name: str, array: Array, *, strict: bool, boundaries: Array | N
 
 
 def _check_tuples(names: tuple[str, ...], arrays: list[Array]) -> None:
-    greater = np.zeros(max(len(arrays[0]) - 1, 0), dtype=bool)
-    undecided = ~greater
-    for array in arrays:
-        greater |= undecided & (array[1:] > array[:-1])
-        undecided &= array[1:] == array[:-1]
-    broken = ~greater
-    if broken.any():
-        first = int(np.argmax(broken))
-        one, two = (tuple(int(array[at]) for array in arrays) for at in (first, first + 1))
-        raise DataError(f"({', '.join(names)}) at {first} = {one}, at {first + 1} = {two}: not INCREASING")
+    for piece in blocks(len(arrays[0]) - 1):
+        greater = np.zeros(piece.stop - piece.start, dtype=bool)
+        undecided = ~greater
+        for array in arrays:
+            these, following = array[piece], array[piece.start + 1 : piece.stop + 1]
+            greater |= undecided & (following > these)
+            undecided &= following == these
+        if not greater.all():
+            first = piece.start + int(np.argmin(greater))
+            one, two = (tuple(int(array[at]) for array in arrays) for at in (first, first + 1))
+            raise DataError(
+                f"({', '.join(names)}) at {first} = {one}, at {first + 1} = {two}: not INCREASING"
+            )
 
 
 def _check_distinct(name: str, array: Array) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from storel.degrees import Degrees, DegreeVector, is_countable, summarized
 from storel.semiring import SEMIRINGS
+from storel.storage.blocks import is_all_finite
 from storel.storage.signature import Level, LevelKind, LevelSignature
 from storel.storage.sizes import evaluate_size
 from storel.storage.stored import Stored
@@ -100,7 +101,7 @@ class Statistics:
     @cached_property
     def is_finite(self) -> bool:
         """Return whether no entry is inf or NaN."""
-        return not self.tensor.type.is_real or bool(np.isfinite(self._values).all())
+        return not self.tensor.type.is_real or is_all_finite(self._values)
 
     @cached_property
     def summary(self) -> Summary:

@@ -18,6 +18,7 @@ from storel.errors import DataError, TypeMismatchError
 from storel.memory import require_memory
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
+from storel.storage.blocks import count_unlike
 from storel.storage.formats import Format
 from storel.storage.signature import LevelKind, LevelSignature, level_signature
 from storel.storage.summary import Summary
@@ -162,4 +163,4 @@ class Stored:
 
 def _count_entries(values: Array, semiring: str) -> int:
     zero = SEMIRINGS[semiring].zero
-    return int(np.count_nonzero(values if zero == 0 else values != zero))
+    return int(np.count_nonzero(values)) if zero == 0 else count_unlike(values, zero)

@@ -21,11 +21,16 @@ from storel.storage.stored import Stored
 
 Array: TypeAlias = NDArray[Any]
 
+MAPPED_FROM = 1 << 24
+"""The size of files, in bytes, from which arrays are mapped: reading less costs no more than mapping it."""
+
 
 def read_array(path: Path) -> Array:
-    """Read the array in a ``.npy`` file."""
+    """Return the array in a ``.npy`` file: read if it is small, else mapped into memory."""
     with reading(path) as stream:
         try:
+            if path.is_file() and path.stat().st_size >= MAPPED_FROM:
+                return np.asarray(np.lib.format.open_memmap(path, mode="r"))
             return np.lib.format.read_array(stream, allow_pickle=False)
         except (ValueError, EOFError) as error:
             raise DataError(f"{path} is not a usable .npy file: {_reason(error)}") from error

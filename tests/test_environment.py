@@ -91,6 +91,16 @@ def test_what_is_not_declared_is_measured(data: list[Any], facts: dict[str, Any]
     assert symbol.length == len(data)
 
 
+def test_a_step_that_overflows_is_no_ascent() -> None:
+    symbol = measured_symbol("a", np.array([2**31 - 1, -(2**31)], np.int32))
+    assert (symbol.ascending, symbol.increasing, symbol.unique, symbol.distinct) == (
+        False,
+        False,
+        False,
+        None,
+    )
+
+
 def test_an_empty_array_has_no_bounds() -> None:
     symbol = measured_symbol("a", np.zeros(0, np.int64))
     assert (symbol.length, symbol.low, symbol.high) == (0, None, None)

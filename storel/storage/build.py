@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.errors import DataError, FormatError, TypeMismatchError
+from storel.memory import require_memory
 from storel.scalars import ScalarType
 from storel.storage.formats import Format, Formats
 from storel.storage.pack import all_sizes
@@ -70,6 +71,9 @@ def from_scipy(
         wrapped = _wrapped(matrix, candidate, semiring)
         if wrapped is not None:
             return wrapped
+    if matrix.format == "dia":
+        # SciPy lists the entries row by row.
+        require_memory(24 * matrix.shape[0], "listing the entries of diagonals")
     listed = matrix.tocoo()
     shape = tuple(int(extent) for extent in matrix.shape)
     coordinates = np.array(listed.coords, dtype=np.int64).reshape(len(shape), -1)

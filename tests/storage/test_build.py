@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -173,3 +174,26 @@ def test_bad_raw_arrays_are_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         from_arrays(FORMATS.find("csr", 2), arrays, shape)
+
+
+def test_numbers_that_are_not_aligned_are_copied() -> None:
+    shifted = np.frombuffer(b"\0" + np.arange(5.0).tobytes(), np.float64, offset=1)
+    assert not shifted.flags.aligned
+    tensor = from_numpy(shifted, FORMATS)
+    assert all(array.flags.aligned for array in tensor.arrays.values())
+    np.testing.assert_array_equal(tensor.to_numpy(), np.arange(5.0))
+
+
+def test_a_memory_map_is_wrapped_without_a_copy(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.arange(6.0).reshape(2, 3))
+    mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
+    (values,) = from_numpy(mapped, FORMATS).arrays.values()
+    assert np.shares_memory(values, mapped)
+
+
+def test_compressed_vectors_of_scipy_are_checked() -> None:
+    vector = sp.csr_array(np.array([1.0, 0.0, 2.0]))
+    assert from_scipy(vector, FORMATS).to_numpy().tolist() == [1, 0, 2]
+    vector.indices[1] = 3
+    with pytest.raises(DataError, match=r"indices\(1\) = 3 is outside 0:3"):
+        from_scipy(vector, FORMATS)

@@ -1,12 +1,17 @@
-"""``.npy`` and ``.npz``, NumPy's files.
+"""``.npy`` and ``.npz``, NumPy's files of arrays: those that are large are mapped into memory, not read.
 
-An ``.npz`` holds what its keys say: a tensor that storel saved (its arrays, and under ``storel`` a JSON
-object with format, shape and semiring), a matrix that SciPy saved, or plain arrays.
+A mapped array is read from its file as it is used, and takes no memory of its own; the file must not be
+changed meanwhile. Members of an ``.npz`` can be mapped if they are not compressed and begin at a multiple
+of their elements' size, as all that storel writes do.
 """
 
 from __future__ import annotations
 
+import math
+import os
+import struct
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
 
@@ -14,22 +19,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.errors import DataError
-from storel.storage.files.contents import Contents, DenseContents, MatrixContents, StoredContents
-from storel.storage.files.description import KEY, describe, parse_description
 from storel.storage.files.text import reading
-from storel.storage.stored import Stored
 
 Array: TypeAlias = NDArray[Any]
 
 MAPPED_FROM = 1 << 24
-"""The size of files, in bytes, from which arrays are mapped: reading less costs no more than mapping it."""
+"""The size in bytes from which arrays are mapped: reading less costs no more than mapping it."""
+
+_SIGNATURE, _LOCAL_HEADER = b"PK\x03\x04", struct.Struct("<4s5H3I2H")
+_ZIP64_FIELD_SIZE = 20
+_ALIGNMENT_KIND, _ALIGNMENT_FIELD = 0xD935, struct.Struct("<3H")
+_ENCRYPTED = 1
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 def read_array(path: Path) -> Array:
     """Return the array in a ``.npy`` file: read if it is small, else mapped into memory."""
     with reading(path) as stream:
         try:
-            if path.is_file() and path.stat().st_size >= MAPPED_FROM:
+            if path.stat().st_size >= MAPPED_FROM:
                 return np.asarray(np.lib.format.open_memmap(path, mode="r"))
             return np.lib.format.read_array(stream, allow_pickle=False)
         except (ValueError, EOFError) as error:
@@ -37,71 +45,68 @@ def read_array(path: Path) -> Array:
 
 
 def read_archive(path: Path) -> dict[str, Array]:
-    """Read all arrays in a ``.npz`` file."""
+    """Return all arrays in a ``.npz`` file; large ones that are not compressed are mapped into memory."""
     found: dict[str, Array] = {}
     with reading(path) as stream:
         try:
             with zipfile.ZipFile(stream) as archive:
-                for name in archive.namelist():
-                    with archive.open(name) as member:
-                        key = name.removesuffix(".npy")
-                        found[key] = np.lib.format.read_array(cast(BinaryIO, member), allow_pickle=False)
-        except (ValueError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+                for entry in archive.infolist():
+                    mapped = _mapped_member(path, entry)
+                    found[entry.filename.removesuffix(".npy")] = (
+                        _read_member(archive, entry) if mapped is None else mapped
+                    )
+        except (ValueError, EOFError, zipfile.BadZipFile, NotImplementedError, struct.error) as error:
             raise DataError(f"{path} is not a usable .npz file: {_reason(error)}") from error
     return found
 
 
-def read_dense(path: Path) -> DenseContents:
-    """Read a ``.npy`` file as a dense tensor."""
-    return DenseContents(read_array(path))
-
-
-def read_stored(path: Path) -> Contents:
-    """Read a ``.npz`` file as one tensor; raises DataError if it holds several arrays that are none."""
-    arrays = read_archive(path)
-    if KEY in arrays:
-        return _described(path, arrays)
-    if "format" in arrays and "shape" in arrays:
-        return MatrixContents(_scipy_matrix(path))
-    if len(arrays) == 1:
-        return DenseContents(next(iter(arrays.values())))
-    raise DataError(
-        f"{path} holds arrays, not a tensor",
-        expected="a file that storel or SciPy saved, or a single array",
-        found=", ".join(sorted(arrays)) or "nothing",
-        hint="LOAD ARRAYS FROM takes arrays by their names",
-    )
-
-
-def write_array(tensor: Stored, stream: BinaryIO) -> None:
-    """Write all places of a tensor as ``.npy``; raises MemoryLimitError if they do not fit."""
-    np.lib.format.write_array(stream, tensor.to_numpy(), allow_pickle=False)
-
-
-def write_stored(tensor: Stored, stream: BinaryIO) -> None:
-    """Write a tensor's arrays and format as ``.npz``."""
-    arrays = {KEY: np.array(describe(tensor)), **tensor.arrays}
+def write_archive(arrays: Mapping[str, Array], stream: BinaryIO) -> None:
+    """Write arrays by their names as ``.npz``, not compressed; each can be mapped when it is read."""
     with zipfile.ZipFile(stream, "w") as archive:
         for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+            entry = _aligned_entry(f"{name}.npy", archive.start_dir)
+            with archive.open(entry, "w", force_zip64=True) as member:
                 np.lib.format.write_array(cast(BinaryIO, member), np.asarray(array), allow_pickle=False)
 
 
-def _described(path: Path, arrays: dict[str, Array]) -> StoredContents:
-    found = parse_description(str(arrays.pop(KEY)), str(path))
-    return StoredContents(found.format, arrays, found.shape, found.semiring, found.is_closed)
+def _read_member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array:
+    with archive.open(entry) as member:
+        return np.lib.format.read_array(cast(BinaryIO, member), allow_pickle=False)
 
 
-def _scipy_matrix(path: Path) -> Any:
-    import scipy.sparse
+def _mapped_member(path: Path, entry: zipfile.ZipInfo) -> Array | None:
+    """Map a large member that lies in the file as it is; None for any other, and if it is not aligned."""
+    is_plain = entry.compress_type == zipfile.ZIP_STORED and not entry.flag_bits & _ENCRYPTED
+    if not is_plain or entry.file_size < MAPPED_FROM:
+        return None
+    with path.open("rb") as stream:
+        stream.seek(entry.header_offset)
+        signature, *_, name_length, extra_length = _LOCAL_HEADER.unpack(stream.read(_LOCAL_HEADER.size))
+        if signature != _SIGNATURE:
+            return None
+        begin = stream.seek(name_length + extra_length, os.SEEK_CUR)
+        read_header = _HEADERS.get(np.lib.format.read_magic(stream))
+        if read_header is None:
+            return None
+        shape, is_fortran, dtype = read_header(stream)
+        start, size = stream.tell(), math.prod(shape) * dtype.itemsize
+    if dtype.hasobject or start % dtype.alignment or start + size > begin + entry.file_size:
+        return None
+    order = "F" if is_fortran else "C"
+    return np.asarray(np.memmap(path, dtype, mode="r", offset=start, shape=shape, order=order))
 
-    try:
-        matrix = scipy.sparse.load_npz(path)
-        if hasattr(matrix, "check_format"):
-            matrix.check_format(full_check=True)
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise DataError(f"{path} holds a broken matrix: {_reason(error)}") from error
-    return matrix
+
+def _aligned_entry(name: str, position: int) -> zipfile.ZipInfo:
+    """Describe a member that is written at ``position`` such that its data can be mapped.
+
+    A field of the size that it takes stands before it, the one that Android's archives have for this.
+    """
+    entry = zipfile.ZipInfo(name)
+    before = position + _LOCAL_HEADER.size + len(name.encode()) + _ALIGNMENT_FIELD.size + _ZIP64_FIELD_SIZE
+    padding = -before % np.lib.format.ARRAY_ALIGN
+    field = _ALIGNMENT_FIELD.pack(_ALIGNMENT_KIND, 2 + padding, np.lib.format.ARRAY_ALIGN)
+    entry.extra = field + bytes(padding)
+    return entry
 
 
 def _reason(error: Exception) -> str:

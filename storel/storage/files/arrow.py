@@ -161,7 +161,8 @@ def _values(column: Any, what: str) -> Array:
     import pyarrow.types as kinds
 
     if not any(is_kind(column.type) for is_kind in (kinds.is_boolean, kinds.is_integer, kinds.is_floating)):
-        raise DataError(f"{what} holds {column.type} values", expected=LAYOUT, hint=SELECT)
+        hint = f"cast it to integers or floats, or {SELECT}"
+        raise DataError(f"{what} holds {column.type} values", expected=LAYOUT, hint=hint)
     _require_no_null(column, what)
     values = column.to_numpy()
     match values.dtype.name:

@@ -10,19 +10,13 @@ from typing import Any, BinaryIO, TypeAlias, cast
 from numpy.typing import NDArray
 
 from storel.errors import DataError, nearest
-from storel.storage.files.archive import (
-    read_archive,
-    read_array,
-    read_dense,
-    read_stored,
-    write_array,
-    write_stored,
-)
+from storel.storage.files.archive import read_archive, read_array
 from storel.storage.files.arrow import read_arrow, read_parquet, write_arrow, write_parquet
 from storel.storage.files.contents import Contents
 from storel.storage.files.coordinate_list import read_coordinate_list, write_coordinate_list
 from storel.storage.files.matrix_market import read_matrix_market, write_matrix_market
 from storel.storage.files.output import replacing
+from storel.storage.files.saved import read_dense, read_stored, write_array, write_stored
 from storel.storage.stored import Stored
 
 Array: TypeAlias = NDArray[Any]

@@ -1,35 +1,30 @@
+"""Arrays in files: read, or mapped where they are large; the same numbers either way."""
+
 from __future__ import annotations
 
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
+from numpy.typing import NDArray
 
+import storel
 from storel.errors import DataError
-from storel.storage.files.contents import DenseContents, MatrixContents
+from storel.storage.files import archive
 from storel.storage.files.kinds import read_arrays, read_tensor
 
 
-def test_a_plain_array_is_dense(tmp_path: Path) -> None:
-    array = np.arange(6, dtype=np.float32).reshape(2, 3)
-    np.save(tmp_path / "a.npy", array)
-    np.savez(tmp_path / "a.npz", whatever=array)
-    for name in ("a.npy", "a.npz"):
-        contents = read_tensor(tmp_path / name)
-        assert isinstance(contents, DenseContents)
-        np.testing.assert_array_equal(contents.values, array)
-        assert contents.values.dtype == np.float32
+@pytest.fixture
+def maps_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "MAPPED_FROM", 1)
 
 
-@pytest.mark.parametrize("layout", ["csr", "csc", "coo", "bsr", "dia"])
-def test_a_matrix_of_scipy_stays_one(tmp_path: Path, layout: str) -> None:
-    matrix = sp.random(5, 7, 0.3, format=layout, rng=1)
-    sp.save_npz(tmp_path / "m.npz", matrix)
-    contents = read_tensor(tmp_path / "m.npz")
-    assert isinstance(contents, MatrixContents)
-    np.testing.assert_array_equal(contents.matrix.toarray(), matrix.toarray())
+def is_mapped(array: NDArray[Any]) -> bool:
+    return isinstance(array, np.memmap) or isinstance(array.base, np.memmap)
 
 
 def test_raw_arrays_are_read_by_name(tmp_path: Path) -> None:
@@ -41,51 +36,104 @@ def test_raw_arrays_are_read_by_name(tmp_path: Path) -> None:
     assert list(read_arrays(tmp_path / "x.npy")) == ["x"]
 
 
-def broken_matrix(path: Path) -> None:
-    np.savez(path, format=b"csr", shape=(2, 2), data=[1.0], indices=[5], indptr=[0, 1, 1])
-
-
-def objects(path: Path) -> None:
-    np.savez(path, a=np.array([{}, 3], dtype=object))
-
-
-def several(path: Path) -> None:
-    np.savez(path, a=[1], b=[2])
-
-
-def another_version(path: Path) -> None:
-    np.savez(path, val=[1.0], storel=np.array('{"version": 99}'))
-
-
-def no_description(path: Path) -> None:
-    np.savez(path, val=[1.0], storel=np.array("hello"))
-
-
-def no_archive(path: Path) -> None:
-    path.write_bytes(b"hello")
-
-
-ARCHIVE_ERRORS: list[tuple[Any, str]] = [
-    (broken_matrix, "holds a broken matrix"),
-    (objects, "is not a usable .npz file: it holds Python objects"),
-    (several, "holds arrays, not a tensor\n.*\n  found: a, b\n  hint: LOAD ARRAYS"),
-    (another_version, "the description of the tensor is not understood"),
-    (no_description, "the description of the tensor is not understood"),
-    (no_archive, "is not a usable .npz file: File is not a zip file"),
-]
-
-
-@pytest.mark.parametrize(("make", "message"), ARCHIVE_ERRORS)
-def test_a_bad_archive_is_an_error(tmp_path: Path, make: Any, message: str) -> None:
-    make(tmp_path / "a.npz")
-    with pytest.raises(DataError, match=message):
-        read_tensor(tmp_path / "a.npz")
-
-
+@pytest.mark.parametrize("smallest", [1, 1 << 24])
 @pytest.mark.parametrize("kept", [0, 5, 60, 130])
-def test_a_truncated_array_is_an_error(tmp_path: Path, kept: int) -> None:
+def test_a_truncated_array_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int, smallest: int
+) -> None:
+    monkeypatch.setattr(archive, "MAPPED_FROM", smallest)
     path = tmp_path / "a.npy"
     np.save(path, np.arange(10))
     path.write_bytes(path.read_bytes()[:kept])
     with pytest.raises(DataError, match=r"is not a usable \.npy file"):
         read_tensor(path)
+
+
+ARRAYS = [
+    np.arange(6.0).reshape(2, 3),
+    np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+    np.arange(3).astype(">i4"),
+    np.array([True, False]),
+    np.zeros((0, 3)),
+    np.array(2.5),
+]
+
+
+@pytest.mark.usefixtures("maps_all")
+@pytest.mark.parametrize("array", ARRAYS)
+def test_what_is_mapped_is_what_was_written(tmp_path: Path, array: NDArray[Any]) -> None:
+    np.save(tmp_path / "a.npy", array)
+    np.savez(tmp_path / "a.npz", short=np.int8(1), a=array)
+    np.savez_compressed(tmp_path / "b.npz", a=array)
+    for found in (
+        read_arrays(tmp_path / "a.npy")["a"],
+        read_arrays(tmp_path / "a.npz")["a"],
+        read_arrays(tmp_path / "b.npz")["a"],
+    ):
+        assert (found.dtype, found.shape) == (array.dtype, array.shape)
+        np.testing.assert_array_equal(found, array)
+    np.testing.assert_array_equal(storel.read(tmp_path / "a.npy").to_numpy(), array)
+
+
+@pytest.mark.usefixtures("maps_all")
+def test_what_storel_writes_can_be_mapped(tmp_path: Path) -> None:
+    tensor = storel.tensor(np.arange(12.0).reshape(3, 4), "csr")
+    tensor.save(tmp_path / "t.npz")
+    with zipfile.ZipFile(tmp_path / "t.npz") as file:
+        assert file.testzip() is None
+    found = storel.read(tmp_path / "t.npz")
+    assert all(is_mapped(array) and array.ctypes.data % 64 == 0 for array in found.arrays.values())
+    np.testing.assert_array_equal(found.to_numpy(), tensor.to_numpy())
+    result = storel.run("CREATE TENSOR s AS sum(<(i, j), a> in A) { i -> a }", A=found)
+    assert isinstance(result, storel.Tensor)
+    assert result.to_numpy().tolist() == [6, 22, 38]
+
+
+@pytest.mark.usefixtures("maps_all")
+def test_small_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.save(tmp_path / "a.npy", np.arange(9.0))
+    assert is_mapped(read_arrays(tmp_path / "a.npy")["a"])
+    monkeypatch.undo()
+    assert not is_mapped(read_arrays(tmp_path / "a.npy")["a"])
+
+
+@pytest.mark.usefixtures("maps_all")
+@pytest.mark.parametrize("at", [0, 26, 128])
+def test_a_damaged_archive_is_an_error(tmp_path: Path, at: int) -> None:
+    storel.tensor(np.eye(3), "csr").save(tmp_path / "t.npz")
+    content = bytearray((tmp_path / "t.npz").read_bytes())
+    content[at : at + 4] = b"\xff\xff\xff\xff"
+    (tmp_path / "t.npz").write_bytes(content)
+    with pytest.raises(DataError, match=r"is not a usable \.npz file"):
+        read_tensor(tmp_path / "t.npz")
+
+
+FROM_A_MAP = """
+import sys
+import numpy as np, storel
+def status(name):
+    lines = open("/proc/self/status").read().splitlines()
+    return 1024 * int(next(line.split()[1] for line in lines if line.startswith(name + ":")))
+def answers(A):
+    x = np.ones(A.shape[1])
+    y = storel.run("CREATE TENSOR y AS sum(<(i, j), a> in A, <j, v> in x) { i -> a * v }", A=A, x=x)
+    total = storel.run("CREATE TENSOR s AS sum(<(i, j), a> in A) a", A=A)
+    return float(total), float(y.to_numpy().sum()), A.nnz
+answers(storel.tensor(np.ones((1000, 512))))
+if sys.platform == "linux":
+    import resource
+    limit = status("VmData") + (16 << 20)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+print(answers(storel.read(sys.argv[1])), answers(storel.tensor(np.load(sys.argv[1], mmap_mode="r"))))
+"""
+
+
+def test_what_is_mapped_takes_no_memory_of_its_own(tmp_path: Path) -> None:
+    """Where the system limits anonymous memory, a quarter of the file's size suffices."""
+    written = np.lib.format.open_memmap(tmp_path / "a.npy", "w+", np.float64, (16384, 512))
+    written[:] = 0.5
+    written.flush()
+    command = [sys.executable, "-c", FROM_A_MAP, str(tmp_path / "a.npy")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    expected = (2.0**22, 2.0**22, 2**23)
+    assert (ran.stdout, ran.stderr) == (f"{expected} {expected}\n", "")

@@ -20,7 +20,7 @@ SCIPY = {
     "storage/build.py",
     "storage/stored.py",
     "storage/files/matrix_market.py",
-    "storage/files/archive.py",
+    "storage/files/saved.py",
 }
 """Files that name SciPy's own classes and formats, which are what a foreign matrix says it is."""
 

@@ -122,14 +122,14 @@ def answers(A):
 answers(storel.tensor(np.ones((1000, 512))))
 if sys.platform == "linux":
     import resource
-    limit = status("VmData") + (16 << 20)
+    limit = status("VmData") + (6 << 20)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 print(answers(storel.read(sys.argv[1])), answers(storel.tensor(np.load(sys.argv[1], mmap_mode="r"))))
 """
 
 
 def test_what_is_mapped_takes_no_memory_of_its_own(tmp_path: Path) -> None:
-    """Where the system limits anonymous memory, a quarter of the file's size suffices."""
+    """Where the system limits anonymous memory, a tenth of the file's size suffices."""
     written = np.lib.format.open_memmap(tmp_path / "a.npy", "w+", np.float64, (16384, 512))
     written[:] = 0.5
     written.flush()

@@ -24,9 +24,12 @@ SCIPY = {
 }
 """Files that name SciPy's own classes and formats, which are what a foreign matrix says it is."""
 
-WORDS = {"dense", "transposed", "factor", "diagonal", "symmetric"}
+WORDS = {
+    *("dense", "transposed", "factor", "diagonal", "symmetric"),
+    *("bitmap", "constant", "hash", "identity", "mask", "pattern", "permutation"),
+}
 """Names that are ordinary words of the field, too: dense levels, a transposed matrix, a scalar factor, how
-far from the diagonal entries lie, whether a matrix is symmetric."""
+far from the diagonal entries lie, whether a matrix is symmetric, a hash table, the pattern of a rule."""
 
 LISTING = "to_coo"
 """The public method that lists the entries of any tensor, named as everywhere else."""

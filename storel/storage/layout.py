@@ -93,6 +93,7 @@ def layout(tensor: Tensor) -> Layout:
     """Return which entries each element of a tensor's arrays belongs to."""
     readers: dict[Element, set[Key]] = defaultdict(set)
     leaves: dict[Element, set[Key]] = defaultdict(set)
+    of_values = {each.name for each in tensor.storage.arrays if each.holds_values}
     for chain in chains(tensor.storage.mapping):
         names, count = iterations(chain, tensor.arrays, tensor.sizes)
 
@@ -105,11 +106,11 @@ def layout(tensor: Tensor) -> Layout:
         loops = [(each.array, Name(each.position)) for each in chain.loops if each.array and each.element]
         in_keys = [read for key in chain.keys for read in _reads(key, tensor.arrays)]
         in_leaf = list(_reads(chain.leaf, tensor.arrays))
-        for number, (array, position) in enumerate((*in_leaf, *loops, *in_keys)):
+        for array, position in (*in_leaf, *loops, *in_keys):
             for address, key, exists in zip(vector(position), keys, is_entry, strict=True):
                 if exists:
                     readers[array, address].add(key)
-                    if number < len(in_leaf):
+                    if array in of_values:
                         leaves[array, address].add(key)
     entries = _marks(tensor, leaves)
     marks = {element: {entries[key] for key in of if key in entries} for element, of in readers.items()}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from strategies.structured import FITTING, SQUARE
+from strategies.structured import ALIKE, FITTING, SQUARE
 
 from storel.storage.formats import Format, Formats
 from storel.storage.samples import Sample, best_fit, fitting, random_entries, structures
@@ -31,7 +31,7 @@ def dense(sample: Sample) -> Array:
     return found
 
 
-INDEPENDENT = sorted(set(FITTING) - {"symmetric", "ell(width=2)", "dia"})
+INDEPENDENT = sorted(FITTING.keys() - ALIKE - {"symmetric", "ell(width=2)", "dia", "rle"})
 """In these, whether one entry fits depends on no other; `dia` holds any diagonals."""
 
 

@@ -32,6 +32,7 @@ from storel.loops import printer as loop_printer
 from storel.loops.lower import lower as lower_plan
 from storel.loops.nodes import Kernel
 from storel.loops.profile import Profile
+from storel.loops.reorder import reorder
 from storel.loops.simplify import simplify
 from storel.loops.verify import verify as verify_loops
 from storel.optimizer.cardinality import entries
@@ -88,7 +89,8 @@ class Options:
 class Compilation:
     """Everything the compiler made of one definition.
 
-    ``converted`` are operands in another format, ``constants`` are what its plan is forecast with.
+    ``converted`` are operands in another format, ``constants`` are what its plan is forecast with; sums are
+    added up in any order where ``is_reordered`` says so.
     """
 
     definition: Definition
@@ -101,6 +103,7 @@ class Compilation:
     backend: Literal["c", "numba"]
     converted: Mapping[str, Tensor]
     is_finite: bool
+    is_reordered: bool
     constants: Constants
 
     @property
@@ -199,7 +202,8 @@ def _compile(
     request = Request(extents, result.candidate, estimate)
     plan = plan_term(optimized.term, request, symbols, definition.semiring)
     is_finite = _is_finite(optimized.term, symbols) and environment.has_only_finite_parameters()
-    kernel = _lowered(plan, definition, symbols, is_finite)
+    is_reordered = options.floating_point != "strict"
+    kernel = _lowered(plan, definition, symbols, is_finite, is_reordered)
     if options.verifies:
         verify_term(term, symbols)
         verify_term(optimized.term, symbols)
@@ -208,21 +212,28 @@ def _compile(
     backend = choose("auto" if options.backend == "interpret" else options.backend)
     return Compilation(
         definition, composed, term, optimized, result, plan, kernel, backend, converted, is_finite,
+        is_reordered,
         budgets.cost.constants if isinstance(budgets.cost, Nanoseconds) else machine.constants(),
     )  # fmt: skip
 
 
 def _lowered(
-    plan: Plan, definition: Definition, symbols: Symbols, is_finite: bool, profile: Profile | None = None
+    plan: Plan,
+    definition: Definition,
+    symbols: Symbols,
+    is_finite: bool,
+    is_reordered: bool,
+    profile: Profile | None = None,
 ) -> Kernel:
     extents = extent_terms(tuple(extent.size for extent in definition.extents), symbols)
-    return simplify(lower_plan(plan, extents, symbols, is_finite=is_finite, profile=profile))
+    kernel = simplify(lower_plan(plan, extents, symbols, is_finite=is_finite, profile=profile))
+    return reorder(kernel) if is_reordered else kernel
 
 
 def counting_kernel(compilation: Compilation) -> Kernel:
     """Return a kernel that does the same and counts what each action of the plan does (``loops.profile``)."""
     this = compilation
-    return _lowered(this.plan, this.definition, this.symbols, this.is_finite, Profile())
+    return _lowered(this.plan, this.definition, this.symbols, this.is_finite, this.is_reordered, Profile())
 
 
 def replanned(compilation: Compilation, term: Term) -> Compilation:
@@ -232,7 +243,7 @@ def replanned(compilation: Compilation, term: Term) -> Compilation:
     request = Request(extents, this.result.candidate, entries(term, this.symbols))
     plan = plan_term(term, request, this.symbols, this.definition.semiring)
     is_finite = this.is_finite and _is_finite(term, this.symbols)
-    kernel = _lowered(plan, this.definition, this.symbols, is_finite)
+    kernel = _lowered(plan, this.definition, this.symbols, is_finite, this.is_reordered)
     return replace(this, plan=plan, kernel=kernel, is_finite=is_finite)
 
 

@@ -1,10 +1,29 @@
-"""All statements of a body, from the outside in, in the order of the text."""
+"""All statements of a body and all parts of an expression, from the outside in, in the order of the text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from storel.loops.nodes import For, If, Statement, While
+from storel.loops.nodes import (
+    Assign,
+    Binary,
+    Cast,
+    Constant,
+    Declare,
+    Expression,
+    Fail,
+    For,
+    If,
+    Load,
+    Local,
+    Select,
+    Sort,
+    Statement,
+    Store,
+    Unary,
+    Update,
+    While,
+)
 
 
 def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
@@ -19,3 +38,39 @@ def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
                 yield from walk(otherwise)
             case _:
                 pass
+
+
+def evaluated(statement: Statement) -> tuple[Expression, ...]:
+    """Return the expressions that a statement itself evaluates."""
+    match statement:
+        case Declare(_, value) | Assign(_, value):
+            return (value,)
+        case Store(_, index, value) | Update(_, index, _, value):
+            return (index, value)
+        case For(_, low, high) | Sort(_, low, high):
+            return (low, high)
+        case While(condition) | If(condition):
+            return (condition,)
+        case Fail(_, detail):
+            return (detail,)
+
+
+def parts(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression and everything inside it."""
+    yield expression
+    match expression:
+        case Constant() | Local():
+            pass
+        case Load(_, index):
+            yield from parts(index)
+        case Binary(_, left, right):
+            yield from all_parts((left, right))
+        case Unary(_, operand) | Cast(_, operand):
+            yield from parts(operand)
+        case Select(condition, positive, negative):
+            yield from all_parts((condition, positive, negative))
+
+
+def all_parts(expressions: Iterable[Expression]) -> Iterator[Expression]:
+    """Yield expressions and everything inside them."""
+    return (part for expression in expressions for part in parts(expression))

@@ -58,7 +58,7 @@ def _apply(operator: str, left: int, right: int, expression: Binary) -> int:
 
 
 def solved_size(expression: Expression, value: int, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Return the value of the one name in a linear expression that is not known yet; nothing if there is none.
+    """Return the value of the one name in a linear expression that is not known yet; {} if there is none.
 
     >>> from storel.syntax.nodes.expressions import Binary, Name
     >>> solved_size(Binary("*", Name("rows"), Name("f")), 12, {"f": 4})

@@ -126,9 +126,7 @@ class ProgramBuilder(ExpressionBuilder):
             return ArrayDeclaration(name.text, checked_type(type_), properties, span)
         return PartDeclaration(name.text, FormatReference(type_.scalar, span=type_.span), None, span)
 
-    def part(
-        self, span: Span, name: Word, reference: FormatReference, taking: Taking
-    ) -> PartDeclaration:
+    def part(self, span: Span, name: Word, reference: FormatReference, taking: Taking) -> PartDeclaration:
         return PartDeclaration(name.text, reference, taking, span)
 
     def taking(self, _: Span, keys: tuple[Binder, ...], value: Binder, condition: Expression) -> Taking:

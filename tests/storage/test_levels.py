@@ -103,7 +103,10 @@ ERRORS = [
         "format levels(dense, dense) does not take these arguments\n<format>:1:1\n"
         "   1 | levels(dense, dense; width=3)\n     | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n  expected: none",
     ),
-    ("levels(dense, 3)", "a level is named by its kind\n  expected: dense or compressed or singleton or fixed or hashed"),
+    (
+        "levels(dense, 3)",
+        "a level is named by its kind\n  expected: dense or compressed or singleton or fixed or hashed",
+    ),
 ]
 
 

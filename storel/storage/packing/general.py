@@ -86,9 +86,7 @@ class _Entries:
             return left
         return left[taken(taking, self.coordinates, self.values, sizes)[left]]
 
-    def store(
-        self, chain: Chain, left: Array, building: Building, zero: Any
-    ) -> tuple[Array, Misfit | None]:
+    def store(self, chain: Chain, left: Array, building: Building, zero: Any) -> tuple[Array, Misfit | None]:
         """Store the entries that the chain can take; return their numbers and why it takes no more.
 
         Raises FormatError where two need the same place, or where the chain cannot be turned round.
@@ -136,8 +134,7 @@ class _Entries:
         first = int(left[0])
         reason = misfit.reason if misfit and misfit.entry == first else "no part takes it"
         return FormatError(
-            f"{self.storage.name}: {count} {verb} not fit; "
-            f"the first is {self.text(first)}: {reason}"
+            f"{self.storage.name}: {count} {verb} not fit; the first is {self.text(first)}: {reason}"
         )
 
     def read_back_otherwise(self, coordinates: Array, values: Array) -> FormatError:

@@ -1,6 +1,6 @@
 """Where the value of a chain lies: the array, the address, and whether it is negated.
 
-    val(p)      -val(p)      val(rank(w) + popcount(…)): a place in a segment that rank delimits
+val(p)      -val(p)      val(rank(w) + popcount(…)): a place in a segment that rank delimits
 """
 
 from __future__ import annotations

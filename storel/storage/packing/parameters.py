@@ -106,4 +106,3 @@ class _Data:
         vector = np.broadcast_to(values, group.starts.shape)
         reduced = _REDUCTIONS[monoid].reduceat(vector, np.flatnonzero(group.starts))
         return reduced[np.cumsum(group.starts) - 1]
-

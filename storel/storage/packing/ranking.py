@@ -64,4 +64,3 @@ def _sorted(vectors: Sequence[Array], count: int) -> tuple[Array, Array]:
     extents = tuple(int(vector.max(initial=0)) + 1 for vector in shifted)
     columns, order, _ = sorted_entries(np.stack(shifted), np.arange(count), extents)
     return columns, order
-

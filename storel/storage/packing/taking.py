@@ -1,7 +1,7 @@
 """Which entries a part of a composed format may take.
 
-    rank(j WITHIN i)             how many lesser j there are in the row
-    count(WITHIN i // 4, j // 4)  how many entries there are in the block of 4 × 4
+rank(j WITHIN i)             how many lesser j there are in the row
+count(WITHIN i // 4, j // 4)  how many entries there are in the block of 4 × 4
 """
 
 from __future__ import annotations

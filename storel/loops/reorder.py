@@ -1,0 +1,186 @@
+"""Sums in another order, where that lets a machine add faster; not for programs with strict floating point.
+
+    for j in l:h { b[i] += e(j) }    =    p = 0; for j in l:h { p = p + e(j) }; if l < h { b[i] += p }
+
+where i does not change in the loop and all that happens to b there are such updates: scalar promotion
+(Carr, Kennedy, "Scalar Replacement in the Presence of Conditional Control Flow", SPE 1994). And a loop is
+marked as a reduction where all that it reads and writes is consecutive: partial sums then fill the lanes of
+a vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import count
+
+from storel.loops.nodes import (
+    Assign,
+    Binary,
+    Buffer,
+    Cast,
+    Constant,
+    Declare,
+    Expression,
+    For,
+    If,
+    Kernel,
+    Load,
+    Local,
+    Procedure,
+    Role,
+    Sort,
+    Statement,
+    Store,
+    Update,
+    While,
+)
+from storel.loops.walk import all_parts, evaluated, parts, walk
+from storel.scalars import ScalarType
+
+UNITS = {"add": 0, "multiply": 1}
+"""The operators that are reordered, and what each leaves as it is."""
+
+
+def reorder(kernel: Kernel) -> Kernel:
+    """Return a kernel that means the same, but for the rounding of real sums and products."""
+    return replace(kernel, compute=_procedure(kernel.compute, frozenset(kernel.inputs)))
+
+
+def _procedure(procedure: Procedure, constant: frozenset[Buffer]) -> Procedure:
+    reordering = _Reordering(constant, {local.name for local in _declared(procedure.body)})
+    return replace(procedure, body=reordering.block(procedure.body))
+
+
+class _Reordering:
+    """Rewrites blocks from the inside out; ``constant`` buffers are only read, ``taken`` names are in use."""
+
+    def __init__(self, constant: frozenset[Buffer], taken: set[str]) -> None:
+        self.constant = constant
+        self._fresh = (name for n in count(1) if (name := f"partial_{n}") not in taken)
+
+    def block(self, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        return tuple(made for statement in body for made in self._statement(statement))
+
+    def _statement(self, statement: Statement) -> tuple[Statement, ...]:
+        match statement:
+            case For(body=body):
+                return self._promoted(replace(statement, body=self.block(body)))
+            case While(body=body):
+                return (replace(statement, body=self.block(body)),)
+            case If(_, body, otherwise):
+                return (replace(statement, body=self.block(body), otherwise=self.block(otherwise)),)
+            case _:
+                return (statement,)
+
+    def _promoted(self, loop: For) -> tuple[Statement, ...]:
+        """Return the loop with its updates of one place outside of it."""
+        changing = {loop.local, *_declared(loop.body), *_assigned(loop.body)}
+        before: list[Statement] = []
+        after: list[Statement] = []
+        body: list[Statement] = []
+        for statement in loop.body:
+            match statement:
+                case Update(buffer, place, operator, value) if self._is_fixed(
+                    place, changing
+                ) and _is_only_updated(buffer, operator, loop.body):
+                    partial = Local(next(self._fresh), buffer.type)
+                    unit = Constant(buffer.type.dtype.type(UNITS[operator]).item(), buffer.type)
+                    before.append(Declare(partial, unit))
+                    body.append(Assign(partial, Binary(operator, partial, value, Role.VALUE)))
+                    after.append(Update(buffer, place, operator, partial))
+                case _:
+                    body.append(statement)
+        made = _as_reduction(replace(loop, body=tuple(body)))
+        if not after:
+            return (made,)
+        return (*before, made, If(Binary("less", loop.low, loop.high), tuple(after)))
+
+    def _is_fixed(self, place: Expression, changing: set[Local]) -> bool:
+        inside = list(parts(place))
+        return not any(part in changing for part in inside) and all(
+            part.buffer in self.constant for part in inside if isinstance(part, Load)
+        )
+
+
+def _is_only_updated(buffer: Buffer, operator: str, body: tuple[Statement, ...]) -> bool:
+    """Return whether all that happens to a buffer are updates by one operator, which may be reordered."""
+    if operator not in UNITS or buffer.holds is not Role.VALUE or buffer.type is ScalarType.BOOL:
+        return False
+    for statement in walk(body):
+        match statement:
+            case Update(other, _, by) if other == buffer and by != operator:
+                return False
+            case Store(other) | Sort(other) if other == buffer:
+                return False
+            case _:
+                pass
+        if any(part.buffer == buffer for part in all_parts(evaluated(statement)) if isinstance(part, Load)):
+            return False
+    return True
+
+
+def _as_reduction(loop: For) -> For:
+    """Mark a loop that adds to one local, if everything that it reads and writes is consecutive."""
+    locals_: dict[Local, int | None] = {loop.local: 1}
+    sums: list[tuple[Local, str]] = []
+    written: set[Buffer] = set()
+    for statement in loop.body:
+        match statement:
+            case Declare(local, value):
+                locals_[local] = _step(value, locals_)
+            case Assign(local, Binary(operator, accumulated, value)) if (
+                local == accumulated and operator in UNITS and local not in parts(value)
+            ):
+                sums.append((local, operator))
+            case Update(buffer, place) if _step(place, locals_) == 1 and buffer not in written:
+                written.add(buffer)
+            case _:
+                return loop
+    loads = [
+        part for statement in loop.body for part in all_parts(evaluated(statement)) if isinstance(part, Load)
+    ]
+    steps = [_step(load.index, locals_) for load in loads]
+    if (
+        len(sums) != 1
+        or 1 not in steps
+        or not {0, 1} >= set(steps)
+        or {load.buffer for load in loads} & written
+    ):
+        return loop
+    ((accumulator, operator),) = sums
+    uses = [
+        part for statement in loop.body for part in all_parts(evaluated(statement)) if part == accumulator
+    ]
+    return replace(loop, reduction=(accumulator, operator)) if len(uses) == 1 else loop
+
+
+def _step(expression: Expression, steps: Mapping[Local, int | None]) -> int | None:
+    """Return by how much an index grows from one iteration to the next; None where that is not known.
+
+    ``steps`` says it of the locals that change.
+    """
+    match expression:
+        case Local():
+            return steps.get(expression, 0)
+        case Binary("add" | "subtract" as operator, left, right):
+            one, other = _step(left, steps), _step(right, steps)
+            if one is None or other is None:
+                return None
+            return one + other if operator == "add" else one - other
+        case Cast(_, operand):
+            return _step(operand, steps)
+        case _:
+            is_fixed = all(steps.get(part, 0) == 0 for part in parts(expression) if isinstance(part, Local))
+            return 0 if is_fixed else None
+
+
+def _declared(body: tuple[Statement, ...]) -> Iterator[Local]:
+    """Yield the locals that a body declares, its loops' variables among them."""
+    for statement in walk(body):
+        if isinstance(statement, Declare | For):
+            yield statement.local
+
+
+def _assigned(body: tuple[Statement, ...]) -> Iterator[Local]:
+    return (statement.local for statement in walk(body) if isinstance(statement, Assign))

@@ -22,7 +22,7 @@ from storel.optimizer.rulefile import RuleSet
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
 from storel.storage.facts import is_like
-from storel.storage.formats import Formats
+from storel.storage.formats import Formats, is_automatic
 from storel.storage.summary import Summary, read_summary, summary_from
 from storel.storage.tensor import Tensor
 from storel.syntax.nodes.declarations import FormatReference
@@ -86,7 +86,8 @@ class Kernel:
         """Return whether the one kernel that there is can be run on other data, whose facts are the same."""
         own = self.environment
         is_one = len(self._outcome.compilations) == 1 and not self.compilation.converted
-        if not is_one or self._options.backend == "interpret" or own.arrays:
+        result_format = format_text(self._options.format) or self.compilation.definition.format
+        if not is_one or is_automatic(result_format) or self._options.backend == "interpret" or own.arrays:
             return False
         if own.tensors.keys() != environment.tensors.keys():
             return False

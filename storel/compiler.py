@@ -230,6 +230,12 @@ def _lowered(
     return reorder(kernel) if is_reordered else kernel
 
 
+def expected_time(compilation: Compilation) -> float:
+    """Return the estimated nanoseconds of a run, the conversions of operands included."""
+    conversions = sum(map(conversion_cost, compilation.converted.values()))
+    return compilation.optimized.cost.nanoseconds + conversions
+
+
 def counting_kernel(compilation: Compilation) -> Kernel:
     """Return a kernel that does the same and counts what each action of the plan does (``loops.profile``)."""
     this = compilation

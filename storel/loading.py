@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from storel.candidates.choice import smallest
 from storel.errors import DataError, ExtentError, FormatError, TypeMismatchError, UnknownNameError, nearest
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
@@ -23,7 +24,7 @@ from storel.storage.files.contents import (
     StoredContents,
 )
 from storel.storage.files.kinds import read_tensor
-from storel.storage.formats import Formats
+from storel.storage.formats import Formats, is_automatic
 from storel.storage.summary import Summary
 from storel.storage.tensor import Tensor, declare
 from storel.syntax.nodes.declarations import FormatReference, TypeAnnotation
@@ -47,8 +48,12 @@ def load_tensor(
 ) -> Tensor:
     """Read a file; without ``reference`` dense data stays dense and sparse data gets the default format.
 
+    Where a format is to be chosen, it is the one that takes the least memory.
+
     Raises DataError for a bad file, ExtentError or TypeMismatchError where it contradicts the annotation.
     """
+    if is_automatic(reference):
+        return smallest(load_tensor(path, formats, annotation=annotation, semiring=semiring), formats)
     contents = read_tensor(path)
     ring = known_semiring(semiring)
     shape, is_closed = _extents(contents, annotation, path)
@@ -83,8 +88,12 @@ def as_tensor(
 ) -> Tensor:
     """Store what a caller has: an array, a SciPy matrix, entries, a format's arrays, a table, or a tensor.
 
+    Where a format is to be chosen, it is the one that takes the least memory.
+
     Raises TypeMismatchError for anything else, UnknownNameError for an unknown semiring.
     """
+    if is_automatic(reference):
+        return smallest(as_tensor(value, formats, shape=shape, semiring=semiring), formats)
     ring = known_semiring(semiring)
     match value:
         case Tensor():

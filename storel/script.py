@@ -9,10 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from storel.compiler import Compilation, Options, compile_definition, view_of
+from storel.candidates.choice import cheapest, smallest
+from storel.compiler import Compilation, Options, compile_definition, expected_time, view_of
 from storel.environment import Environment
 from storel.errors import ProgramSyntaxError, UnknownNameError, nearest
 from storel.execution import evaluate_reference, execute, measure, total_work
@@ -22,8 +23,8 @@ from storel.optimizer.cardinality import entries
 from storel.profile import Profile, profile
 from storel.source import Source, Span
 from storel.storage.compose import View
-from storel.storage.files.kinds import read_arrays
-from storel.storage.formats import Format
+from storel.storage.files.kinds import keeps_arrays, read_arrays
+from storel.storage.formats import AUTO, Format, is_automatic
 from storel.storage.tensor import Tensor
 from storel.syntax.analyze import Analysis, Definition, analyze
 from storel.syntax.constants import constant
@@ -56,13 +57,14 @@ CHEAP_VIEW = 3.0
 class Outcome:
     """What a script gave: the results by name, and how each was made.
 
-    ``work`` is None unless it was asked for, ``profiles`` are those of what is analyzed; ``seconds`` says
+    ``chosen`` are the formats of what was to be stored in one that is chosen. ``work`` is None unless it was asked for, ``profiles`` are those of what is analyzed; ``seconds`` says
     what loading, compiling and running took.
     """
 
     results: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
     compilations: dict[str, Compilation] = field(default_factory=dict[str, Compilation])
     profiles: dict[str, Profile] = field(default_factory=dict[str, Profile])
+    chosen: dict[str, str] = field(default_factory=dict[str, str])
     explained: tuple[Explain, ...] = ()
     saved: tuple[Save, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -76,7 +78,8 @@ class Runner:
 
     ``requested`` are results beside those that the script says; ``result_format`` is that of a single
     result; without ``runs`` the results are only compiled; ``counts_work`` interprets the plans;
-    ``analyzes`` profiles all that is run, not only what the script says.
+    ``analyzes`` profiles all that is run, not only what the script says. ``undecided`` are the operands
+    whose formats are to be chosen, and whether they come in the one that they have.
     """
 
     environment: Environment
@@ -87,6 +90,7 @@ class Runner:
     analyzes: bool = False
     requested: tuple[str, ...] = ()
     result_format: FormatReference | None = None
+    undecided: dict[str, bool] = field(default_factory=dict[str, bool])
     progress: Progress = lambda _: None
     outcome: Outcome = field(default_factory=Outcome)
     _works: list[Work] = field(default_factory=list[Work])
@@ -94,19 +98,77 @@ class Runner:
 
     def run(self, source: Source) -> Outcome:
         """Execute all statements; the results are the saved tensors, else the last one."""
+        analysis = self.prepare(source)
+        self._choose_formats(analysis)
+        self._make_results(analysis)
+        if self.counts_work:
+            self.outcome.work = total_work(self._works)
+        return self.outcome
+
+    def prepare(self, source: Source) -> Analysis:
+        """Load what the script loads, and analyze it."""
         statements = tuple(self._included(parse(source), ()))
         script = Script(statements, source)
         with self._timed("load"):
             for statement in statements:
                 self._load(statement)
-        analysis = analyze(script, self.environment.signatures(), self.environment.formats.names)
+        analysis = analyze(script, self.environment.signatures(), [*self.environment.formats.names, AUTO])
         self.outcome.warnings = analysis.warnings
         self.outcome.explained = tuple(each for each in statements if isinstance(each, Explain))
         self.outcome.saved = tuple(each for each in statements if isinstance(each, Save))
-        self._make_results(analysis)
-        if self.counts_work:
-            self.outcome.work = total_work(self._works)
-        return self.outcome
+        return analysis
+
+    def again(self, analysis: Analysis, tensors: Mapping[str, Tensor], *, runs: bool) -> Runner:
+        """Return another run of the same results, compiled for operands that are stored otherwise."""
+        given = replace(self.environment, tensors={**self.environment.tensors, **tensors})
+        other = replace(
+            self,
+            environment=given,
+            runs=runs,
+            analyzes=False,
+            counts_work=False,
+            undecided={},
+            outcome=Outcome(saved=self.outcome.saved),
+        )
+        other._make_results(analysis)
+        return other
+
+    def expected(self, analysis: Analysis, tensors: Mapping[str, Tensor]) -> float:
+        """Return the estimated nanoseconds of the results with operands that are stored otherwise."""
+        compilations = self.again(analysis, tensors, runs=False).outcome.compilations
+        inlined = {name for each in compilations.values() for name in free_names(each.definition.expression)}
+        return sum(expected_time(each) for name, each in compilations.items() if name not in inlined)
+
+    def operands(self, analysis: Analysis) -> list[str]:
+        """Return the tensors that the results are made of, but for those whose arrays are read by name."""
+        definitions = {definition.name: definition for definition in analysis.definitions}
+        needed = _needed(list(self._results(analysis, definitions)), definitions)
+        read = {name for each in needed for name in free_names(definitions[each].expression)}
+        return [
+            name
+            for name, tensor in sorted(self.environment.tensors.items())
+            if name in read and not any(f"{name}_{array}" in read for array in tensor.arrays)
+        ]
+
+    def _choose_formats(self, analysis: Analysis) -> None:
+        """Store the undecided operands in what is cheapest for the results, one after the other."""
+        operands = self.operands(analysis) if self.undecided else []
+        for name in sorted(self.undecided):
+            self.progress(f"choosing the format of {name}")
+            environment = self.environment
+            if name in operands:
+
+                def price(tensor: Tensor, name: str = name) -> float:
+                    return self.expected(analysis, {name: tensor})
+
+                environment.tensors[name] = cheapest(
+                    environment.tensors[name],
+                    environment.formats,
+                    price,
+                    self.options.memory_limit,
+                    is_stored=self.undecided[name],
+                )
+            self.outcome.chosen[name] = environment.tensors[name].format
 
     def _included(self, script: Script, open_files: tuple[Path, ...]) -> Generator[Statement]:
         """Yield the statements, those of included files in place of the INCLUDE."""
@@ -126,12 +188,14 @@ class Runner:
                 environment.formats.create(statement)
             case LoadTensor(name, annotation, semiring, path, reference, span):
                 self.progress(f"loading {path}")
+                if is_automatic(reference):
+                    self.undecided[name] = keeps_arrays(self.directory / path)
                 tensor = load_tensor(
                     self.directory / path,
                     environment.formats,
                     annotation=annotation,
                     semiring=semiring,
-                    reference=reference,
+                    reference=None if name in self.undecided else reference,
                 )
                 environment.add_tensor(name, tensor, span)
             case LoadArray(declaration, path, span):
@@ -176,6 +240,9 @@ class Runner:
             if tensor is None:
                 views[definition.name] = view_of(definition)
                 continue
+            if is_automatic(self.result_format or definition.format):
+                tensor = smallest(tensor, self.environment.formats, self.options.memory_limit)
+                self.outcome.chosen[definition.name] = tensor.format
             self.environment.tensors[definition.name] = tensor
             if definition.name in results:
                 self.outcome.results[definition.name] = tensor
@@ -239,7 +306,9 @@ class Runner:
 
     def _storage(self, definition: Definition) -> Format | None:
         reference = self.result_format or definition.format
-        return None if reference is None else self.environment.formats.resolve(reference, definition.rank)
+        if reference is None or is_automatic(reference):
+            return None
+        return self.environment.formats.resolve(reference, definition.rank)
 
     @contextmanager
     def _timed(self, step: str) -> Generator[None]:

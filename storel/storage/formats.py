@@ -34,6 +34,9 @@ from storel.syntax.spelling import CALLS
 
 SUFFIX = ".sdql"
 
+AUTO = "auto"
+"""Stands after ``STORED AS`` for a format that is chosen when the data is there; no format has this name."""
+
 
 @dataclass(frozen=True, eq=False)
 class Format:
@@ -145,6 +148,8 @@ class Formats:
             if not directory.is_dir():
                 raise FormatError(f"the format directory {directory} does not exist")
             found.update({path.stem: path for path in sorted(directory.glob(f"*{SUFFIX}"))})
+        if AUTO in found:
+            raise _reserved(f"{found[AUTO]}")
         return found
 
     @property
@@ -154,6 +159,8 @@ class Formats:
     def create(self, declaration: CreateFormat) -> Format:
         """Add a format that a script declares; raises FormatError if it is there already."""
         rank = len(declaration.type.extents)
+        if declaration.name == AUTO:
+            raise _reserved(f"format {AUTO}", declaration.span)
         if (declaration.name, rank) in self.created:
             raise FormatError(
                 f"format {declaration.name} of rank {rank} is created twice", span=declaration.span
@@ -198,6 +205,13 @@ class Formats:
         created = {rank: each for (own, rank), each in self.created.items() if own == name}
         if name in self.files:
             return self._load(name, self.files[name]) | created
+        if name == AUTO:
+            raise FormatError(
+                "'auto' is no format: one is chosen where data comes in or a result goes out",
+                span=span,
+                hint="write it after STORED AS of LOAD TENSOR or CREATE TENSOR, in -b NAME=FILE:auto, "
+                "or as format= of run, read and tensor",
+            )
         if not created:
             raise FormatError(f"unknown format '{name}'", span=span, hint=nearest(name, self.names))
         return created
@@ -235,6 +249,19 @@ class Formats:
         if reference.name == CONSTRUCTOR:
             return levels_format(reference, rank)[1]
         return self.find(reference.name, rank, reference.span).declaration
+
+
+def is_automatic(reference: FormatReference | None) -> bool:
+    """Return whether a format is to be chosen; raises FormatError for ``auto`` with arguments."""
+    if reference is None or reference.name != AUTO:
+        return False
+    if reference.arguments or reference.keywords:
+        raise FormatError("auto takes no arguments", span=reference.span)
+    return True
+
+
+def _reserved(what: str, span: Span | None = None) -> FormatError:
+    return FormatError(f"{what}: the name {AUTO} stands for a format that is chosen", span=span)
 
 
 def _arguments(storage: Format, reference: FormatReference) -> dict[str, int]:

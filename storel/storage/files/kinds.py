@@ -49,6 +49,11 @@ def read_tensor(path: Path) -> Contents:
     return READERS[_ending(path, READERS)](path)
 
 
+def keeps_arrays(path: Path) -> bool:
+    """Return whether a file to be read holds arrays as they are stored, not a list of entries."""
+    return _ending(path, READERS) in (".npy", ".npz")
+
+
 def save_tensor(tensor: Stored, path: Path) -> None:
     """Write a tensor to a file, as its ending says; on an error nothing is written."""
     endings = [*WRITERS, ".mtx.gz", ".tns.gz"]

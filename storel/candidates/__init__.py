@@ -1,0 +1,1 @@
+"""Which formats hold a tensor, found by packing it; no format is known by name."""

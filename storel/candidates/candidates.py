@@ -1,0 +1,180 @@
+"""The formats that hold a tensor, each with the tensor so stored.
+
+Tried are the present format, the defaults, every known format of the rank whose parameters have values, and
+nests of dense and compressed levels in several orders of the dimensions. Whether the data has the
+structure that a format needs is found by packing it, after a look at what can be told before (``screening.py``).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from storel import memory
+from storel.candidates.screening import memory_objection, most_bytes, sample_objection, size_objection
+from storel.errors import DataError, FormatError, MemoryLimitError
+from storel.storage.formats import Format, Formats
+from storel.storage.levels import CONSTRUCTOR, ORDER
+from storel.storage.packing.parameters import with_parameters_of
+from storel.storage.signature import LevelKind, level_signature
+from storel.storage.tensor import Tensor, pack
+from storel.syntax.nodes.declarations import FormatReference, TupleArgument
+from storel.syntax.nodes.expressions import Name, Number
+
+Progress: TypeAlias = Callable[[str], None]
+
+MOST_CANDIDATES = 12
+"""How many formats are kept: the present one, the defaults, and those of least memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A tensor in one of the formats that hold it, and the seconds that storing it so took."""
+
+    tensor: Tensor
+    seconds: float = 0.0
+
+    @property
+    def bytes(self) -> int:
+        return sum(array.nbytes for array in self.tensor.arrays.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A format that is not considered, and why."""
+
+    format: str
+    reason: str
+
+
+@dataclass
+class Candidates:
+    """What came of trying all formats; the present one is the first of those that are kept."""
+
+    kept: list[Candidate] = field(default_factory=list[Candidate])
+    dropped: list[Dropped] = field(default_factory=list[Dropped])
+
+
+def candidates(
+    tensor: Tensor,
+    formats: Formats,
+    memory_limit: int | None = None,
+    progress: Progress = lambda _: None,
+    most: int = MOST_CANDIDATES,
+) -> Candidates:
+    """Return ``tensor`` in the formats that hold it, the present one first, the others by their memory.
+
+    Raises DataError if the tensor is declared by its statistics only.
+    """
+    start = time.perf_counter()
+    tensor.to_coo()
+    listing = time.perf_counter() - start
+    found = Candidates([Candidate(tensor)])
+    usual = {each.name for each in _defaults(formats, tensor.rank)}
+    seen = {tensor.format: tensor.format, _structure(tensor.storage): tensor.format}
+    for storage in _known(formats, tensor.rank, found.dropped):
+        progress(f"trying {storage.text}")
+        made = _tried(storage, tensor, memory_limit, seen)
+        if isinstance(made, Dropped):
+            found.dropped.append(made)
+            continue
+        seen |= {made.tensor.format: made.tensor.format, _structure(made.tensor.storage): made.tensor.format}
+        found.kept.append(Candidate(made.tensor, listing + made.seconds))
+        if len(found.kept) > most:
+            _drop_largest(found, usual, most)
+    found.kept[1:] = sorted(found.kept[1:], key=lambda each: (each.bytes, each.tensor.format))
+    found.dropped.sort(key=lambda each: each.format)
+    return found
+
+
+def _drop_largest(found: Candidates, usual: set[str], most: int) -> None:
+    """Drop the candidate of most memory, but for the present format and the defaults."""
+    optional = [each for each in found.kept[1:] if each.tensor.storage.name not in usual]
+    if not optional:
+        return
+    largest = max(optional, key=lambda each: (each.bytes, each.tensor.format))
+    found.kept.remove(largest)
+    reason = f"{largest.bytes:,} bytes: not among the {most} of least memory"
+    found.dropped.append(Dropped(largest.tensor.format, reason))
+
+
+def _tried(
+    storage: Format, tensor: Tensor, memory_limit: int | None, seen: dict[str, str]
+) -> Candidate | Dropped:
+    """Return the tensor in a format, or why it is not stored so; ``seen`` are formats that were tried."""
+    coordinates, values = tensor.to_coo()
+    extent = (tensor.shape, len(values), tensor.dtype.itemsize)
+    # No array may be made that alone is too large, whether or not its length is known before.
+    limit = min(most_bytes(*extent), memory.available() if memory_limit is None else memory_limit)
+    try:
+        storage = with_parameters_of(storage, coordinates, values, tensor.shape, tensor.semiring)
+        same = seen.get(storage.text) or seen.get(_structure(storage))
+        if same is not None:
+            return Dropped(storage.text, f"the same as {same}")
+        objection = size_objection(storage, *extent) or sample_objection(storage, tensor)
+        if objection is not None:
+            return Dropped(storage.text, objection)
+        start = time.perf_counter()
+        packed = pack(
+            storage,
+            coordinates,
+            values.astype(tensor.dtype, copy=False),
+            tensor.shape,
+            tensor.semiring,
+            is_closed=tensor.is_closed,
+            memory_limit=limit,
+        )
+    except (FormatError, DataError, MemoryLimitError) as error:
+        return Dropped(storage.text, error.message)
+    except MemoryError:
+        return Dropped(storage.text, "packing it takes more memory than there is")
+    made = Candidate(packed, time.perf_counter() - start)
+    objection = memory_objection(made.bytes, *extent)
+    return made if objection is None else Dropped(packed.format, objection)
+
+
+def _known(formats: Formats, rank: int, dropped: list[Dropped]) -> Iterator[Format]:
+    """Yield the formats to try, the defaults first; those without values of their parameters are dropped."""
+    defaults = _defaults(formats, rank)
+    yield from defaults
+    for name in sorted(set(formats.names) - {each.name for each in defaults}):
+        if rank in formats.overloads(name):
+            try:
+                yield formats.resolve(FormatReference(name), rank)
+            except FormatError as error:
+                dropped.append(Dropped(name, error.message))
+    for reference in _nests(rank):
+        yield formats.resolve(reference, rank)
+
+
+def _defaults(formats: Formats, rank: int) -> list[Format]:
+    """Return the formats that data of a rank may be stored in unasked."""
+    defaults = formats.defaults
+    names = dict.fromkeys((*defaults.sparse.get(rank, ()), *defaults.dense.get(rank, ())))
+    return [formats.find(name, rank) for name in names]
+
+
+def _nests(rank: int) -> Iterator[FormatReference]:
+    """Yield nests of levels: dense, compressed, and compressed below a dense one, each in several orders.
+
+    The orders are those with one dimension before the others, and all reversed.
+    """
+    if rank < 2:
+        return
+    dimensions = tuple(range(rank))
+    firsts = [(first, *(each for each in dimensions if each != first)) for first in dimensions]
+    dense, compressed = Name("dense"), Name("compressed")
+    for order in sorted({*firsts, dimensions[::-1]}):
+        keywords = ((ORDER, TupleArgument(tuple(map(Number, order)))),)
+        for kinds in ((dense,) * rank, (dense, *(compressed,) * (rank - 1)), (compressed,) * rank):
+            yield FormatReference(CONSTRUCTOR, kinds, keywords)
+
+
+def _structure(storage: Format) -> str:
+    """Return what two formats that are nests of the same levels have in common, else the format itself."""
+    signature = level_signature(storage)
+    if signature is None or any(level.kind is LevelKind.SINGLETON for level in signature.levels):
+        return storage.text
+    return repr([(level.kind, level.dimension, level.pos is None) for level in signature.levels])

@@ -1,0 +1,39 @@
+"""``auto`` in place of a format: the cheapest one for a program, or where none is known the smallest one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from storel.candidates.candidates import Candidate, candidates
+from storel.reformat import conversion_cost
+from storel.storage.formats import Formats
+from storel.storage.tensor import Tensor
+
+Price: TypeAlias = Callable[[Tensor], float]
+"""Returns the estimated nanoseconds of a program with its operand so stored."""
+
+
+def smallest(tensor: Tensor, formats: Formats, memory_limit: int | None = None) -> Tensor:
+    """Return ``tensor`` in the format that takes the fewest bytes; of equals in the present one."""
+    if tensor.rank == 0:
+        return tensor
+    kept = candidates(tensor, formats, memory_limit).kept
+    return min(kept, key=lambda each: each.bytes).tensor
+
+
+def cheapest(
+    tensor: Tensor, formats: Formats, price: Price, memory_limit: int | None = None, *, is_stored: bool
+) -> Tensor:
+    """Return ``tensor`` in the format of the least estimated time: storing it so, and the program once.
+
+    ``is_stored`` says whether the present format costs nothing, since the data comes in it.
+    """
+    if tensor.rank == 0:
+        return tensor
+
+    def total(each: Candidate) -> tuple[float, int]:
+        storing = 0.0 if is_stored and each.tensor is tensor else conversion_cost(each.tensor)
+        return price(each.tensor) + storing, each.bytes
+
+    return min(candidates(tensor, formats, memory_limit).kept, key=total).tensor

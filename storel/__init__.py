@@ -1,13 +1,16 @@
 """storel: a compiler and cost-based optimizer for tensor programs over declarative storage."""
 
-from storel.api import Kernel, compile, declare, einsum, explain, read, run, tensor  # noqa: A004
+from storel.advice.rows import Advice
+from storel.api import Kernel, advise, compile, declare, einsum, explain, read, run, tensor  # noqa: A004
 from storel.errors import StorelError
 from storel.storage.tensor import Tensor
 
 __all__ = [
+    "Advice",
     "Kernel",
     "StorelError",
     "Tensor",
+    "advise",
     "compile",
     "declare",
     "einsum",

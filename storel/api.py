@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from storel.advice.advise import advise as advice_for
+from storel.advice.rows import Advice
+from storel.advice.trial import Trial
 from storel.compiler import BACKENDS, FLOATING_POINT, Backend, Compilation, FloatingPoint, Options, with_rules
 from storel.environment import Environment
 from storel.errors import UnknownNameError, nearest
@@ -119,6 +122,23 @@ class Kernel:
 def explain(source: str | Path, /, stage: str | None = None, **tensors: Any) -> str:
     """Return what the compiler makes of a program, stage by stage, without running it."""
     return compile(source, **tensors).explain(stage)
+
+
+def advise(source: str | Path, /, *, measure: bool = False, **tensors: Any) -> Advice:
+    """Return how fast a program is expected to be with each of its tensors in each format that holds it.
+
+    ``source``, tensors and options are those of ``run``; with ``measure`` it is also run with each.
+    ``formats`` of the result are the best ones, ``["A"].rows`` all that were planned for one tensor.
+
+    Raises DataError if no storage is left to choose, StorelError for what is wrong with program or data.
+
+    >>> import numpy as np
+    >>> advice = advise("CREATE TENSOR y AS sum(<(i, j), a> in A) { i -> a }", A=np.eye(2))
+    >>> advice["A"].rows[0].format == advice.formats["A"]
+    True
+    """
+    options, bindings = _split(tensors)
+    return advice_for(Trial.of(_runner(source, options, bindings), _source(source)), measures=measure)
 
 
 def einsum(subscripts: str, /, *operands: Any, **options: Any) -> Tensor:

@@ -57,8 +57,9 @@ CHEAP_VIEW = 3.0
 class Outcome:
     """What a script gave: the results by name, and how each was made.
 
-    ``chosen`` are the formats of what was to be stored in one that is chosen. ``work`` is None unless it was asked for, ``profiles`` are those of what is analyzed; ``seconds`` says
-    what loading, compiling and running took.
+    ``chosen`` are the formats of what was to be stored in one that is chosen. ``work`` is None unless it
+    was asked for, ``profiles`` are those of what is analyzed; ``seconds`` says what loading, compiling and
+    running took.
     """
 
     results: dict[str, Tensor] = field(default_factory=dict[str, Tensor])

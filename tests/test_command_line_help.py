@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from storel import cli
 
-COMMANDS = ["run", "explain", "stats", "convert", "formats", "check-format", "rules", "calibrate"]
+COMMANDS = ["run", "explain", "advise", "stats", "convert", "formats", "check-format", "rules", "calibrate"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -2,7 +2,8 @@
 
 Tried are the present format, the defaults, every known format of the rank whose parameters have values, and
 nests of dense and compressed levels in several orders of the dimensions. Whether the data has the
-structure that a format needs is found by packing it, after a look at what can be told before (``screening.py``).
+structure that a format needs is found by packing it, after a look at what can be told before
+(``screening.py``).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TypeAlias
 
 from storel import memory
@@ -41,11 +43,23 @@ class Candidate:
         return sum(array.nbytes for array in self.tensor.arrays.values())
 
 
+class Why(Enum):
+    """What kind of reason a format is not considered for."""
+
+    MISFIT = "not holding the data"
+    LARGE = "too large"
+    ALIKE = "the same as another"
+    OPEN = "with parameters to be given"
+    NOT_SMALLEST = "larger than those planned for"
+    FAILED = "without a plan or with another result"
+
+
 @dataclass(frozen=True, slots=True)
 class Dropped:
     """A format that is not considered, and why."""
 
     format: str
+    why: Why
     reason: str
 
 
@@ -97,7 +111,7 @@ def _drop_largest(found: Candidates, usual: set[str], most: int) -> None:
     largest = max(optional, key=lambda each: (each.bytes, each.tensor.format))
     found.kept.remove(largest)
     reason = f"{largest.bytes:,} bytes: not among the {most} of least memory"
-    found.dropped.append(Dropped(largest.tensor.format, reason))
+    found.dropped.append(Dropped(largest.tensor.format, Why.NOT_SMALLEST, reason))
 
 
 def _tried(
@@ -112,10 +126,11 @@ def _tried(
         storage = with_parameters_of(storage, coordinates, values, tensor.shape, tensor.semiring)
         same = seen.get(storage.text) or seen.get(_structure(storage))
         if same is not None:
-            return Dropped(storage.text, f"the same as {same}")
-        objection = size_objection(storage, *extent) or sample_objection(storage, tensor)
-        if objection is not None:
-            return Dropped(storage.text, objection)
+            return Dropped(storage.text, Why.ALIKE, f"the same as {same}")
+        if (objection := size_objection(storage, *extent)) is not None:
+            return Dropped(storage.text, Why.LARGE, objection)
+        if (objection := sample_objection(storage, tensor)) is not None:
+            return Dropped(storage.text, Why.MISFIT, objection)
         start = time.perf_counter()
         packed = pack(
             storage,
@@ -126,13 +141,15 @@ def _tried(
             is_closed=tensor.is_closed,
             memory_limit=limit,
         )
-    except (FormatError, DataError, MemoryLimitError) as error:
-        return Dropped(storage.text, error.message)
+    except (FormatError, DataError) as error:
+        return Dropped(storage.text, Why.MISFIT, error.message)
+    except MemoryLimitError as error:
+        return Dropped(storage.text, Why.LARGE, error.message)
     except MemoryError:
-        return Dropped(storage.text, "packing it takes more memory than there is")
+        return Dropped(storage.text, Why.LARGE, "packing it takes more memory than there is")
     made = Candidate(packed, time.perf_counter() - start)
     objection = memory_objection(made.bytes, *extent)
-    return made if objection is None else Dropped(packed.format, objection)
+    return made if objection is None else Dropped(packed.format, Why.LARGE, objection)
 
 
 def _known(formats: Formats, rank: int, dropped: list[Dropped]) -> Iterator[Format]:
@@ -144,7 +161,7 @@ def _known(formats: Formats, rank: int, dropped: list[Dropped]) -> Iterator[Form
             try:
                 yield formats.resolve(FormatReference(name), rank)
             except FormatError as error:
-                dropped.append(Dropped(name, error.message))
+                dropped.append(Dropped(name, Why.OPEN, error.message))
     for reference in _nests(rank):
         yield formats.resolve(reference, rank)
 

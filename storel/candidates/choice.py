@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from storel.candidates.candidates import Candidate, candidates
+from storel.candidates.candidates import candidates
+from storel.candidates.overlooked import charged, overlooks_entries
 from storel.reformat import conversion_cost
 from storel.storage.formats import Formats
 from storel.storage.tensor import Tensor
@@ -32,8 +33,12 @@ def cheapest(
     if tensor.rank == 0:
         return tensor
 
-    def total(each: Candidate) -> tuple[float, int]:
-        storing = 0.0 if is_stored and each.tensor is tensor else conversion_cost(each.tensor)
-        return price(each.tensor) + storing, each.bytes
+    kept = candidates(tensor, formats, memory_limit).kept
+    prices = charged([price(each.tensor) for each in kept], [overlooks_entries(each.tensor) for each in kept])
 
-    return min(candidates(tensor, formats, memory_limit).kept, key=total).tensor
+    def total(number: int) -> tuple[float, int]:
+        is_free = is_stored and number == 0
+        storing = 0.0 if is_free else conversion_cost(kept[number].tensor)
+        return prices[number] + storing, kept[number].bytes
+
+    return kept[min(range(len(kept)), key=total)].tensor

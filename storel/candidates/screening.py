@@ -3,8 +3,8 @@
 The declared lengths of arrays are evaluated, as far as extents and parameters determine them. How many
 iterations a mapping has is estimated after Knuth, "Estimating the efficiency of backtrack programs", 1975:
 along a random path through its loops the product of their lengths is, on average, the number of
-iterations; a loop whose bounds are read from arrays counts as one. What fits a tensor mostly fits parts of it,
-too, so large ones are only packed where a part is not refused.
+iterations; a loop whose bounds are read from arrays counts as one. What fits a tensor mostly fits parts
+of it, too, so large ones are only packed where a part is not refused.
 """
 
 from __future__ import annotations

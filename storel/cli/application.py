@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from storel.cli.advice import advise
 from storel.cli.costs import calibrate
 from storel.cli.data import convert, stats
 from storel.cli.formats import check_format, formats
@@ -25,7 +26,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (run, explain, stats, convert, check_format, rules, calibrate):
+for command in (run, explain, advise, stats, convert, check_format, rules, calibrate):
     app.command()(command)
 app.add_typer(formats, name="formats")
 

@@ -29,13 +29,16 @@ from storel.explain.text import explain_text
 from storel.loading import declared_tensor, load_tensor
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
-from storel.storage.files.kinds import save_tensor
+from storel.storage.files.kinds import keeps_arrays, save_tensor
+from storel.storage.formats import is_automatic
 from storel.storage.summary import read_summary
 
 ScriptArgument = Annotated[str, typer.Argument(help="A .sdql file, or - for standard input.")]
 BindingOption = Annotated[
     list[str] | None,
-    typer.Option("-b", "--bind", help="NAME=FILE, NAME=FILE:format or NAME=NUMBER; may be repeated."),
+    typer.Option(
+        "-b", "--bind", help="NAME=FILE, NAME=FILE:format (or :auto) or NAME=NUMBER; may be repeated."
+    ),
 ]
 
 
@@ -59,11 +62,13 @@ def run(
     Example: storel run mttkrp.sdql -b B=ratings.tns:csf -b C=c.npy -b D=d.npy -o A.npz
     """
     options = CallOptions(backend, formats, rules, memory_limit, floating_point, binders=binders)
-    runner = _runner(script, binding or [], options)
+    runner = runner_for(script, binding or [], options)
     runner.counts_work = work
     runner.requested = tuple(name for name, _ in _outputs(output or []))
-    outcome = runner.run(_read(script))
+    outcome = runner.run(read_script(script))
     _save(outcome, out, _outputs(output or []), runner.directory)
+    for name, chosen in outcome.chosen.items():
+        print(f"{name} is stored as {chosen}", file=sys.stderr)
     if as_json:
         print(json.dumps(report.as_object(outcome, with_time=time)))
         return
@@ -107,11 +112,11 @@ def explain(
     if stage is not None and rendering != "text":
         raise typer.BadParameter(f"--stage is for text, not {rendering}")
     options = CallOptions(backend, formats, rules, memory_limit, floating_point, binders=binders)
-    runner = _runner(script, binding or [], options)
+    runner = runner_for(script, binding or [], options)
     for text in stats or []:
         _declare(runner.environment, text)
     runner.runs = runner.analyzes = analyze
-    outcome = runner.run(_read(script))
+    outcome = runner.run(read_script(script))
     text = render(rendering, outcome.compilations, outcome.profiles, stage)
     if out is None:
         print(text)
@@ -119,15 +124,18 @@ def explain(
         write_text(out, text + "\n")
 
 
-def _runner(script: str, bindings: list[str], options: CallOptions) -> Runner:
+def runner_for(script: str, bindings: list[str], options: CallOptions) -> Runner:
+    """Return what runs a script, its names bound to numbers and to the tensors in files."""
     environment = Environment(known_formats(options.formats))
-    for text in bindings:
-        _bind(environment, text)
     directory = Path.cwd() if script == "-" else Path(script).parent
-    return Runner(environment, compiler_options(options), directory, progress=report.progress())
+    runner = Runner(environment, compiler_options(options), directory, progress=report.progress())
+    for text in bindings:
+        _bind(runner, text)
+    return runner
 
 
-def _bind(environment: Environment, text: str) -> None:
+def _bind(runner: Runner, text: str) -> None:
+    environment = runner.environment
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise typer.BadParameter(f"'{text}' is not NAME=FILE[:format] or NAME=NUMBER")
@@ -136,6 +144,8 @@ def _bind(environment: Environment, text: str) -> None:
         bind(environment, name, number)
         return
     path, reference = path_and_format(value)
+    if is_automatic(reference):
+        runner.undecided[name], reference = keeps_arrays(path), None
     environment.add_tensor(name, load_tensor(path, environment.formats, reference=reference))
 
 
@@ -166,7 +176,8 @@ def _outputs(texts: list[str]) -> list[tuple[str, Path]]:
     return [(name, Path(path)) for name, _, path in pairs]
 
 
-def _read(script: str) -> Source:
+def read_script(script: str) -> Source:
+    """Return the text of a script, or of standard input."""
     return Source("<stdin>", sys.stdin.read()) if script == "-" else read_source(Path(script))
 
 

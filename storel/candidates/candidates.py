@@ -76,12 +76,15 @@ def candidates(
     formats: Formats,
     memory_limit: int | None = None,
     progress: Progress = lambda _: None,
-    most: int = MOST_CANDIDATES,
+    most: int | None = None,
 ) -> Candidates:
     """Return ``tensor`` in the formats that hold it, the present one first, the others by their memory.
 
+    Of more than ``most`` formats (default: ``MOST_CANDIDATES``) the largest are dropped.
+
     Raises DataError if the tensor is declared by its statistics only.
     """
+    most = MOST_CANDIDATES if most is None else most
     start = time.perf_counter()
     tensor.to_coo()
     listing = time.perf_counter() - start

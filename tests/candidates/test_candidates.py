@@ -14,11 +14,13 @@ from storel.candidates.candidates import MOST_CANDIDATES, Candidates, Why, candi
 from storel.errors import DataError
 from storel.storage.formats import Formats
 
+sparse: Any = scipy.sparse
+
 N = 60
 RANDOM = np.random.default_rng(3)
-BANDED = scipy.sparse.diags_array(RANDOM.random((3, N)), offsets=[-1, 0, 1], shape=(N, N)).tocsr()
+BANDED = sparse.diags_array(RANDOM.random((3, N)), offsets=[-1, 0, 1], shape=(N, N)).tocsr()
 HALF = np.tril(RANDOM.random((N, N)))
-SPARSE = scipy.sparse.random(N, N, density=0.05, format="csr", random_state=0)
+SPARSE = sparse.random(N, N, density=0.05, format="csr", random_state=0)
 
 
 def found(data: Any, **keywords: Any) -> Candidates:
@@ -74,7 +76,7 @@ def test_the_reasons() -> None:
     assert reasons["diagonal"] is Why.MISFIT
     assert reasons["levels(dense, compressed)"] is Why.ALIKE
     assert Why.NOT_SMALLEST in reasons.values()
-    huge = scipy.sparse.csr_array(([1.0], ([0], [9])), shape=(10**6, 10**6))
+    huge = sparse.csr_array(([1.0], ([0], [9])), shape=(10**6, 10**6))
     reasons = {each.format: each.why for each in found(huge).dropped}
     assert reasons["dense"] is reasons["mask"] is reasons["dia"] is Why.LARGE
 

@@ -16,8 +16,10 @@ from storel.candidates.overlooked import overlooks_entries
 from storel.errors import FormatError
 from storel.storage.formats import Formats
 
+sparse: Any = scipy.sparse
+
 N = 60
-BANDED = scipy.sparse.diags_array([1.0 + np.arange(N)] * 3, offsets=[-1, 0, 1], shape=(N, N)).tocsr()
+BANDED = sparse.diags_array([1.0 + np.arange(N)] * 3, offsets=[-1, 0, 1], shape=(N, N)).tocsr()
 PRODUCT = "CREATE TENSOR y STORED AS {} AS sum(<(i, j), a> in A, <j, v> in x) {{ i -> a * v }}"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -11,6 +13,8 @@ from storel.candidates.screening import SAMPLED, sample_objection, samples, size
 from storel.errors import FormatError
 from storel.storage.formats import Format, Formats
 from storel.syntax.parser import parse_format
+
+sparse: Any = scipy.sparse
 
 FORMATS = Formats()
 
@@ -53,14 +57,14 @@ def test_small_tensors_have_no_samples() -> None:
 @pytest.mark.parametrize(("text", "holds"), [("diagonal", True), ("permutation", False), ("csr", True)])
 def test_a_part_tells_of_the_whole(text: str, holds: bool) -> None:
     values = 1.0 + np.arange(EXTENT)
-    tensor = storel.tensor(scipy.sparse.diags_array(values, shape=(EXTENT, EXTENT)).tocsr())
+    tensor = storel.tensor(sparse.diags_array(values, shape=(EXTENT, EXTENT)).tocsr())
     assert (sample_objection(resolved(text), tensor) is None) == holds
 
 
 def test_rows_tell_where_the_corner_does_not() -> None:
     """Few rows of a permutation have their entries in the corner; renumbered they are one themselves."""
     columns = np.random.default_rng(0).permutation(EXTENT)
-    matrix = scipy.sparse.csr_array((np.ones(EXTENT), (np.arange(EXTENT), columns)), shape=(EXTENT, EXTENT))
+    matrix = sparse.csr_array((np.ones(EXTENT), (np.arange(EXTENT), columns)), shape=(EXTENT, EXTENT))
     tensor = storel.tensor(matrix)
     assert sample_objection(resolved("permutation"), tensor) is None
     assert "of a part of the tensor" in (sample_objection(resolved("diagonal"), tensor) or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from strategies.command_line import storel
 
 from storel.loading import as_tensor
 from storel.storage.formats import Formats
+
+sparse: Any = scipy.sparse
 
 N = 300
 PRODUCT = "CREATE TENSOR y AS sum(<(i, j), a> in A, <j, v> in x) { i -> a * v }"
@@ -22,10 +25,11 @@ BINDINGS = ("-b", "A=a.mtx", "-b", "x=x.npy")
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     values = np.random.default_rng(0).random((3, N))
-    matrix = scipy.sparse.diags_array(values, offsets=[-1, 0, 1], shape=(N, N)).tocsr()
+    matrix = sparse.diags_array(values, offsets=[-1, 0, 1], shape=(N, N)).tocsr()
     as_tensor(matrix, Formats()).save(Path("a.mtx"))
     np.save("x.npy", np.ones(N))
     Path("p.sdql").write_text(PRODUCT)
+    monkeypatch.setattr("storel.candidates.candidates.MOST_CANDIDATES", 4)
     Path("one.sdql").write_text("CREATE TENSOR y AS 1")
 
 

@@ -14,6 +14,8 @@ from storel.explain.figures import duration, size
 
 BAR_WIDTH = 16
 TABLE_WIDTH = 120
+LONGEST_BAR = 10
+"""How often the fastest time the longest bar stands for, so that one slow format does not hide the others."""
 PRESENT = "*"
 UNSURE = "~"
 
@@ -27,7 +29,8 @@ def advice_text(advice: Advice, *, lists_dropped: bool = False) -> str:
 
 
 def _operand_text(operand: OperandAdvice, *, lists_dropped: bool) -> str:
-    slowest = max(row.nanoseconds for row in operand.rows)
+    fastest, slowest = operand.rows[0].nanoseconds, operand.rows[-1].nanoseconds
+    longest = min(slowest, LONGEST_BAR * fastest) or slowest
     is_measured = operand.best.measured is not None
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column(f"{operand.name} in")
@@ -36,7 +39,7 @@ def _operand_text(operand: OperandAdvice, *, lists_dropped: bool) -> str:
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for row in operand.rows:
-        table.add_row(*_cells(row), _bar(row.nanoseconds, slowest))
+        table.add_row(*_cells(row), _bar(row.nanoseconds, longest))
     console = Console(file=StringIO(), width=TABLE_WIDTH, color_system=None)
     with console.capture() as captured:
         console.print(table)
@@ -55,13 +58,13 @@ def _cells(row: Row) -> tuple[str, ...]:
     return name, size(row.bytes), expected, *measured, conversion, runs
 
 
-def _bar(time: float, slowest: float) -> str:
-    """Return a bar as long as the time is beside the slowest one.
+def _bar(time: float, longest: float) -> str:
+    """Return a bar as long as the time is beside the one of the longest bar.
 
     >>> _bar(1.0, 4.0), _bar(0.0, 0.0)
     ('████', '')
     """
-    eighths = round(8 * BAR_WIDTH * time / slowest) if slowest else 0
+    eighths = round(8 * BAR_WIDTH * min(1.0, time / longest)) if longest else 0
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 
 

@@ -7,12 +7,32 @@ calculus, the optimizer and the plan through these facts. They are promises: who
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from functools import cached_property, reduce
+from typing import Any, TypeAlias
+
+from numpy.typing import NDArray
 
 from storel.degrees import KnownDegrees
 from storel.scalars import ScalarType
+
+
+_AT_ONCE = 2**18
+"""How many elements are copied in one go."""
+
+
+@dataclass(frozen=True, eq=False)
+class Elements:
+    """The integers in an array, and a number that tells them from others."""
+
+    vector: NDArray[Any]
+
+    @cached_property
+    def checksum(self) -> int:
+        steps = range(0, len(self.vector), _AT_ONCE)
+        return reduce(lambda sum, at: zlib.crc32(self.vector[at : at + _AT_ONCE].tobytes(), sum), steps, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +47,9 @@ class ArraySymbol:
     values at both ends where declared. ``distinct`` estimates the number of distinct elements,
     ``nonzeros`` of those that are not zero (values only), ``finite`` says that no element is inf or NaN.
 
+    ``elements`` are the integers themselves,
     ``occurrences`` are how often each integer is an element, ``segments`` how long the segment is that
-    begins at each position; both are for estimates only.
+    begins at each position; these are for estimates only.
     """
 
     name: str
@@ -46,6 +67,7 @@ class ArraySymbol:
     distinct: int | None = None
     nonzeros: int | None = None
     finite: bool = False
+    elements: Elements | None = field(default=None, compare=False, repr=False)
     occurrences: KnownDegrees | None = field(default=None, compare=False, repr=False)
     segments: KnownDegrees | None = field(default=None, compare=False, repr=False)
 

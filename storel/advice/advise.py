@@ -14,7 +14,6 @@ from itertools import product
 from storel.advice.rows import Advice, OperandAdvice, Row, Together, compared
 from storel.advice.trial import Measured, Trial, is_same
 from storel.candidates.candidates import Candidate, Candidates, Dropped, Why, candidates
-from storel.candidates.overlooked import charged, overlooks_entries
 from storel.errors import DataError, StorelError
 from storel.script import Progress
 from storel.storage.tensor import Tensor
@@ -54,7 +53,7 @@ class _Advisor:
             self.progress(f"{name}: {step}")
 
         held = candidates(tensor, runner.environment.formats, limit, tell)
-        rows = _charged(self._rows(name, held))
+        rows = self._rows(name, held)
         present = next(row for row, _ in rows if row.is_present)
         rows = [(replace(row, pays_after=compared(row, present)), each) for row, each in rows]
         rows.sort(key=lambda each: (each[0].nanoseconds, each[0].bytes, each[0].format))
@@ -87,7 +86,6 @@ class _Advisor:
             self._measured(tensors),
             1e9 * candidate.seconds,
             is_present,
-            overlooks_entries(candidate.tensor),
         )
 
     def _measured(self, tensors: Mapping[str, Tensor]) -> float | None:
@@ -120,16 +118,9 @@ class _Advisor:
         return Together(formats, best, self._measured(tensors))
 
 
-def _charged(rows: list[tuple[Row, Tensor]]) -> list[tuple[Row, Tensor]]:
-    """Return the rows, those increased whose estimates overlook entries."""
-    prices = charged([row.expected for row, _ in rows], [row.is_unsure for row, _ in rows])
-    return [(replace(row, expected=price), each) for (row, each), price in zip(rows, prices, strict=True)]
-
-
 def _by_estimate(rows: list[tuple[Row, Tensor]]) -> list[tuple[Row, Tensor]]:
-    """Return the rows whose estimates overlook nothing, and the present one, the fastest first."""
-    sure = [each for each in rows if each[0].is_present or not each[0].is_unsure]
-    return sorted(sure, key=lambda each: (each[0].expected, each[0].bytes, each[0].format))
+    """Return the rows, those that are expected to be the fastest first."""
+    return sorted(rows, key=lambda each: (each[0].expected, each[0].bytes, each[0].format))
 
 
 def _text(tensors: Mapping[str, Tensor]) -> str:

@@ -14,10 +14,9 @@ from storel.candidates.candidates import Dropped
 class Row:
     """One format of an operand: the bytes it takes, and the nanoseconds of the program with it.
 
-    ``expected`` is the optimizer's estimate, increased where it ``is_unsure``, since it overlooks entries;
-    ``measured`` is the fastest of several runs, None where nothing is run; ``conversion`` is what storing the
-    operand so took. ``pays_after`` is the number of runs that save as much as the conversion takes, None
-    where no number does.
+    ``expected`` is the optimizer's estimate; ``measured`` is the fastest of several runs, None where nothing
+    is run; ``conversion`` is what storing the operand so took. ``pays_after`` is the number of runs that save
+    as much as the conversion takes, None where no number does.
     """
 
     format: str
@@ -26,7 +25,6 @@ class Row:
     measured: float | None
     conversion: float
     is_present: bool
-    is_unsure: bool = False
     pays_after: int | None = None
 
     @property

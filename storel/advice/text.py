@@ -17,7 +17,6 @@ TABLE_WIDTH = 120
 LONGEST_BAR = 10
 """How often the fastest time the longest bar stands for, so that one slow format does not hide the others."""
 PRESENT = "*"
-UNSURE = "~"
 
 
 def advice_text(advice: Advice, *, lists_dropped: bool = False) -> str:
@@ -54,8 +53,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     measured = () if row.measured is None else (duration(row.measured),)
     conversion = "present" if row.is_present else duration(row.conversion)
     runs = "" if row.pays_after is None else f"{row.pays_after:,} run{'s' if row.pays_after > 1 else ''}"
-    expected = f"{UNSURE if row.is_unsure else ''}{duration(row.expected)}"
-    return name, size(row.bytes), expected, *measured, conversion, runs
+    return name, size(row.bytes), duration(row.expected), *measured, conversion, runs
 
 
 def _bar(time: float, longest: float) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from storel.candidates.candidates import candidates
-from storel.candidates.overlooked import charged, overlooks_entries
 from storel.reformat import conversion_cost
 from storel.storage.formats import Formats
 from storel.storage.tensor import Tensor
@@ -34,11 +33,10 @@ def cheapest(
         return tensor
 
     kept = candidates(tensor, formats, memory_limit).kept
-    prices = charged([price(each.tensor) for each in kept], [overlooks_entries(each.tensor) for each in kept])
 
     def total(number: int) -> tuple[float, int]:
         is_free = is_stored and number == 0
         storing = 0.0 if is_free else conversion_cost(kept[number].tensor)
-        return prices[number] + storing, kept[number].bytes
+        return price(kept[number].tensor) + storing, kept[number].bytes
 
     return kept[min(range(len(kept)), key=total)].tensor

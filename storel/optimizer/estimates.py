@@ -20,9 +20,11 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
-from storel.calculus.intervals import ANY, Interval, applied
+from storel.calculus.intervals import ANY, COMPARISONS, Interval, applied
 from storel.degrees import KnownDegrees
+from storel.optimizer import sampling
 from storel.optimizer.joins import Boundary, common, found_positions, is_distinct, matches, segment_length
+from storel.optimizer.sampling import Bound, LoopSample, Sample, Vector
 from storel.optimizer.selectivity import SELECTIVITY, middle, probability, span
 from storel.symbols import ArraySymbol, Symbols
 
@@ -45,6 +47,7 @@ class Estimate:
     not those that ``jump``, which stand for elements of an array.
     ``origins`` are the degrees of the integers in the arrays that the keys at each depth, and then the
     values, are elements of, as far as known: so of an array (None, its own), of an integer one.
+    ``sample`` are values of an integer, ``loop`` those of a source's bounds, ``data`` an array's elements.
     """
 
     identity: Hashable = None
@@ -67,6 +70,14 @@ class Estimate:
     jumps: bool = False
     origins: tuple[KnownDegrees | None, ...] = ()
     probability: float = SELECTIVITY
+    sample: Sample | Bound | None = None
+    loop: LoopSample | None = None
+    data: Vector | None = None
+
+    @property
+    def drawn(self) -> Sample | None:
+        """The sample of an integer whose binder, if any, is known."""
+        return self.sample if isinstance(self.sample, Sample) else None
 
     @property
     def origin(self) -> KnownDegrees | None:
@@ -91,16 +102,18 @@ class Estimate:
 
 def integer(value: int) -> Estimate:
     """Return the estimate of an integer literal."""
-    return Estimate(identity=("Int", value), interval=Interval(value, value), offset=(None, value))
+    exactly = Interval(value, value)
+    return Estimate(("Int", value), exactly, offset=(None, value), sample=sampling.constant(value))
 
 
 def variable(name: int, value: Estimate) -> Estimate:
     """Return the estimate of a variable that stands for something like ``value``."""
     identity = ("Var", name)
     names = frozenset((name,))
+    sample = value.sample.by(name) if isinstance(value.sample, Bound) else value.sample
     return replace(
         value, identity=identity, offset=(identity, 0), boundary=None, stored=bool(value.counts),
-        made=None, key=None, varies=names, walks=frozenset() if value.jumps else names,
+        sample=sample, made=None, key=None, varies=names, walks=frozenset() if value.jumps else names,
     )  # fmt: skip
 
 
@@ -125,8 +138,15 @@ def bound(constructor: str, children: Sequence[Estimate]) -> tuple[Estimate, ...
         case "Find":
             return (_found(source, children[1].origin),)
         case _ if source.is_array:
-            value = replace(unknown(source.elements, 0), origins=source.origins[1:])
-            return (_position(source), replace(value, jumps=source.array is not None))
+            value = replace(
+                unknown(source.elements, 0), origins=source.origins[1:], jumps=source.array is not None
+            )
+            if source.loop is None:
+                return (_position(source), value)
+            position = replace(_position(source), sample=Bound(source.loop))
+            is_known = source.array is None or source.loop.array is not None
+            element = Bound(source.loop, is_element=True) if is_known else None
+            return (position, replace(value, sample=element))
         case _:
             parents = max(1.0, source.counts[0]) if source.counts else 1.0
             counts = tuple(count / parents for count in source.counts[1:])
@@ -152,11 +172,14 @@ def symbol(name: str, symbols: Symbols, interval: Interval) -> Estimate:
     fact = symbols.get(name)
     identity = ("Sym", name)
     if not isinstance(fact, ArraySymbol):
-        return Estimate(identity, interval, (identity, 0))
+        is_exact = interval.low is not None and interval.low == interval.high
+        sample = sampling.constant(interval.low) if is_exact and interval.low is not None else None
+        return Estimate(identity, interval, (identity, 0), sample=sample)
     elements = Interval(fact.low, fact.high) if fact.type.is_integer else ANY
     distinct = fact.distinct
     if distinct is None:
         distinct = fact.length if fact.unique or fact.increasing else min(float(fact.length), span(elements))
+    data = None if fact.elements is None else fact.elements.vector
     return Estimate(
         identity,
         is_array=True,
@@ -168,6 +191,8 @@ def symbol(name: str, symbols: Symbols, interval: Interval) -> Estimate:
         counts=(float(fact.length),),
         spans=(float(fact.length),),
         origins=(None, fact.occurrences),
+        data=data,
+        loop=LoopSample(sampling.constant(0), sampling.constant(fact.length), data),
     )
 
 
@@ -186,10 +211,15 @@ def combine(
         case ("Apply1" | "Apply2" | "Apply3", _):
             interval = applied(text, *(child.interval for child in children))
             varies = frozenset[int]().union(*(child.varies for child in children))
-            chance = probability(
-                text, [child.interval for child in children], [child.probability for child in children]
+            sample = sampling.applied(text, [child.drawn for child in children])
+            chance = sample.mean() if text in COMPARISONS and sample is not None and sample.loops else None
+            if chance is None:
+                chance = probability(
+                    text, [child.interval for child in children], [child.probability for child in children]
+                )
+            return Estimate(
+                identity, interval, (identity, 0), probability=chance, varies=varies, sample=sample
             )
-            return Estimate(identity, interval, (identity, 0), probability=chance, varies=varies)
         case ("Uniq", (a,)):
             return replace(a, identity=identity)
         case ("Range", (low, high)):
@@ -272,8 +302,10 @@ def _arithmetic(constructor: str, text: str, a: Estimate, b: Estimate, identity:
         return _of_dictionaries(constructor, a, b, identity)
     if text not in ("index", "plus_times"):
         return Estimate(identity)
+    sample = sampling.applied(constructor, (a.drawn, b.drawn))
     if constructor == "Mul":
-        return Estimate(identity, _product(a.interval, b.interval), (identity, 0), varies=a.varies | b.varies)
+        interval = _product(a.interval, b.interval)
+        return Estimate(identity, interval, (identity, 0), varies=a.varies | b.varies, sample=sample)
     low = None if a.interval.low is None or b.interval.low is None else a.interval.low + b.interval.low
     high = None if a.interval.high is None or b.interval.high is None else a.interval.high + b.interval.high
     offset = (identity, 0)
@@ -281,8 +313,9 @@ def _arithmetic(constructor: str, text: str, a: Estimate, b: Estimate, identity:
         if constant.offset is not None and constant.offset[0] is None and term.offset is not None:
             offset = (term.offset[0], term.offset[1] + constant.offset[1])
     return Estimate(
-        identity, Interval(low, high), offset, varies=a.varies | b.varies, walks=a.walks | b.walks
-    )
+        identity, Interval(low, high), offset, varies=a.varies | b.varies, walks=a.walks | b.walks,
+        sample=sample,
+    )  # fmt: skip
 
 
 def _product(a: Interval, b: Interval) -> Interval:
@@ -308,12 +341,15 @@ def _of_dictionaries(constructor: str, a: Estimate, b: Estimate, identity: Hasha
 
 def _range(low: Estimate, high: Estimate, identity: Hashable) -> Estimate:
     first, last = middle(low.interval), middle(high.interval)
-    length = UNKNOWN_LENGTH if first is None or last is None else max(0.0, last - first)
+    loop = None if low.drawn is None or high.drawn is None else LoopSample(low.drawn, high.drawn)
+    length = loop.length() if loop is not None and loop.around else None
+    if length is None:
+        length = UNKNOWN_LENGTH if first is None or last is None else max(0.0, last - first)
     top = None if high.interval.high is None else high.interval.high - 1
     elements = Interval(low.interval.low, top)
     return Estimate(
         identity, is_array=True, length=length, elements=elements, positions=elements,
-        distinct=max(1.0, length), counts=(length,), spans=(span(elements),),
+        distinct=max(1.0, length), counts=(length,), spans=(span(elements),), loop=loop,
     )  # fmt: skip
 
 
@@ -322,12 +358,15 @@ def _slice(array: Estimate, low: Estimate, high: Estimate, symbols: Symbols, ide
     if length is None:
         length = _range(low, high, identity).length
     length = min(length, array.length)
+    loop = None
+    if low.drawn is not None and high.drawn is not None:
+        loop = LoopSample(low.drawn, high.drawn, array.data)
     top = None if high.interval.high is None else high.interval.high - 1
     positions = Interval(low.interval.low, top).meet(array.positions)
     distinct = None if array.distinct is None else max(1.0, min(length, array.distinct))
     return replace(
         array, identity=identity, length=length, distinct=distinct, positions=positions, counts=(length,),
-        spans=array.spans, boundary=low.boundary,
+        spans=array.spans, boundary=low.boundary, loop=loop,
     )  # fmt: skip
 
 
@@ -336,10 +375,13 @@ def _lookup(mapping: Estimate, key: Estimate, identity: Hashable) -> Estimate:
         boundary = None
         if mapping.array is not None and key.offset is not None:
             boundary = Boundary(mapping.array, *key.offset, key.origin)
-        origins = mapping.origins[1:]
+        sample = None
+        if mapping.data is not None and key.drawn is not None:
+            sample = sampling.read(mapping.data, key.drawn)
         return Estimate(
-            identity, mapping.elements, (identity, 0), boundary, varies=key.varies, origins=origins
-        )
+            identity, mapping.elements, (identity, 0), boundary, varies=key.varies,
+            origins=mapping.origins[1:], sample=sample,
+        )  # fmt: skip
     parents = max(1.0, mapping.counts[0]) if mapping.counts else 1.0
     counts = tuple(count / parents for count in mapping.counts[1:])
     return Estimate(

@@ -177,7 +177,9 @@ class Extractor:
             kind, interval = self.source.numbering.binders[number]
             value = estimates.unknown(interval, kind.rank)
             known = self.source.estimates[number]
-            return estimates.variable(first, replace(value, origins=known.origins, jumps=known.jumps))
+            return estimates.variable(
+                first, replace(value, origins=known.origins, jumps=known.jumps, sample=known.sample)
+            )
         if constructor in ("Int", "Truth") and isinstance(first, int):
             return estimates.integer(first)
         if constructor == "Sym" and isinstance(first, str):

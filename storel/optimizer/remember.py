@@ -48,6 +48,7 @@ def _known(name: str, symbols: Symbols) -> Iterator[str]:
     fact = symbols[name]
     yield repr(fact)
     if isinstance(fact, ArraySymbol):
+        yield f"{name}: {None if fact.elements is None else fact.elements.checksum}"
         for degrees in (fact.occurrences, fact.segments):
             yield f"{name}: {None if degrees is None else summary_of(degrees)}"
 

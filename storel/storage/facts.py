@@ -16,7 +16,7 @@ from storel.storage.blocks import count_runs, is_all_finite
 from storel.storage.declared import array_length, array_type, stated_facts
 from storel.storage.sizes import evaluate_size
 from storel.storage.tensor import Tensor
-from storel.symbols import ArraySymbol, Fact, SizeSymbol
+from storel.symbols import ArraySymbol, Elements, Fact, SizeSymbol
 from storel.syntax.nodes.declarations import (
     ArrayDeclaration,
     Ascending,
@@ -100,8 +100,10 @@ def array_symbol(
 
 
 def with_degrees(symbol: ArraySymbol, array: NDArray[Any]) -> ArraySymbol:
-    """Add the degrees that an array of integers stands for; they are counted when they are needed."""
+    """Add the integers of an array, and the degrees that they stand for, counted when they are needed."""
     low, high = symbol.low, symbol.high
+    if symbol.type.is_integer:
+        symbol = replace(symbol, elements=Elements(array))
     if not symbol.type.is_integer or low is None or high is None or low < 0:
         return symbol
     is_boundary = symbol.ascending and symbol.first is not None

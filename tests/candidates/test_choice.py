@@ -12,7 +12,6 @@ import scipy.sparse
 
 import storel
 from storel.candidates.choice import cheapest, smallest
-from storel.candidates.overlooked import overlooks_entries
 from storel.errors import FormatError
 from storel.storage.formats import Formats
 
@@ -41,16 +40,6 @@ def test_storing_is_a_part_of_the_price() -> None:
     tensor = storel.tensor(np.diag(np.arange(1.0, 9.0)), "csr")
     assert cheapest(tensor, Formats(), lambda _: 1.0, is_stored=True) is tensor
     assert cheapest(tensor, Formats(), lambda _: 1.0, is_stored=False).storage.name in ("band", "diagonal")
-
-
-def test_an_estimate_that_overlooks_entries_does_not_win() -> None:
-    tensor = storel.tensor(BANDED)
-    unsure = [each for each in ("dia", "sell") if overlooks_entries(tensor.to(each))]
-
-    def price(stored: storel.Tensor) -> float:
-        return 1.0 if stored.storage.name in unsure else 1e9
-
-    assert cheapest(tensor, Formats(), price, is_stored=True).storage.name not in unsure
 
 
 @pytest.fixture

@@ -86,7 +86,8 @@ ERRORS = [
     (
         "levels(dense, compresed)",
         "unknown kind of level 'compresed'\n<format>:1:15\n   1 | levels(dense, compresed)\n"
-        "     |               ^^^^^^^^^\n  expected: dense or compressed or singleton or fixed or hashed\n  hint: did you mean 'compressed'?",
+        "     |               ^^^^^^^^^\n  expected: dense or compressed or singleton or fixed or hashed\n"
+        "  hint: did you mean 'compressed'?",
     ),
     (
         "levels(dense)",

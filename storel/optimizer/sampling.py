@@ -1,0 +1,141 @@
+"""What integers are on average, where intervals do not tell: drawn from the data.
+
+    for i in 0:n: for j in i:min(n, i + w): if (idx(j) >= 0) …
+
+is gone through SIZE times, at random: each loop draws one of its iterations, and counts for as many as it
+has. The mean length of a range, weighted so, times those of the loops around it is an unbiased estimate of
+how often its body is run (Knuth, "Estimating the Efficiency of Backtrack Programs", 1975). The draws are
+stratified: all of a loop's iterations, evenly spaced, in an order of the loop's own. Nothing is drawn before
+it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property, reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector: TypeAlias = NDArray[Any]
+
+SIZE = 256
+"""How often the loops are gone through."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The values of an integer in SIZE iterations of the loops that it depends on."""
+
+    draw: Callable[[], Vector]
+    loops: frozenset[LoopSample] = frozenset()
+
+    @cached_property
+    def values(self) -> Vector:
+        return np.broadcast_to(self.draw(), (SIZE,))
+
+    def mean(self) -> float | None:
+        """Return the mean over all iterations of the loops; None if they have none."""
+        weights = reduce(np.multiply, (loop.lengths for loop in self.loops), np.ones(SIZE))
+        total = float(weights.sum())
+        return float((weights * self.values).sum()) / total if total > 0 else None
+
+
+@dataclass(frozen=True, eq=False)
+class LoopSample:
+    """A loop from ``low`` to before ``high`` over ``array``, if any; ``key`` tells it from other loops."""
+
+    low: Sample
+    high: Sample
+    array: Vector | None = None
+    key: int = 0
+    _keyed: dict[int, LoopSample] = field(default_factory=dict[int, "LoopSample"])
+
+    def bound_by(self, key: int) -> LoopSample:
+        """Return the loop as that of one binder."""
+        return self._keyed.setdefault(key, LoopSample(self.low, self.high, self.array, key))
+
+    @cached_property
+    def lengths(self) -> Vector:
+        """The number of iterations, each time that the loop is reached."""
+        return np.maximum(self.high.values - self.low.values, 0)
+
+    @property
+    def around(self) -> frozenset[LoopSample]:
+        return self.low.loops | self.high.loops
+
+    def length(self) -> float | None:
+        """Return the mean number of iterations; None where the loops around it have none."""
+        return Sample(lambda: self.lengths, self.around).mean()
+
+    @cached_property
+    def position(self) -> Sample:
+        return Sample(self._positions, self.around | {self})
+
+    @cached_property
+    def element(self) -> Sample:
+        """The element at the position; that of a range is the position."""
+        return self.position if self.array is None else read(self.array, self.position)
+
+    def _positions(self) -> Vector:
+        return self.low.values + np.floor(_fractions(self.key) * self.lengths).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a loop binds: its position, or else its element."""
+
+    loop: LoopSample
+    is_element: bool = False
+
+    def by(self, name: int) -> Sample:
+        """Return the sample of binder ``name``; the binders of one loop have consecutive names."""
+        return self.loop.bound_by(name - 1).element if self.is_element else self.loop.bound_by(name).position
+
+
+@cache
+def _fractions(key: int) -> Vector:
+    """Return evenly spaced numbers between 0 and 1, in an order that belongs to ``key``."""
+    return (np.random.default_rng(key).permutation(SIZE) + 0.5) / SIZE
+
+
+def constant(value: int) -> Sample:
+    """Return the sample of a number."""
+    return Sample(lambda: np.asarray(value))
+
+
+def read(array: Vector, position: Sample) -> Sample:
+    """Return the sample of an array's elements; those outside are of iterations that do not occur."""
+    if not len(array):
+        return Sample(lambda: np.asarray(0), position.loops)
+    last = len(array) - 1
+    return Sample(lambda: array[np.clip(position.values, 0, last)].astype(np.int64), position.loops)
+
+
+def applied(function: str, arguments: Sequence[Sample | None]) -> Sample | None:
+    """Return the sample of a function of integers; None where it or an argument is not known."""
+    known = [each for each in arguments if each is not None]
+    computed = _FUNCTIONS.get(function)
+    if computed is None or len(known) < len(arguments):
+        return None
+    loops = frozenset[LoopSample]().union(*(each.loops for each in known))
+    return Sample(lambda: computed(*(each.values for each in known)), loops)
+
+
+def _divided(function: Callable[[Vector, Vector], Vector]) -> Callable[[Vector, Vector], Vector]:
+    """Return a division that is 0 where the divisor is."""
+    return lambda a, b: np.where(b == 0, 0, function(a, np.where(b == 0, 1, b)))
+
+
+_FUNCTIONS: dict[str, Callable[..., Vector]] = {
+    "Add": np.add, "Mul": np.multiply, "subtract": np.subtract, "negate": np.negative,
+    "floor_divide": _divided(np.floor_divide), "modulo": _divided(np.mod),
+    "minimum": np.minimum, "maximum": np.maximum,
+    "equal": np.equal, "not_equal": np.not_equal, "less": np.less, "less_equal": np.less_equal,
+    "greater": np.greater, "greater_equal": np.greater_equal,
+    "and": np.logical_and, "or": np.logical_or, "not": np.logical_not,
+    "bit_and": np.bitwise_and, "bit_or": np.bitwise_or, "bit_xor": np.bitwise_xor,
+    "shift_left": np.left_shift, "shift_right": np.right_shift,
+}  # fmt: skip

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from storel.degrees import KnownDegrees
 from storel.scalars import ScalarType
 
-
 _AT_ONCE = 2**18
 """How many elements are copied in one go."""
 
@@ -32,7 +31,9 @@ class Elements:
     @cached_property
     def checksum(self) -> int:
         steps = range(0, len(self.vector), _AT_ONCE)
-        return reduce(lambda sum, at: zlib.crc32(self.vector[at : at + _AT_ONCE].tobytes(), sum), steps, 0)
+        return reduce(
+            lambda so_far, at: zlib.crc32(self.vector[at : at + _AT_ONCE].tobytes(), so_far), steps, 0
+        )
 
 
 @dataclass(frozen=True, slots=True)

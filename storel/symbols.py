@@ -32,7 +32,7 @@ class Elements:
     def checksum(self) -> int:
         steps = range(0, len(self.vector), _AT_ONCE)
         return reduce(
-            lambda so_far, at: zlib.crc32(self.vector[at : at + _AT_ONCE].tobytes(), so_far), steps, 0
+            lambda before, at: zlib.crc32(self.vector[at : at + _AT_ONCE].tobytes(), before), steps, 0
         )
 
 

@@ -8,9 +8,9 @@ directory, in a user's directories, or among those that a script created.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from storel import resources
@@ -129,27 +129,18 @@ class Formats:
     _loaded: dict[str, dict[int, Format]] = field(default_factory=dict[str, dict[int, Format]])
     _resolved: dict[tuple[str, int], Format] = field(default_factory=dict[tuple[str, int], Format])
 
-    @cached_property
+    @property
     def defaults(self) -> Defaults:
-        path = resources.directory("storage_formats") / "defaults.toml"
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-
-        def by_rank(kind: str) -> dict[int, tuple[str, ...]]:
-            return {int(rank): tuple(names) for rank, names in table[kind].items()}
-
-        return Defaults(by_rank("dense"), by_rank("sparse"))
+        return _shipped_defaults()
 
     @cached_property
     def files(self) -> dict[str, Path]:
         """The file of each format that is not created by a script; a user's hide the shipped ones."""
-        shipped = resources.directory("storage_formats")
-        found: dict[str, Path] = {}
-        for directory in (shipped, *self.directories):
+        found = dict(_shipped_files())
+        for directory in self.directories:
             if not directory.is_dir():
                 raise FormatError(f"the format directory {directory} does not exist")
-            found.update({path.stem: path for path in sorted(directory.glob(f"*{SUFFIX}"))})
-        if AUTO in found:
-            raise _reserved(f"{found[AUTO]}")
+            found |= _files_in(directory)
         return found
 
     @property
@@ -165,7 +156,7 @@ class Formats:
             raise FormatError(
                 f"format {declaration.name} of rank {rank} is created twice", span=declaration.span
             )
-        created = self._written_out(declaration)
+        created = self._written_out(Format(declaration.name, declaration))
         self.created[declaration.name, rank] = created
         return created
 
@@ -237,12 +228,12 @@ class Formats:
             self._loaded[name] = {each.rank: each for each in made}
         return self._loaded[name]
 
-    def _written_out(self, declaration: CreateFormat) -> Format:
-        """Return the format of a declaration, its parts written out."""
-        if not declaration.parts:
-            return Format(declaration.name, declaration)
-        written, takings = written_out(declaration, self._declaration)
-        return Format(declaration.name, written, takings=takings)
+    def _written_out(self, storage: Format) -> Format:
+        """Return a format, its parts written out."""
+        if not storage.declaration.parts:
+            return storage
+        written, takings = written_out(storage.declaration, self._declaration)
+        return Format(storage.name, written, takings=takings)
 
     def _declaration(self, reference: FormatReference, rank: int) -> CreateFormat:
         """Return the declaration of a part's format; its arguments are not looked at."""
@@ -298,9 +289,32 @@ def _without_value(name: str, parameter: ParameterDeclaration, span: Span | None
     )
 
 
-def read_formats(path: Path) -> Iterable[CreateFormat]:
-    """Parse every ``CREATE FORMAT`` in a file."""
+def read_formats(path: Path) -> tuple[Format, ...]:
+    """Return what every ``CREATE FORMAT`` in a file declares; a file is parsed again if it has changed."""
+    return _parsed(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _parsed(path: Path, changed: int) -> tuple[Format, ...]:
     script = parse(Source(str(path), path.read_text(encoding="utf-8")))
-    for statement in script.statements:
-        if isinstance(statement, CreateFormat):
-            yield statement
+    return tuple(Format(each.name, each) for each in script.statements if isinstance(each, CreateFormat))
+
+
+@cache
+def _shipped_files() -> Mapping[str, Path]:
+    return _files_in(resources.directory("storage_formats"))
+
+
+def _files_in(directory: Path) -> dict[str, Path]:
+    return {path.stem: path for path in sorted(directory.glob(f"*{SUFFIX}"))}
+
+
+@cache
+def _shipped_defaults() -> Defaults:
+    path = resources.directory("storage_formats") / "defaults.toml"
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+
+    def by_rank(kind: str) -> dict[int, tuple[str, ...]]:
+        return {int(rank): tuple(names) for rank, names in table[kind].items()}
+
+    return Defaults(by_rank("dense"), by_rank("sparse"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from storel.calculus.intervals import Interval, narrowed
+from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Term
 from storel.loops.emitter import convert, index, times
 from storel.loops.expressions import ExpressionLowering, between
@@ -85,9 +85,12 @@ class ActionLowering:
                     self.run(body, target, inner)
 
                 self.iteration.loop(source, scope, iterate)
+            case Guard(condition, body) if self.expressions.holds(condition, scope):
+                count()
+                self.run(body, target, scope)
             case Guard(condition, body):
                 test = self.expressions.condition(condition, scope)
-                inner = Scope(scope.bindings, narrowed(condition, self.expressions.symbols, scope.intervals))
+                inner = scope.narrowed(condition, self.expressions.symbols)
                 with self.emitter.block() as statements:
                     count()
                     self.run(body, target, inner)
@@ -103,7 +106,7 @@ class ActionLowering:
     def _checked(self, key: Term, limit: int | None, scope: Scope) -> Expression:
         """Return the key, after a check that it is within the extent unless that is proved."""
         child = self.expressions.key(key, scope)
-        if limit is None or self.expressions.interval(key, scope).within(0, limit - 1):
+        if limit is None or self.expressions.is_within(key, limit, scope):
             return child
         child = self.emitter.declare("key", child)
         message = f"a key of the result is {{}}, outside 0:{limit}"

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from storel.calculus.intervals import Interval, bounds, narrowed
+from storel.calculus.domains import bounds_within, holds
+from storel.calculus.intervals import Interval, bounds
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -118,6 +119,16 @@ class ExpressionLowering:
         """Return what is known about the integer ``term``."""
         return bounds(term, self.symbols, scope.intervals)
 
+    def is_within(self, key: Term, length: int, scope: Scope) -> bool:
+        """Return whether ``key`` is proved to be in 0:length."""
+        if self.interval(key, scope).within(0, length - 1):
+            return True
+        return bounds_within(key, self.symbols, scope.intervals, scope.domains).within(0, length - 1)
+
+    def holds(self, condition: Term, scope: Scope) -> bool:
+        """Return whether ``condition`` is proved to hold."""
+        return holds(condition, self.symbols, scope.intervals, scope.domains)
+
     def symbol(self, name: str) -> Expression:
         """Return the size, as a constant if small, or the scalar parameter ``name``."""
         fact = self.symbols[name]
@@ -150,7 +161,7 @@ class ExpressionLowering:
     def _key_inside(self, key: Term, row: HashRow, scope: Scope) -> tuple[Expression, Expression | None]:
         """Return ``key``, and the condition that ``row`` may have it, None if that is proved."""
         position = self.emitter.declare("at", self.key(key, scope))
-        is_inside = self.interval(key, scope).within(0, row.limits[0] - 1)
+        is_inside = self.is_within(key, row.limits[0], scope)
         return position, None if is_inside else between(position, row.extents[0])
 
     def fail_unless(self, condition: Expression, message: str, detail: Expression) -> None:
@@ -167,11 +178,10 @@ class ExpressionLowering:
 
     def _lookup(self, mapping: Term, key: Term, semiring: str, scope: Scope) -> Expression:
         position = self.key(key, scope)
-        interval = self.interval(key, scope)
         if isinstance(mapping, Symbol):
             fact = self.symbols[mapping.name]
             assert isinstance(fact, ArraySymbol)
-            if not interval.within(0, fact.length - 1):
+            if not self.is_within(key, fact.length, scope):
                 position = self.emitter.declare("at", position)
                 self._check(position, fact)
             return Load(self.array(mapping.name), position)
@@ -180,12 +190,12 @@ class ExpressionLowering:
         if isinstance(view, HashRow):
             found = find(self.emitter, view, *self._key_inside(key, view, scope))
             return self._missing_over(semiring, found, view.table.zero.value)
-        found = self._found_in(view, position, interval)
+        found = self._found_in(view, position, self.is_within(key, view.limits[0], scope))
         return self._missing_over(semiring, found, view.zero)
 
-    def _found_in(self, view: View, position: Expression, interval: Interval) -> Expression:
+    def _found_in(self, view: View, position: Expression, is_inside: bool) -> Expression:
         """Return what a dense store of one level holds at ``position``, its zero outside."""
-        if interval.within(0, view.limits[0] - 1):
+        if is_inside:
             return Load(view.buffer, plus(view.offset, position))
         position = self.emitter.declare("at", position)
         found = self.emitter.declare("found", Constant(view.zero, view.type))
@@ -252,7 +262,7 @@ class ExpressionLowering:
         self, condition: Term, body: Term, semiring: str, scope: Scope, role: Role
     ) -> Expression:
         test = self.condition(condition, scope)
-        inner = Scope(scope.bindings, narrowed(condition, self.symbols, scope.intervals))
+        inner = scope.narrowed(condition, self.symbols)
         with self.emitter.block() as inside:
             value = _holding_zero(self.lower(body, inner, role), semiring)
         scalar_type = type_of(value)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from storel.calculus.binding import shift
+from storel.calculus.domains import Domain
 from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Term
 from storel.loops.emitter import INDEX, compare, convert, index, plus
@@ -62,7 +64,8 @@ class IterationLowering:
         first, last = self.expressions.key(low, scope), self.expressions.key(high, scope)
         interval = self._between(low, high, scope)
         counter = self.emitter.fresh("i")
-        inner = scope.bind(Value(counter), interval).bind(Value(counter), interval)
+        inner = scope.bind(Value(counter), interval, Domain(low, high))
+        inner = inner.bind(Value(counter), interval, Domain(shift(low, 1), shift(high, 1)))
         with self.emitter.block() as statements:
             body(inner)
         self.emitter.emit(For(counter, first, last, tuple(statements)))
@@ -72,7 +75,8 @@ class IterationLowering:
         position = self.emitter.fresh("p")
         with self.emitter.block() as statements:
             element = self._element(source.array, position)
-            inner = scope.bind(Value(position), self._between(source.low, source.high, scope))
+            interval = self._between(source.low, source.high, scope)
+            inner = scope.bind(Value(position), interval, Domain(source.low, source.high))
             body(inner.bind(Value(element), self._element_interval(source.array)))
         self.emitter.emit(For(position, first, last, tuple(statements)))
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from storel.calculus.intervals import Interval
+from storel.calculus.domains import Domain, Domains
+from storel.calculus.intervals import Interval, narrowed
+from storel.calculus.nodes import Term
 from storel.loops.nodes import Buffer, Constant, Expression, Local
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
+from storel.symbols import Symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +80,15 @@ Binding: TypeAlias = Value | View | HashRow
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Bindings and integer bounds of the enclosing binders, the innermost first."""
+    """Bindings, integer bounds and domains of the enclosing binders, the innermost first."""
 
     bindings: tuple[Binding, ...] = ()
     intervals: tuple[Interval, ...] = ()
+    domains: Domains = ()
 
-    def bind(self, binding: Binding, interval: Interval) -> Scope:
-        return Scope((binding, *self.bindings), (interval, *self.intervals))
+    def bind(self, binding: Binding, interval: Interval, domain: Domain | None = None) -> Scope:
+        return Scope((binding, *self.bindings), (interval, *self.intervals), (domain, *self.domains))
+
+    def narrowed(self, condition: Term, symbols: Symbols) -> Scope:
+        """Go where ``condition`` holds."""
+        return replace(self, intervals=narrowed(condition, symbols, self.intervals))

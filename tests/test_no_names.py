@@ -18,11 +18,12 @@ KERNELS = frozenset(path.stem for path in (PACKAGE.parent / "experiments" / "pap
 
 SCIPY = {
     "storage/build.py",
+    "storage/coordinates.py",
     "storage/stored.py",
     "storage/files/matrix_market.py",
     "storage/files/saved.py",
 }
-"""Files that name SciPy's own classes and formats, which are what a foreign matrix says it is."""
+"""Files that name SciPy's own classes and formats: those of a foreign matrix, and what SciPy sorts by."""
 
 WORDS = {
     *("dense", "transposed", "factor", "diagonal", "symmetric"),

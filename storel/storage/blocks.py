@@ -16,11 +16,19 @@ Array: TypeAlias = NDArray[Any]
 ELEMENTS = 1 << 20
 """The length of a piece: long enough that calls cost nothing, short enough for a processor's cache."""
 
+FEW_ELEMENTS = 1 << 15
+
 
 def blocks(length: int) -> Iterator[slice]:
     """Yield slices that cover ``0:length`` in order."""
     for start in range(0, length, ELEMENTS):
         yield slice(start, min(start + ELEMENTS, length))
+
+
+def small_blocks(length: int) -> Iterator[slice]:
+    """Yield slices that cover ``0:length`` in order, of which a dozen vectors fit in a processor's cache."""
+    for start in range(0, length, FEW_ELEMENTS):
+        yield slice(start, min(start + FEW_ELEMENTS, length))
 
 
 def steps(array: Array) -> Iterator[tuple[slice, Array, Array]]:

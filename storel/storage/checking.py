@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from storel.errors import DataError, FormatError
 from storel.scalars import ScalarType
-from storel.storage.coordinates import combine
+from storel.storage.coordinates import combine, index_dtype
 from storel.storage.formats import Format
-from storel.storage.pack import index_dtype
 from storel.storage.properties import verify_properties
 from storel.storage.samples import Sample, best_fit, fitting, random_entries, structures
 from storel.syntax.format_check import check_format

@@ -13,8 +13,8 @@ from dataclasses import replace
 from storel.degrees import Degrees, uniform
 from storel.errors import FormatError
 from storel.scalars import ScalarType
+from storel.storage.coordinates import index_dtype
 from storel.storage.formats import Format
-from storel.storage.pack import index_dtype
 from storel.storage.signature import LevelKind, LevelSignature, level_signature
 from storel.storage.sizes import evaluate_size
 from storel.storage.summary import Summary

@@ -22,15 +22,13 @@ from numpy.typing import NDArray
 
 from storel.memory import require_memory
 from storel.semiring import SEMIRINGS
-from storel.storage.coordinates import combine
+from storel.storage.coordinates import combine, index_dtype, sorted_entries
 from storel.storage.formats import Format
 from storel.storage.packing.general import solved_arrays
 from storel.storage.properties import lengths
 from storel.storage.signature import Level, LevelKind, LevelSignature, level_signature
 
 Array: TypeAlias = NDArray[Any]
-
-LARGEST_INT32 = 2**31 - 1
 
 
 def packed_arrays(
@@ -40,29 +38,34 @@ def packed_arrays(
     shape: tuple[int, ...],
     semiring: str,
     memory_limit: int | None,
+    *,
+    are_combined: bool = False,
 ) -> dict[str, Array]:
     """Return a format's arrays for entries: rank × count coordinates, in any order, duplicates added up.
+
+    ``are_combined`` says that the entries are sorted, and that there are no duplicates and zeros.
 
     Raises FormatError if the mapping cannot be turned round or an entry does not fit it, MemoryLimitError
     before anything too large is allocated.
     """
     signature = level_signature(storage)
     if signature is None:
+        if not are_combined:
+            coordinates, values = combine(coordinates, values, shape, SEMIRINGS[semiring])
         index_type = index_dtype(shape, len(values))
         return solved_arrays(storage, coordinates, values, shape, semiring, index_type, memory_limit)
     order = list(signature.order)
     level_shape = tuple(shape[dimension] for dimension in order)
-    sorted_coordinates, sorted_values = combine(coordinates[order], values, level_shape, SEMIRINGS[semiring])
-    builder = _Builder(sorted_coordinates, index_dtype(shape, len(sorted_values)), memory_limit)
+    if order != sorted(order):
+        coordinates = coordinates[order]
+    if not are_combined:
+        coordinates, values = combine(coordinates, values, level_shape, SEMIRINGS[semiring])
+    elif order != sorted(order):
+        coordinates, values, _ = sorted_entries(coordinates, values, level_shape)
+    builder = _Builder(coordinates, index_dtype(shape, len(values)), memory_limit)
     for number, level in enumerate(signature.levels):
         builder.add(level, level_shape[number], _has_singletons(signature, number))
-    return builder.arrays | {signature.values: builder.scatter(sorted_values, SEMIRINGS[semiring].zero)}
-
-
-def index_dtype(shape: tuple[int, ...], entries: int) -> np.dtype[Any]:
-    """Return the smaller index type that holds every key and every position."""
-    largest = max((*shape, entries))
-    return np.dtype(np.int32 if largest <= LARGEST_INT32 else np.int64)
+    return builder.arrays | {signature.values: builder.scatter(values, SEMIRINGS[semiring].zero)}
 
 
 def all_sizes(storage: Format, shape: tuple[int, ...], arrays: Mapping[str, Array]) -> dict[str, int]:
@@ -101,7 +104,7 @@ class _Builder:
                 self._compress(level, keys, has_singletons)
             case LevelKind.SINGLETON:
                 assert level.idx is not None
-                self.arrays[level.idx] = keys.astype(self.index_type, copy=False)
+                self.arrays[level.idx] = np.ascontiguousarray(keys, self.index_type)
 
     def _compress(self, level: Level, keys: Array, has_singletons: bool) -> None:
         assert level.idx is not None
@@ -114,7 +117,7 @@ class _Builder:
         else:
             distinct, positions = keys[self._is_new], np.cumsum(self._is_new) - 1
             parents = None if parents is None else parents[self._is_new]
-        self.arrays[level.idx] = distinct.astype(self.index_type, copy=False)
+        self.arrays[level.idx] = np.ascontiguousarray(distinct, self.index_type)
         if level.pos is not None:
             self._check(self.places + 1, level.pos)
             counts = np.bincount(parents, minlength=self.places) if parents is not None else [len(distinct)]

@@ -122,8 +122,8 @@ def _check_range(name: str, array: Array, low: int, high: int, padding: list[int
     for piece in blocks(len(array)):
         part = array[piece]
         outside = (part < low) | (part >= high)
-        if padding:
-            outside &= ~np.isin(part, padding)
+        for element in padding:
+            outside &= part != element
         if outside.any():
             first = piece.start + int(np.argmax(outside))
             raise DataError(f"{name}({first}) = {array[first]} is outside {low}:{high}")

@@ -19,6 +19,7 @@ from storel.memory import require_memory
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.storage.blocks import count_unlike
+from storel.storage.coordinates import index_dtype
 from storel.storage.formats import Format
 from storel.storage.signature import LevelKind, LevelSignature, level_signature
 from storel.storage.summary import Summary
@@ -142,6 +143,13 @@ class Stored:
     def _entries(self) -> tuple[Array, Array]:
         self.require_data()
         return enumerate_entries(self.storage, self.arrays, self.sizes, self.semiring)
+
+    def listed(self) -> tuple[Array, Array]:
+        """Return what ``to_coo`` does, but keep nothing, and give the keys as int32 if that holds them."""
+        if "_entries" in self.__dict__:
+            return self._entries
+        index_type = index_dtype(self.shape)
+        return enumerate_entries(self.storage, self.arrays, self.sizes, self.semiring, index_type)
 
     def _is_row_major(self, signature: LevelSignature) -> bool:
         is_dense = all(level.kind is LevelKind.DENSE for level in signature.levels)

@@ -7,11 +7,14 @@ from functools import cached_property
 from pathlib import Path
 
 from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
+from storel.storage.coordinates import combine
 from storel.storage.declared import declared_sizes
 from storel.storage.files.kinds import save_tensor
 from storel.storage.formats import Format, Formats
 from storel.storage.pack import all_sizes, packed_arrays
 from storel.storage.packing.parameters import with_parameters_of
+from storel.storage.signature import level_signature
 from storel.storage.statistics import Statistics
 from storel.storage.stored import Array, Stored
 from storel.storage.summary import Summary
@@ -43,9 +46,14 @@ class Tensor(Stored):
         """Return the tensor in another format; one that is declared by its statistics is declared in it."""
         if self.declared is not None:
             return declare(self.declared, storage)
-        coordinates, values = self.to_coo()
+        coordinates, values = self.listed()
+        are_combined = values.dtype == self.dtype
         values = values.astype(self.dtype, copy=False)
-        return pack(storage, coordinates, values, self.shape, self.semiring, is_closed=self.is_closed)
+        return pack(
+            *(storage, coordinates, values, self.shape, self.semiring),
+            is_closed=self.is_closed,
+            are_combined=are_combined,
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the tensor to a file, as the ending of its name says; on an error nothing is written."""
@@ -61,16 +69,23 @@ def pack(
     *,
     is_closed: bool = True,
     memory_limit: int | None = None,
+    are_combined: bool = False,
 ) -> Tensor:
     """Store entries (rank × count coordinates, in any order, duplicates added up) in a format.
 
-    Parameters of the format that were left to the data get their values.
+    Parameters of the format that were left to the data get their values. ``are_combined`` says that the
+    entries are sorted, and that there are no duplicates and zeros.
 
     Raises FormatError if the mapping cannot be turned round, MemoryLimitError before anything too
     large is allocated.
     """
-    storage = with_parameters_of(storage, coordinates, values, shape, semiring)
-    arrays = packed_arrays(storage, coordinates, values, shape, semiring, memory_limit)
+    if level_signature(storage) is None and not are_combined:
+        coordinates, values = combine(coordinates, values, shape, SEMIRINGS[semiring])
+        are_combined = True
+    storage = with_parameters_of(storage, coordinates, values, shape, semiring, are_combined=are_combined)
+    arrays = packed_arrays(
+        storage, coordinates, values, shape, semiring, memory_limit, are_combined=are_combined
+    )
     sizes = all_sizes(storage, shape, arrays)
     return Tensor(shape, scalar_type_of(values), storage, arrays, sizes, semiring, is_closed)
 

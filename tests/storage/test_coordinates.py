@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storel.semiring import SEMIRINGS
-from storel.storage.coordinates import combine, sorted_entries
+from storel.storage import blocks
+from storel.storage import coordinates as coordinates_module
+from storel.storage.coordinates import combine, is_sorted, sorted_entries
 
 SHAPES = [(7,), (300, 300), (2**20, 2**20, 2**20), (2**40, 2**40), (3, 2**62)]
 """With linear keys of one digit and of several, and beyond 64 bits."""
@@ -16,7 +18,11 @@ SHAPES = [(7,), (300, 300), (2**20, 2**20, 2**20), (2**40, 2**40), (3, 2**62)]
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("count", [0, 1, 2, 500])
-def test_entries_are_sorted_and_equal_ones_keep_their_order(shape: tuple[int, ...], count: int) -> None:
+@pytest.mark.parametrize("many", [0, 2**16], ids=["in buckets", "by comparisons"])
+def test_entries_are_sorted_and_equal_ones_keep_their_order(
+    shape: tuple[int, ...], count: int, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coordinates_module, "MANY", many)
     random = np.random.default_rng(7)
     pool = np.array([random.integers(0, extent, 40) for extent in shape])
     coordinates = pool[:, random.integers(0, 40, count)]
@@ -24,6 +30,38 @@ def test_entries_are_sorted_and_equal_ones_keep_their_order(shape: tuple[int, ..
     expected = sorted(zip(*coordinates.tolist(), range(count), strict=True))
     assert list(zip(*ordered.tolist(), numbers.tolist(), strict=True)) == expected
     assert is_unique == (len({entry[:-1] for entry in expected}) == count)
+
+
+@pytest.mark.parametrize("many", [0, 2**16])
+@pytest.mark.parametrize("keys", [np.int32, np.int64])
+@pytest.mark.parametrize("values", [np.bool_, np.int32, np.int64, np.float32, np.float64])
+def test_sorting_keeps_types(keys: type, values: type, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coordinates_module, "MANY", many)
+    for shape in ((4,), (3, 4), (3, 4, 5)):
+        coordinates = np.ones((len(shape), 3), dtype=keys)
+        coordinates[0] = [2, 0, 1]
+        ordered, numbers, is_unique = sorted_entries(coordinates, np.array([3, 1, 2], dtype=values), shape)
+        assert (ordered.dtype, numbers.dtype, is_unique) == (keys, values, True)
+        assert ordered[0].tolist() == [0, 1, 2]
+        assert numbers.tolist() == np.array([1, 2, 3], dtype=values).tolist()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=4))
+def test_sortedness_is_that_of_tuples(entries: list[tuple[int, int]]) -> None:
+    coordinates = np.array(entries, dtype=np.int64).reshape(-1, 2).T
+    assert is_sorted(coordinates, strictly=False) == (entries == sorted(entries))
+    assert is_sorted(coordinates, strictly=True) == (entries == sorted(set(entries)))
+
+
+def test_sortedness_is_that_of_all_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "FEW_ELEMENTS", 2)
+    for length in (4, 5):
+        for broken in range(length - 1):
+            coordinates = np.arange(length)[None]
+            assert is_sorted(coordinates, strictly=True)
+            coordinates[0, broken] = length
+            assert not is_sorted(coordinates, strictly=False)
 
 
 @settings(max_examples=50, deadline=None)

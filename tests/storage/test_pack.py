@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import storel
 from storel.errors import MemoryLimitError
 from storel.semiring import SEMIRINGS
 from storel.source import Source
@@ -188,3 +189,13 @@ USERS_OWN = [
 def test_a_users_format_is_packed_by_its_mapping(text: str) -> None:
     dense = np.array([[0, 1, 0, 2], [0, 0, 0, 0], [3, 0, 0, 4]])
     check(from_dense(created(text), dense), dense)
+
+
+@pytest.mark.parametrize("extent", [9, 2**33])
+@pytest.mark.parametrize("text", ["coo", "csf", "dcsr", "levels(compressed, singleton)"])
+def test_arrays_are_contiguous_whatever_the_coordinates_are(text: str, extent: int) -> None:
+    transposed = np.array([(0, 3), (1, 2), (1, 4), (2, 2)]).T
+    zeros = np.array([1.0, 2.0, 0.0, 3.0])
+    for values in (zeros, zeros + 1):
+        tensor = storel.tensor((transposed, values), format=text, shape=(extent, extent))
+        assert all(array.flags.c_contiguous for array in tensor.arrays.values())

@@ -10,8 +10,10 @@ import pytest
 from storel.errors import FormatError
 from storel.source import Source
 from storel.storage import unpack
+from storel.storage.chain import chains
 from storel.storage.formats import Format
-from storel.storage.unpack import count_nonzero_reads, enumerate_entries
+from storel.storage.unpack import count_nonzero_reads, enumerate_entries, iterations
+from storel.storage.vectors import evaluate_vector
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse
 
@@ -101,7 +103,73 @@ def test_reads_are_counted_slice_by_slice(
     assert count_nonzero_reads(created(text), given, sizes, "plus_times") == reads
 
 
+BLOCKS = (
+    "USING pos: int[b + 1], idx: int[z], val: real[z * r * r] AS sum(<bi, _> in 0:b) "
+    "sum(<p, bj> in idx(pos(bi):pos(bi + 1))) sum(<ii, _> in 0:min(r, m - bi * r)) sum(<jj, _> in 0:r) "
+    "{ (bi * r + ii, bj * r + jj) -> val((p * r + ii) * r + jj) }"
+)
+ORDERED: list[tuple[str, dict[str, list[int]], dict[str, int]]] = [
+    (BLOCKS, {"pos": [0, 2, 3], "idx": [0, 1, 1], "val": [*range(1, 13)]}, {"b": 2, "z": 3, "r": 2}),
+    (
+        "USING val: real[m * n] AS sum(<j, _> in 0:n) sum(<i, _> in 0:m) { (i, j) -> val(j * m + i) }",
+        {"val": [*range(1, 17)]},
+        {},
+    ),
+    (
+        "USING val: real[m * n] AS sum(<j, _> in 0:n) sum(<i, _> in j:m) { (i, j) -> val(j * m + i) }",
+        {"val": [*range(1, 17)]},
+        {},
+    ),
+    (
+        "USING pos: int[z], idx: int[z], val: real[m * n] AS sum(<p, j> in idx(0:z)) "
+        "sum(<i, _> in pos(p):m) { (i, j) -> val(j * m + i) }",
+        {"pos": [0, 2], "idx": [3, 1], "val": [*range(1, 17)]},
+        {"z": 2},
+    ),
+]
+"""Loops that can be interchanged, and such that cannot: bounds depend on the outer one, or are read."""
+
+
+@pytest.mark.parametrize("at_once", [1, 1000])
+@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+@pytest.mark.parametrize(("text", "arrays", "sizes"), ORDERED)
+def test_entries_are_sorted_in_whatever_order_the_mapping_makes_them(
+    text: str,
+    arrays: dict[str, list[int]],
+    sizes: dict[str, int],
+    index_type: type,
+    at_once: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(unpack, "ELEMENTS_AT_ONCE", at_once)
+    given: dict[str, Any] = {name: np.array(array) for name, array in arrays.items()}
+    sizes = {"m": 4, "n": 4, **sizes}
+    storage = created(text)
+    coordinates, values = enumerate_entries(storage, given, sizes, "plus_times", np.dtype(index_type))
+    assert coordinates.dtype == index_type
+    (chain,) = chains(storage.mapping)
+    names, count = iterations(chain, given, sizes)
+    keys = [evaluate_vector(key, names, given).tolist() for key in chain.keys]
+    made = sorted(zip(*keys, evaluate_vector(chain.leaf, names, given).tolist(), strict=True))
+    assert list(zip(*coordinates.tolist(), values.tolist(), strict=True)) == made
+    assert count == len(made)
+
+
 def test_a_mapping_that_reads_outside_its_arrays_is_an_error() -> None:
     storage = created("USING val: real[m] AS sum(<i, _> in 0:m) { (i, 0) -> val(i + 1) }")
     with pytest.raises(FormatError, match=r"the mapping reads val\(2\), outside 0:2"):
         enumerate_entries(storage, {"val": np.ones(2)}, {"m": 2, "n": 2}, "plus_times")
+
+
+@pytest.mark.parametrize(("bounds", "first"), [("0:3", 2), ("1:4", 2), ("0 - 1:2", -1), ("5:7", 5)])
+def test_a_range_that_an_array_has_not_is_an_error(bounds: str, first: int) -> None:
+    storage = created(f"USING val: real[z] AS sum(<p, _> in {bounds}) {{ (0, 0) -> val(p) }}")
+    with pytest.raises(FormatError, match=rf"the mapping reads val\({first}\), outside 0:2"):
+        enumerate_entries(storage, {"val": np.ones(2)}, {"m": 1, "n": 1, "z": 2}, "plus_times")
+
+
+def test_a_range_without_elements_reads_nothing() -> None:
+    storage = created("USING val: real[z] AS sum(<p, _> in 7:5) { (0, 0) -> val(p) }")
+    assert (
+        len(enumerate_entries(storage, {"val": np.ones(2)}, {"m": 1, "n": 1, "z": 2}, "plus_times")[1]) == 0
+    )

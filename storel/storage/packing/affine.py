@@ -66,15 +66,54 @@ def solve(left: Affine, right: Any, bounds: Bounds) -> Solved | None:
     residue = np.asarray(right - left.constant)
     if len(left.factors) == 1:
         ((name, factor),) = left.factors.items()
+        if np.ndim(factor) == 0 and factor == 1:
+            return Solved(name, residue, np.ones(residue.shape, dtype=bool))
         is_zero = np.equal(factor, 0)
-        quotient, remainder = np.divmod(residue, np.where(is_zero, 1, factor))
-        return Solved(name, quotient, (remainder == 0) & ~is_zero)
+        quotient = residue // np.where(is_zero, 1, factor)
+        return Solved(name, quotient, (quotient * factor == residue) & ~is_zero)
     for name, factor in left.factors.items():
         others = {other: each for other, each in left.factors.items() if other != name}
         digits = _digits(others, bounds)
         if digits is not None and np.ndim(factor) == 0 and digits[1] < factor:
             return Solved(name, (residue - digits[0]) // factor, np.ones(residue.shape, dtype=bool))
     return None
+
+
+@dataclass(frozen=True)
+class Sides:
+    """An equation of which the names are given for some entries after the others."""
+
+    unknown_side: Expression
+    known_side: Expression
+    arrays: Mapping[str, Array]
+    unknown: frozenset[str]
+    bounds: Bounds
+
+    def variables(self, names: Mapping[str, Any]) -> frozenset[str] | None:
+        """Return the unknown variables, or None where the equation is not affine."""
+        left = self._left(names)
+        return None if left is None else frozenset(left.factors)
+
+    def values(self, names: Mapping[str, Any]) -> tuple[Any, Any]:
+        """Return both sides of an equation without unknown variables."""
+        left = self._left(names)
+        return None if left is None else left.constant, self._right(names)
+
+    def hold(self, names: Mapping[str, Any]) -> Any:
+        """Return where both sides of an equation without unknown variables are equal."""
+        left, right = self.values(names)
+        return left == right
+
+    def solved(self, names: Mapping[str, Any]) -> Solved | None:
+        """Return the value of the variable that the equation determines, if it does one."""
+        left = self._left(names)
+        return None if left is None else solve(left, self._right(names), self.bounds)
+
+    def _left(self, names: Mapping[str, Any]) -> Affine | None:
+        return affine(self.unknown_side, names, self.arrays, self.unknown)
+
+    def _right(self, names: Mapping[str, Any]) -> Any:
+        return evaluate_vector(self.known_side, names, self.arrays)
 
 
 def _digits(factors: Mapping[str, Any], bounds: Bounds) -> tuple[int, int] | None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from storel.errors import FormatError
 from storel.memory import require_memory
+from storel.storage.blocks import is_increasing, small_blocks
 from storel.storage.formats import Format
 from storel.storage.sizes import evaluate_size, free_size_names
 from storel.syntax.nodes.declarations import FromTo, Pad
@@ -31,7 +32,7 @@ class Building:
         self.sizes = dict(sizes)
         self.arrays: dict[str, Array] = {}
         self._storage = storage
-        self._filled: dict[str, Array] = {}
+        self._written: dict[str, list[Array]] = {}
         self._declarations = {declaration.name: declaration for declaration in storage.arrays}
         self._index_type = index_type
         self._memory_limit = memory_limit
@@ -67,7 +68,7 @@ class Building:
         """
         first = self._first(name)
         boundaries = self._allocate(name, self._index_type, first)
-        sizes = np.zeros(max(len(boundaries) - 1, 0), dtype=np.int64)
+        sizes = np.zeros(max(len(boundaries) - 1, 0), dtype=places.dtype)
         np.maximum.at(sizes, segments, places + 1)
         np.cumsum(sizes, out=boundaries[1:])
         boundaries[1:] += first
@@ -88,12 +89,20 @@ class Building:
         """Write elements to their addresses; return at which of them another element is."""
         self.bind_length(name, addresses)
         stored = self._array(name, elements.dtype, padding)
-        filled = self._filled[name]
-        clashes = filled[addresses] & is_different(stored[addresses], elements)
-        fresh = addresses[~clashes]
-        stored[fresh] = elements[~clashes]
-        filled[fresh] = True
-        return clashes | is_different(stored[addresses], elements)
+        earlier = self._written.setdefault(name, [])
+        is_free = ~_marked(len(stored), earlier)[addresses] if earlier else None
+        earlier.append(addresses)
+        for piece in small_blocks(len(addresses)):
+            to, written = addresses[piece], elements[piece]
+            if is_free is not None:
+                agrees = is_free[piece] | ~is_different(stored[to], written)
+                to, written = to[agrees], written[agrees]
+            stored[to] = written
+        clashes = np.zeros(len(addresses), dtype=bool)
+        if is_free is not None or not is_increasing(addresses):
+            for piece in small_blocks(len(addresses)):
+                clashes[piece] = is_different(stored[addresses[piece]], elements[piece])
+        return clashes
 
     def write_indices(self, name: str, addresses: Array, elements: Array) -> Array:
         """Write keys, positions or marks; what is never written is the array's padding."""
@@ -113,7 +122,6 @@ class Building:
     def _array(self, name: str, dtype: np.dtype[Any], padding: Any) -> Array:
         if name not in self.arrays:
             self.arrays[name] = self._allocate(name, dtype, padding)
-            self._filled[name] = np.zeros(len(self.arrays[name]), dtype=bool)
         return self.arrays[name]
 
     def _allocate(self, name: str, dtype: np.dtype[Any], padding: Any) -> Array:
@@ -145,3 +153,11 @@ class Building:
 def is_different(some: Array, others: Array) -> Array:
     """Return where elements differ; NaN does not differ from NaN."""
     return (some != others) & ((some == some) | (others == others))
+
+
+def _marked(length: int, addresses: list[Array]) -> Array:
+    """Return which of the elements of an array these addresses are of."""
+    marks = np.zeros(length, dtype=bool)
+    for each in addresses:
+        marks[each] = True
+    return marks

@@ -5,7 +5,8 @@
    that the chain reads are known, what it goes through is listed and compared (``matching.py``).
 2. Values and required values are written to their addresses (``building.py``).
 3. Declared properties are verified, and it is counted what the mapping reads: each entry is read by an
-   iteration of its own, so that there is nothing else exactly if there are as many reads as entries.
+   iteration of its own, so that there is nothing else exactly if there are as many reads as entries. Where
+   no value is read twice, this is known without counting (``distinct.py``).
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from numpy.typing import NDArray
 from storel.errors import FormatError
 from storel.semiring import SEMIRINGS
 from storel.storage.chain import Chain, chains
-from storel.storage.coordinates import combine
+from storel.storage.coordinates import index_dtype
 from storel.storage.formats import Format
 from storel.storage.packing.building import Building, is_different
+from storel.storage.packing.distinct import reads_are_distinct
 from storel.storage.packing.leaf import Leaf, NotUnderstood, leaf_of
 from storel.storage.packing.matching import match
-from storel.storage.packing.placement import Misfit, Placement
+from storel.storage.packing.placement import Placement
+from storel.storage.packing.selection import Misfit
 from storel.storage.packing.taking import taken
 from storel.storage.packing.turned import turn_round
 from storel.storage.properties import lengths, verify_properties
@@ -42,26 +45,27 @@ def solved_arrays(
     index_type: np.dtype[Any],
     memory_limit: int | None,
 ) -> dict[str, Array]:
-    """Return a format's arrays for entries: rank × count coordinates, in any order, duplicates added up.
+    """Return a format's arrays for entries: sorted coordinates, rank × count, without duplicates and zeros.
 
     Raises FormatError if the mapping cannot be turned round or an entry does not fit it, DataError if the
     arrays have not the declared properties, MemoryLimitError before anything too large is allocated.
     """
     ring = SEMIRINGS[semiring]
-    coordinates, values = combine(coordinates, values, shape, ring)
     sizes = storage.sizes(shape)
     entries = _Entries(storage, coordinates, values)
     building = Building(storage, sizes, index_type, memory_limit)
-    left, misfit = np.arange(len(values)), None
+    left, misfit = np.arange(len(values), dtype=index_dtype((), len(values))), None
     for chain in chains(storage.mapping):
         allowed = entries.allowed(chain, left, sizes)
         stored, misfit = entries.store(chain, allowed, building, ring.zero)
-        left = np.setdiff1d(left, stored, assume_unique=True)
+        left = _without(left, stored)
     if len(left):
         raise entries.do_not_fit(left, misfit)
     arrays = building.finish(values.dtype, ring.zero)
     sizes = lengths(storage, sizes, arrays)
     verify_properties(storage, arrays, sizes)
+    if reads_are_distinct(storage, arrays, sizes):
+        return arrays
     if count_nonzero_reads(storage, arrays, sizes, semiring) != len(values):
         raise entries.read_back_otherwise(*enumerate_entries(storage, arrays, sizes, semiring))
     return arrays
@@ -92,8 +96,8 @@ class _Entries:
         Raises FormatError where two need the same place, or where the chain cannot be turned round.
         """
         turned, before = turn_round(self.storage, chain), building.snapshot()
-        coordinates = self.coordinates[:, left]
-        placement = Placement.of(self.storage, turned, building, left, coordinates, self.values[left])
+        coordinates, values = self._of(left)
+        placement = Placement.of(self.storage, turned, building, left, coordinates, values)
         try:
             placement.find_variables()
         except NotUnderstood:
@@ -108,6 +112,12 @@ class _Entries:
         self._write_values(turned.leaf, placement.entries, addresses, building, zero)
         return placement.entries, placement.misfit
 
+    def _of(self, numbers: Array) -> tuple[Array, Array]:
+        """Return the keys and values of some entries, which are ascending."""
+        if len(numbers) == len(self.values):
+            return self.coordinates, self.values
+        return np.take(self.coordinates, numbers, axis=1), self.values[numbers]
+
     def _write(self, placement: Placement, building: Building) -> None:
         """Write the keys and positions that a chain requires."""
         for required in placement.chain.required:
@@ -120,7 +130,7 @@ class _Entries:
     def _write_values(
         self, leaf: Leaf, numbers: Array, addresses: Array, building: Building, zero: Any
     ) -> None:
-        values = self.values[numbers]
+        _, values = self._of(numbers)
         if leaf.is_negated and values.dtype == bool:
             raise FormatError(f"{self.storage.name}: truth values have no negative")
         values = -values if leaf.is_negated else values
@@ -163,6 +173,13 @@ class _Entries:
                 f"{self.storage.name}: entry {self.text(entry)} shares {array}({address}) "
                 f"with another entry that has {building.arrays[array][address]}"
             )
+
+
+def _without(numbers: Array, some: Array) -> Array:
+    """Return ascending numbers without some of them."""
+    if len(some) == len(numbers):
+        return numbers[:0]
+    return numbers[~np.isin(numbers, some, assume_unique=True, kind="table")]
 
 
 def _key_text(key: Iterable[int]) -> str:

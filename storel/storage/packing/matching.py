@@ -19,7 +19,7 @@ from storel.storage.coordinates import sorted_entries, starts
 from storel.storage.formats import Format
 from storel.storage.packing.building import Building
 from storel.storage.packing.leaf import Leaf, leaf_of
-from storel.storage.packing.placement import Misfit
+from storel.storage.packing.selection import Misfit
 from storel.storage.unpack import iterations, keys_of
 from storel.storage.vectors import evaluate_vector
 from storel.syntax.free_names import free_names

@@ -28,16 +28,25 @@ _REDUCTIONS = {"max": np.maximum, "min": np.minimum, "count": np.add}
 
 
 def with_parameters_of(
-    storage: Format, coordinates: Array, values: Array, shape: tuple[int, ...], semiring: str
+    storage: Format,
+    coordinates: Array,
+    values: Array,
+    shape: tuple[int, ...],
+    semiring: str,
+    *,
+    are_combined: bool = False,
 ) -> Format:
     """Return the format with a value for every parameter that was left to the data.
+
+    ``are_combined`` says that the entries are sorted, and that there are no duplicates and zeros.
 
     Raises FormatError where a default is no comprehension that is understood.
     """
     open_parameters = [each for each in storage.parameters if each.name not in storage.arguments]
     if not open_parameters:
         return storage
-    coordinates, values = combine(coordinates, values, shape, SEMIRINGS[semiring])
+    if not are_combined:
+        coordinates, values = combine(coordinates, values, shape, SEMIRINGS[semiring])
     found = dict(storage.arguments)
     extents = dict(zip(storage.extents, shape, strict=True))
     for parameter in open_parameters:
@@ -95,14 +104,17 @@ class _Data:
         depth = outer.depth + len(keys)
         for number, key in enumerate(keys):
             if key.name is not None:
-                self.names[key.name] = self.coordinates[outer.depth + number]
+                self.names[key.name] = self.coordinates[outer.depth + number].astype(np.int64, copy=False)
         inner = _Group(depth, starts(self.coordinates[:depth]))
         if value.name is not None:
             self.groups[value.name] = inner
         return inner
 
-    def _reduce(self, monoid: str, values: Any, group: _Group) -> Array:
+    def _reduce(self, monoid: str, values: Any, group: _Group) -> Any:
         """Reduce ``values`` in each part, and repeat the result for its entries."""
         vector = np.broadcast_to(values, group.starts.shape)
-        reduced = _REDUCTIONS[monoid].reduceat(vector, np.flatnonzero(group.starts))
-        return reduced[np.cumsum(group.starts) - 1]
+        if group.depth == 0:
+            return _REDUCTIONS[monoid].reduce(vector)
+        first = np.flatnonzero(group.starts)
+        reduced = _REDUCTIONS[monoid].reduceat(vector, first)
+        return np.repeat(reduced, np.diff(first, append=len(vector)))

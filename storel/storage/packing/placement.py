@@ -8,8 +8,9 @@ first of the dropped ones is remembered with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,9 +19,11 @@ from numpy.typing import NDArray
 from storel.storage.chain import ChainGuard, ChainLoop
 from storel.storage.formats import Format
 from storel.storage.packing import ranking
-from storel.storage.packing.affine import affine, solve
+from storel.storage.packing.affine import Sides
 from storel.storage.packing.building import Building
+from storel.storage.packing.columns import collected, narrowed
 from storel.storage.packing.leaf import not_understood
+from storel.storage.packing.selection import Names, Selection
 from storel.storage.packing.turned import (
     Equation,
     Required,
@@ -32,36 +35,18 @@ from storel.storage.packing.turned import (
     segment_boundaries,
 )
 from storel.storage.sizes import free_size_names
-from storel.storage.vectors import evaluate_vector
 from storel.syntax.free_names import free_names
-from storel.syntax.nodes.expressions import Call, Expression, Name
+from storel.syntax.nodes.expressions import Binary, Call, Expression, Name
 
 Array: TypeAlias = NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Misfit:
-    """The number of an entry, and why its chain cannot take it."""
-
-    entry: int
-    reason: str
-
-
 @dataclass
-class Placement:
+class Placement(Selection):
     """The entries that one chain may still take, and the values of its variables for each."""
 
     storage: Format
     chain: TurnedChain
-    building: Building
-    entries: Array
-    """The numbers of the entries, ascending."""
-
-    values: Array
-    vectors: dict[str, Array]
-    """The keys, and of the variables those that have been found."""
-
-    misfit: Misfit | None = None
     _pending: list[Equation] = field(init=False)
     _unchecked: list[ChainLoop | ChainGuard] = field(init=False)
     _segments: list[Segment] = field(init=False)
@@ -89,8 +74,8 @@ class Placement:
         values: Array,
     ) -> Placement:
         """Start with the keys of ``entries``, the columns of ``coordinates``, and their values."""
-        keys = {key_name(d): keys.astype(np.int64, copy=False) for d, keys in enumerate(coordinates)}
-        return cls(storage, chain, building, entries, values, keys)
+        keys = {key_name(d): narrowed(keys) for d, keys in enumerate(coordinates)}
+        return cls(building, entries, values, keys, storage, chain)
 
     def find_variables(self) -> None:
         """Find every variable that the chain's address needs.
@@ -125,28 +110,8 @@ class Placement:
         unknown = self._unknown
         return not any(free_names(expression) & unknown for expression in expressions)
 
-    def value(self, expression: Expression) -> Array:
-        """Return the value of a known expression for each entry."""
-        found = evaluate_vector(expression, self._names, self.building.arrays)
-        return np.broadcast_to(np.asarray(found), self.entries.shape)
-
     def text_of_bounds(self, loop: ChainLoop) -> str:
         return f"{self.chain.text(loop.low)}:{self.chain.text(loop.high)}"
-
-    def keep(self, fits: Array, reason: Callable[[int], str]) -> None:
-        """Drop the entries that do not fit; ``reason`` is asked for the first one, by its index."""
-        if fits.all():
-            return
-        first = int(np.argmin(fits))
-        entry = int(self.entries[first])
-        if self.misfit is None or entry < self.misfit.entry:
-            self.misfit = Misfit(entry, reason(first))
-        self.entries, self.values = self.entries[fits], self.values[fits]
-        self.vectors = {name: vector[fits] for name, vector in self.vectors.items()}
-
-    @property
-    def _names(self) -> dict[str, Any]:
-        return {**self.building.sizes, **self.vectors}
 
     @property
     def _unknown(self) -> frozenset[str]:
@@ -162,36 +127,51 @@ class Placement:
         return len(self._pending) < before
 
     def _solve(self, equation: Equation) -> bool:
-        left = affine(equation.unknown, self._names, self.building.arrays, self._unknown)
-        if left is None or not set(left.factors) <= self._variables:
+        """Solve an equation for a variable, or check it if it has none; return whether it could be done."""
+        sides = Sides(
+            equation.unknown, equation.known, self.building.arrays, self._unknown, cache(self._bounds)
+        )
+        _, some = next(self.pieces(equation.unknown, equation.known))
+        variables = sides.variables(some)
+        if variables is None or not variables <= self._variables:
             return False
-        right, text = self.value(equation.known), self.chain.text(equation.unknown)
-        if not left.factors:
+        text = self.chain.text(equation.unknown)
+        if not variables:
             self._pending.remove(equation)
-            actual = np.broadcast_to(left.constant, right.shape)
-            self.keep(actual == right, lambda first: f"{text} is {actual[first]}, not {right[first]}")
+            fits = self.holds(sides.hold, equation.unknown, equation.known)
+            self.keep(fits, lambda first: "{} is {}, not {}".format(text, *sides.values(self.at(first))))
             return True
-        solved = solve(left, right, self._bounds)
+        solved = sides.solved(some)
         if solved is None:
             return False
-        if len(left.factors) == 1:
+        if len(variables) == 1:
             self._pending.remove(equation)
-        self.vectors[solved.name] = solved.value
-        self.keep(solved.fits, lambda first: f"{text} is never {right[first]}")
+
+        fits = np.empty(len(self.entries), dtype=bool)
+
+        def found() -> Iterator[tuple[slice, Array]]:
+            for piece, names in self.pieces(equation.unknown, equation.known):
+                part = sides.solved(names)
+                assert part is not None
+                fits[piece] = part.fits
+                yield piece, part.value
+
+        self.vectors[solved.name] = collected(len(self.entries), found())
+        self.keep(fits, lambda first: f"{text} is never {sides.values(self.at(first))[1]}")
         return True
 
     def _bounds(self, variable: str) -> tuple[int, int] | None:
         """Return the least value of a loop's variable, and the number of values from there."""
         for loop in self.chain.loops:
             if loop.position == variable and self.is_known(loop.low):
-                least = int(self.value(loop.low).min(initial=0))
+                least = min(self.extreme(loop.low, np.min), 0)
                 greatest = self._at_most(loop.high)
                 return None if greatest is None else (least, greatest - least)
         return None
 
     def _at_most(self, expression: Expression) -> int | None:
         if self.is_known(expression):
-            return int(self.value(expression).max(initial=0))
+            return max(self.extreme(expression, np.max), 0)
         match expression:
             case Call(Name("min"), arguments):
                 known = [bound for each in arguments if (bound := self._at_most(each)) is not None]
@@ -208,21 +188,30 @@ class Placement:
                     self._check_bounds(step)
                 case ChainGuard(condition) if self.is_known(condition):
                     text = self.chain.text(condition)
-                    self.keep(self.value(condition).astype(bool), lambda _, text=text: f"not {text}")
+                    holds = self.holds(partial(self.evaluate, condition), condition)
+                    self.keep(holds, lambda _, text=text: f"not {text}")
                 case _:
                     continue
             self._unchecked.remove(step)
         return len(self._unchecked) < before
 
     def _check_bounds(self, loop: ChainLoop) -> None:
-        low, high, position = self.value(loop.low), self.value(loop.high), self.vectors[loop.position]
-        name = self.chain.text(Name(loop.position))
+        name = Name(loop.position)
+
+        def values(names: Names) -> tuple[Any, Any, Any]:
+            low, position, high = (self.evaluate(each, names) for each in (loop.low, name, loop.high))
+            return low, position, high
+
+        def is_inside(names: Names) -> Any:
+            low, position, high = values(names)
+            return (low <= position) & (position < high)
 
         def reason(first: int) -> str:
-            bounds = f"{low[first]}:{high[first]}"
-            return f"{name} = {position[first]} is outside {self.text_of_bounds(loop)}, which is {bounds}"
+            low, position, high = values(self.at(first))
+            bounds = f"{self.text_of_bounds(loop)}, which is {low}:{high}"
+            return f"{self.chain.text(name)} = {position} is outside {bounds}"
 
-        self.keep((low <= position) & (position < high), reason)
+        self.keep(self.holds(is_inside, loop.low, name, loop.high), reason)
 
     def _set_bits(self) -> bool:
         """Set the bits whose places are known; return whether there were any."""
@@ -264,7 +253,7 @@ class Placement:
 
     def _rank(self, loop: ChainLoop) -> None:
         """Find a loop's position by ranking, and its segments' boundaries and its lengths with it."""
-        at_position = self._required_at(loop)
+        at_position = self._requiredat(loop)
         bounds = free_names(loop.low) | free_names(loop.high)
         others = [free_names(each.address) - {loop.position} for each in at_position]
         variables = self._variables & (bounds | frozenset.intersection(*others))
@@ -277,12 +266,13 @@ class Placement:
             self.building.delimit(array, self.value(segment), places)
         if not self.is_known(loop.low):
             raise not_understood(self.storage, f"'{self.text_of_bounds(loop)}' are no bounds of segments")
-        self.vectors[loop.position] = self.value(loop.low) + places
+        self.vectors[loop.position] = places  # counted from the lower bound
+        self.vectors[loop.position] = self.value(Binary("+", loop.low, Name(loop.position)))
         for each in at_position:
             if self.is_known(each.address):
                 self.building.bind_length(each.array, self.value(each.address))
 
-    def _required_at(self, loop: ChainLoop) -> list[Required]:
+    def _requiredat(self, loop: ChainLoop) -> list[Required]:
         """Return the values that are required at addresses with the position of a loop."""
         found = [
             each

@@ -2,40 +2,65 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from storel.storage.coordinates import sorted_entries, starts
+from storel.storage.blocks import is_increasing
+from storel.storage.coordinates import index_dtype, row_major, sorted_entries, starts
+from storel.storage.packing.columns import narrowed
 
 Array: TypeAlias = NDArray[Any]
+
+FEW = 2**10
+"""How long a table of ranks may always be."""
 
 
 def ranks(groups: Sequence[Array], tuples: Sequence[Array], count: int) -> Array:
     """Return for each of ``count`` tuples its rank among the distinct ones of its group.
 
-    ``groups`` and ``tuples`` hold one vector per component.
+    ``groups`` and ``tuples`` hold one vector per component. Where most tuples are equal to the one before,
+    only the others are sorted.
     """
-    columns, order = _sorted((*groups, *tuples), count)
-    is_new = starts(columns)
-    opens = starts(columns[: len(groups)])
-    number = np.cumsum(is_new) - 1
-    first_of_group = number[opens][np.cumsum(opens) - 1]
-    found = np.empty(count, dtype=np.int64)
-    found[order] = number - first_of_group
-    return found
+    columns = _from_zero((*groups, *tuples))
+    extents = tuple(int(column.max(initial=0)) + 1 for column in columns)
+    if math.prod(extents) <= max(count, FEW):
+        return _ranks_by_table(columns, extents, len(groups))
+    first = starts(columns)
+    if 2 * np.count_nonzero(first) > count:
+        return _ranks_by_sorting(columns, extents, len(groups))
+    differing = np.compress(first, columns, axis=1)
+    return _spread(_ranks_by_sorting(differing, extents, len(groups)), first)
+
+
+def _ranks_by_sorting(columns: Array, extents: tuple[int, ...], grouping: int) -> Array:
+    columns, order = _ordered(columns, extents, columns.shape[1])
+    number = np.cumsum(starts(columns), dtype=order.dtype)
+    opens = starts(columns[:grouping])
+    return _in_place(number - _spread(number[opens], opens), order)
+
+
+def _ranks_by_table(columns: Array, extents: tuple[int, ...], grouping: int) -> Array:
+    """Rank tuples that are few enough to be counted."""
+    key = row_major(columns, extents)
+    occurs = np.zeros(math.prod(extents), dtype=bool)
+    occurs[key] = True
+    distinct = np.flatnonzero(occurs)
+    group = distinct // math.prod(extents[grouping:])
+    first = np.searchsorted(group, group)
+    rank = np.zeros(len(occurs), dtype=index_dtype((), len(key)))
+    rank[distinct] = np.arange(len(distinct)) - first
+    return rank[key]
 
 
 def sizes(groups: Sequence[Array], count: int) -> Array:
     """Return for each of ``count`` members how many its group has."""
     columns, order = _sorted(groups, count)
     opens = starts(columns)
-    number = np.cumsum(opens) - 1
-    found = np.empty(count, dtype=np.int64)
-    found[order] = np.bincount(number)[number] if count else 0
-    return found
+    return _in_place(_spread(_lengths(opens), opens), order)
 
 
 def runs(groups: Sequence[Array], keys: Array, values: Array | None) -> tuple[Array, Array]:
@@ -49,18 +74,49 @@ def runs(groups: Sequence[Array], keys: Array, values: Array | None) -> tuple[Ar
     is_new[1:] |= ordered[1:] != ordered[:-1] + 1
     if values is not None:
         is_new[1:] |= values[order][1:] != values[order][:-1]
-    number = np.cumsum(is_new) - 1
-    first, end = np.empty_like(keys), np.empty_like(keys)
-    first[order] = ordered[is_new][number]
-    end[order] = ordered[np.append(is_new[1:], True)][number] + 1 if len(keys) else 0
-    return first, end
+    first = _spread(ordered[is_new], is_new)
+    end = _spread(ordered[np.append(is_new[1:], True)] + 1, is_new) if len(keys) else first
+    return _in_place(first, order), _in_place(end, order)
 
 
 def _sorted(vectors: Sequence[Array], count: int) -> tuple[Array, Array]:
     """Return the vectors as rows, their columns in lexicographic order, and where each column was."""
     if not vectors:
         return np.empty((0, count), dtype=np.int64), np.arange(count)
-    shifted = [vector - vector.min(initial=0) for vector in vectors]
-    extents = tuple(int(vector.max(initial=0)) + 1 for vector in shifted)
-    columns, order, _ = sorted_entries(np.stack(shifted), np.arange(count), extents)
+    columns = _from_zero(vectors)
+    return _ordered(columns, tuple(int(column.max(initial=0)) + 1 for column in columns), count)
+
+
+def _ordered(columns: Array, extents: tuple[int, ...], count: int) -> tuple[Array, Array]:
+    numbers = np.arange(count, dtype=index_dtype((), count))
+    columns, order, _ = sorted_entries(columns, numbers, extents)
     return columns, order
+
+
+def _from_zero(vectors: Sequence[Array]) -> Array:
+    """Return the vectors as rows, each shifted so that its least element is 0, if one is negative."""
+    least = [min(int(vector.min(initial=0)), 0) for vector in vectors]
+    shifted = [
+        narrowed(vector - np.int64(low)) if low else vector
+        for vector, low in zip(vectors, least, strict=True)
+    ]
+    return np.stack(shifted)
+
+
+def _in_place(ordered: Array, order: Array) -> Array:
+    """Return elements in the order that there was before."""
+    if is_increasing(order):
+        return ordered
+    found = np.empty_like(ordered)
+    found[order] = ordered
+    return found
+
+
+def _spread(elements: Array, first: Array) -> Array:
+    """Return an element for each run of which these are the first ones, as often as the run is long."""
+    return np.repeat(elements, _lengths(first))
+
+
+def _lengths(first: Array) -> Array:
+    """Return the lengths of runs of which these are the first ones."""
+    return np.diff(np.flatnonzero(first), append=len(first))

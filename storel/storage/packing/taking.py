@@ -7,14 +7,16 @@ count(WITHIN i // 4, j // 4)  how many entries there are in the block of 4 × 4
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 
 from storel.errors import FormatError
 from storel.storage.packing import ranking
+from storel.storage.packing.columns import collected, pieces
 from storel.storage.vectors import evaluate_vector
+from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import Taking
 from storel.syntax.nodes.expressions import Expression, Name, Window
 from storel.syntax.walk import map_children
@@ -34,27 +36,44 @@ def taken(taking: Taking, coordinates: Array, values: Array, sizes: Mapping[str,
             found=str(len(taking.keys)),
             span=taking.condition.span,
         )
-    names: dict[str, Any] = dict(sizes)
+    vectors: dict[str, Array] = {}
     for binder, keys in zip(taking.keys, coordinates, strict=True):
         if binder.name is not None:
-            names[binder.name] = keys
+            vectors[binder.name] = keys
     if taking.value.name is not None:
-        names[taking.value.name] = values
-    found = evaluate_vector(_without_windows(taking.condition, names, len(values)), names, {})
-    return np.broadcast_to(np.asarray(found, dtype=bool), values.shape)
+        vectors[taking.value.name] = values
+    entries = _Entries(sizes, vectors, len(values))
+    return entries.value(entries.without_windows(taking.condition)).astype(bool)
 
 
-def _without_windows(expression: Expression, names: dict[str, Any], count: int) -> Expression:
-    """Replace windows by names of their values."""
-    match expression:
-        case Window(_, ordered, within):
-            groups = [np.broadcast_to(evaluate_vector(each, names, {}), (count,)) for each in within]
-            name = f"window {len(names)}"
-            if ordered is None:
-                names[name] = ranking.sizes(groups, count)
-            else:
-                ranked = np.broadcast_to(evaluate_vector(ordered, names, {}), (count,))
-                names[name] = ranking.ranks(groups, [ranked], count)
-            return Name(name)
-        case _:
-            return map_children(expression, lambda child: _without_windows(child, names, count))
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    """What the names in a condition stand for: sizes, and vectors with an element per entry."""
+
+    sizes: Mapping[str, int]
+    vectors: dict[str, Array]
+    count: int
+
+    def value(self, expression: Expression) -> Array:
+        """Return the value of an expression without windows for each entry."""
+        named = free_names(expression)
+        needed = {name: vector for name, vector in self.vectors.items() if name in named}
+        parts = (
+            (piece, evaluate_vector(expression, {**self.sizes, **names}, {}))
+            for piece, names in pieces(needed, self.count)
+        )
+        return collected(self.count, parts)
+
+    def without_windows(self, expression: Expression) -> Expression:
+        """Replace windows by names of their values."""
+        match expression:
+            case Window(_, ordered, within):
+                groups = [self.value(each) for each in within]
+                name = f"window {len(self.vectors)}"
+                if ordered is None:
+                    self.vectors[name] = ranking.sizes(groups, self.count)
+                else:
+                    self.vectors[name] = ranking.ranks(groups, [self.value(ordered)], self.count)
+                return Name(name)
+            case _:
+                return map_children(expression, self.without_windows)

@@ -5,6 +5,7 @@ import pytest
 
 from storel.errors import FormatError, MemoryLimitError
 from storel.source import Source
+from storel.storage import blocks
 from storel.storage.formats import Format
 from storel.storage.packing.building import Building, is_different
 from storel.syntax.nodes.statements import CreateFormat
@@ -43,6 +44,16 @@ def test_another_element_at_the_same_place_is_a_clash() -> None:
     second = made.write_indices("idx", np.array([0, 2]), np.array([4, 8]))
     assert second.tolist() == [False, True]
     assert made.arrays["idx"].tolist() == [4, 6, 7]
+
+
+def test_an_array_is_written_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "FEW_ELEMENTS", 2)
+    made = building()
+    assert not made.write_indices("idx", np.array([0, 1, 3, 4, 6]), np.arange(5, 10)).any()
+    assert made.arrays["idx"].tolist() == [5, 6, -1, 7, 8, -1, 9]
+    again = made.write_indices("idx", np.array([6, 5, 4, 2, 6]), np.array([9, 1, 1, 2, 0]))
+    assert again.tolist() == [False, False, True, False, True]
+    assert made.arrays["idx"].tolist() == [5, 6, 2, 7, 8, 1, 9]
 
 
 def test_what_nothing_was_written_to_is_padding() -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from storel.storage.packing.ranking import ranks, runs, sizes
 
@@ -9,6 +11,22 @@ def test_a_rank_counts_the_lesser_tuples_of_the_group() -> None:
     groups = [np.array([1, 0, 1, 1, 0])]
     assert ranks(groups, [np.array([5, 9, 3, 5, 2])], 5).tolist() == [1, 1, 0, 1, 0]
     assert ranks([], [np.array([-4, 7, -4])], 3).tolist() == [0, 1, 0]
+
+
+SMALL, LARGE = [-2, -1, 0, 1, 2], [-(2**31), -1, 0, 2**20, 2**31]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data(), st.sampled_from([SMALL, LARGE]))
+def test_ranks_are_the_same_by_table_by_sorting_and_where_tuples_repeat(
+    data: st.DataObject, elements: list[int]
+) -> None:
+    element = st.sampled_from(elements)
+    entries = data.draw(st.lists(st.tuples(element, element, element, st.integers(1, 4)), max_size=9))
+    rows = [entry[:3] for entry in entries for _ in range(entry[3])]
+    group, one, two = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    expected = [len({other for other in rows if other[0] == row[0] and other < row}) for row in rows]
+    assert ranks([group], [one, two], len(rows)).tolist() == expected
 
 
 def test_each_member_knows_the_size_of_its_group() -> None:

@@ -66,13 +66,13 @@ class Building:
 
         Each element has the number of its segment, and its place there, from 0.
         """
-        first = self._first(name)
-        boundaries = self._allocate(name, self._index_type, first)
+        boundaries = self._allocate(name, np.dtype(np.int64), self._first(name))
         sizes = np.zeros(max(len(boundaries) - 1, 0), dtype=places.dtype)
         np.maximum.at(sizes, segments, places + 1)
-        np.cumsum(sizes, out=boundaries[1:])
-        boundaries[1:] += first
-        self.arrays[name] = boundaries
+        np.cumsum(sizes, out=boundaries[1:], dtype=np.int64)
+        boundaries[1:] += self._first(name)
+        is_large = (boundaries[-1:] > np.iinfo(self._index_type).max).any()  # there may be more places than entries
+        self.arrays[name] = boundaries if is_large else boundaries.astype(self._index_type)
         for each in self._declarations[name].properties:
             if isinstance(each, FromTo) and isinstance(each.last, Name):
                 self.sizes.setdefault(each.last.name, int(boundaries[-1]))

@@ -37,6 +37,13 @@ def test_segments_begin_where_the_declaration_says() -> None:
     assert made.arrays["pos"].tolist() == [2, 3, 3, 5]
 
 
+def test_boundaries_are_as_wide_as_they_need() -> None:
+    made = building()
+    made.delimit("pos", np.array([0, 1]), np.array([2**31, 0]))
+    assert made.arrays["pos"].tolist() == [2, 2**31 + 3, 2**31 + 4, 2**31 + 4]
+    assert made.sizes["z"] == 2**31 + 4
+
+
 def test_another_element_at_the_same_place_is_a_clash() -> None:
     made = building()
     first = made.write_indices("idx", np.array([0, 1, 1, 2]), np.array([4, 5, 6, 7]))

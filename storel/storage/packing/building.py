@@ -71,7 +71,8 @@ class Building:
         np.maximum.at(sizes, segments, places + 1)
         np.cumsum(sizes, out=boundaries[1:], dtype=np.int64)
         boundaries[1:] += self._first(name)
-        is_large = (boundaries[-1:] > np.iinfo(self._index_type).max).any()  # there may be more places than entries
+        # there may be more places than entries
+        is_large = (boundaries[-1:] > np.iinfo(self._index_type).max).any()
         self.arrays[name] = boundaries if is_large else boundaries.astype(self._index_type)
         for each in self._declarations[name].properties:
             if isinstance(each, FromTo) and isinstance(each.last, Name):

@@ -17,7 +17,7 @@ Matrix: TypeAlias = Any
 """A scipy.sparse array, whose own types say little."""
 
 SCRIPTS = Path(__file__).parent
-SPARSE = ("coo", "csr", "csc", "dcsr", "csf")
+SPARSE = ("coo", "csr", "csc", "dcsr", "csf", "hash")
 BY_ROWS = ("csr", "dcsr", "csf")
 WIDTH = 4
 """The number of columns of dense factors."""

@@ -15,7 +15,7 @@ from storel.storage.formats import Formats
 LARGEST_DENSE = 2e7
 """Places beyond which an operand is not stored densely."""
 
-FORMATS = {2: ("dense", "coo", "csr", "csc", "dcsr", "csf"), 3: ("dense", "coo", "csf")}
+FORMATS = {2: ("dense", "coo", "csr", "csc", "dcsr", "csf", "hash"), 3: ("dense", "coo", "csf", "hash")}
 
 
 def random_matrix(rows: int, columns: int, density: float) -> Matrix:

@@ -4,7 +4,8 @@
       =>  let x = sum(R) sum(<_, w> in S) {w -> c} in sum(<w, v> in x) v * t(w)
 
 where ``t`` is a loop that depends on w and on nothing else that R and S bind. It pays where R and S
-meet the same keys again and again: the product of two matrices, row by row, before it meets a third.
+meet the same keys again and again: the product of two matrices, row by row, before it meets a third. So does
+one loop over an array that holds the same integers again: facts that refer to few rows of a table.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from storel.calculus.nodes import (
     Merge,
     Multiply,
     Singleton,
+    Slice,
     Sum,
+    Symbol,
     Term,
     Variable,
     children,
@@ -30,7 +33,7 @@ from storel.calculus.verify import infer
 from storel.optimizer.occurrences import Occurrence, at, has_loop, occurrences, reindexed, replaced
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
-from storel.symbols import Symbols
+from storel.symbols import ArraySymbol, Symbols
 
 
 def collected(term: Term, symbols: Symbols) -> Iterator[Term]:
@@ -56,7 +59,7 @@ def _with_collection(term: Term, found: Occurrence, key: int, outer: int, symbol
             continue
         depth = _binders(loop, rest)
         loops = sum(binder.is_loop for binder in found.scope[:depth])
-        if key >= depth or loops < 4:
+        if key >= depth or (loops < 4 and not _repeats_elements(loop, symbols)):
             return
         context = found.types[depth:]
         if infer(loop, symbols, context).rank > infer(found.term, symbols, found.types).rank:
@@ -70,6 +73,18 @@ def _with_collection(term: Term, found: Occurrence, key: int, outer: int, symbol
         entry = Multiply(Variable(0), part, loop.semiring)
         yield replaced(term, path, Let(row, Sum(Variable(0), entry, loop.semiring)))
         return
+
+
+def _repeats_elements(loop: Sum, symbols: Symbols) -> bool:
+    """Return whether a loop goes over an array in which integers may occur again."""
+    match loop.source:
+        case Symbol(name) | Slice(Symbol(name), _, _):
+            fact = symbols.get(name)
+            return isinstance(fact, ArraySymbol) and not (
+                fact.unique or fact.increasing or fact.within is not None
+            )
+        case _:
+            return False
 
 
 def _row(loop: Sum, path: tuple[int, ...], key: int) -> Term:

@@ -44,7 +44,7 @@ class Estimate:
     depth can have, ``key`` the identity of the key at depth 0; ``stored`` says that it lies in memory.
     ``made`` counts the entries of a dictionary before those with equal keys are added up.
     ``varies`` are the binders that an integer depends on, ``walks`` those with which it takes steps of one:
-    not those that ``jump``, which stand for elements of an array.
+    not those that ``jump``, which stand for elements of an array; of a singleton they are those of its key.
     ``origins`` are the degrees of the integers in the arrays that the keys at each depth, and then the
     values, are elements of, as far as known: so of an array (None, its own), of an integer one.
     ``sample`` are values of an integer, ``loop`` those of a source's bounds, ``data`` an array's elements.
@@ -232,7 +232,7 @@ def combine(
             keys = span(key.interval)
             return Estimate(
                 identity, counts=(1.0, *value.counts), spans=(keys, *value.spans), key=key.identity,
-                length=1.0, made=value.contributions, origins=(key.origin, *value.origins),
+                walks=key.walks, length=1.0, made=value.contributions, origins=(key.origin, *value.origins),
             )  # fmt: skip
         case ("Let", (_, body)):
             return body
@@ -260,7 +260,8 @@ def _loop(
     if constructor == "Sum":
         distinct = 2 if is_distinct(children[0].array, children[0].boundary, symbols) else 1
         own = [("Var", binder) for binder in binders[:distinct]]
-    return repeated(body, iterations(constructor, children), body.key in own, identity)
+    is_unique = body.key in own or (constructor == "Sum" and not body.walks.isdisjoint(binders))
+    return repeated(body, iterations(constructor, children), is_unique, identity)
 
 
 def iterations(constructor: str, children: Sequence[Estimate]) -> float:

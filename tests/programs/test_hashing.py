@@ -103,7 +103,7 @@ def test_what_does_not_fit_into_memory_is_refused_before_it_runs() -> None:
 def test_a_table_that_exceeds_the_memory_limit_is_not_chosen() -> None:
     program = f"CREATE TENSOR r AS {PROGRAMS['lookups']}"
     used = {"keys": OPERANDS["keys"]}
-    limited = storel.compile(program, memory_limit=8 * len(used["keys"]), **used)
+    limited = storel.compile(program, memory_limit=16 * len(used["keys"]), **used)
     assert ": hash of" in storel.compile(program, **used).plan
     assert ": hash of" not in limited.plan
     result = limited(**used)

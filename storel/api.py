@@ -25,7 +25,7 @@ from storel.optimizer.rulefile import RuleSet
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
 from storel.storage.facts import is_like
-from storel.storage.formats import Formats, is_automatic
+from storel.storage.formats import is_automatic, known_formats
 from storel.storage.summary import Summary, read_summary, summary_from
 from storel.storage.tensor import Tensor
 from storel.syntax.nodes.declarations import FormatReference
@@ -163,34 +163,49 @@ def tensor(
     format: str | FormatReference | None = None,  # noqa: A002
     shape: tuple[int, ...] | None = None,
     semiring: str | None = None,
+    *,
+    formats: str | Path | None = None,
 ) -> Tensor:
     """Store data as a tensor.
 
     ``x`` is a NumPy array, a scipy.sparse matrix, ``(coordinates, values)``, ``{coordinates: value}``,
     a dict of a format's arrays (with ``format`` and ``shape``), a table of any library that speaks Arrow's
     C interface (columns of integer keys from 0, then one of values), or a Tensor. ``format`` is what may
-    follow ``STORED AS``; the semiring is "plus_times" unless a table that storel wrote has its own. Foreign
-    arrays are verified once and wrapped without a copy where the layout allows, so that they may be
-    memory maps; they must not be changed while the tensor is in use.
+    follow ``STORED AS``, one of the directory ``formats`` among them; the semiring is "plus_times" unless a
+    table that storel wrote has its own. Foreign arrays are verified once and wrapped without a copy where the
+    layout allows, so that they may be memory maps; they must not be changed while the tensor is in use.
 
     Raises StorelError naming the first thing that does not fit.
     """
-    return as_tensor(x, Formats(), reference=format_text(format), shape=shape, semiring=semiring)
+    known = known_formats(formats)
+    return as_tensor(x, known, reference=format_text(format), shape=shape, semiring=semiring)
 
 
-def read(path: str | Path, format: str | None = None) -> Tensor:  # noqa: A002
+def read(
+    path: str | Path,
+    format: str | None = None,  # noqa: A002
+    *,
+    formats: str | Path | None = None,
+) -> Tensor:
     """Read a tensor from a file: .mtx and .tns (also with .gz), .npy, .npz, .parquet, .arrow, .feather.
 
-    A large .npy file is mapped into memory, not read: it must not be changed while the tensor is in use.
+    ``format`` may be one of the directory ``formats``. A large .npy file is mapped into memory, not read: it
+    must not be changed while the tensor is in use.
     """
-    return load_tensor(Path(path), Formats(), reference=format_text(format))
+    return load_tensor(Path(path), known_formats(formats), reference=format_text(format))
 
 
-def declare(statistics: str | Path | Mapping[str, Any] | Summary, format: str | None = None) -> Tensor:  # noqa: A002
+def declare(
+    statistics: str | Path | Mapping[str, Any] | Summary,
+    format: str | None = None,  # noqa: A002
+    *,
+    formats: str | Path | None = None,
+) -> Tensor:
     """Return a tensor of which only statistics are known: to compile and explain for, not to run on.
 
     ``statistics`` is a JSON file as ``storel stats --json`` prints it, such an object, or the ``summary`` of
-    a tensor; only ``shape`` and ``nnz`` must be there. ``format`` may be another than that of the data.
+    a tensor; only ``shape`` and ``nnz`` must be there. ``format`` may be another than that of the data,
+    one of the directory ``formats`` among them.
 
     >>> explain("CREATE TENSOR s AS sum(<_, x> in v) x", stage="term", v=declare({"shape": [9], "nnz": 2}))
     'sum(<_, v> in sum(<p, v> in v_row(0:v_nnz)) { v -> v_val(p) }) v'
@@ -202,7 +217,7 @@ def declare(statistics: str | Path | Mapping[str, Any] | Summary, format: str | 
             summary = read_summary(Path(statistics))
         case _:
             summary = summary_from(statistics)
-    return declared_tensor(summary, Formats(), format_text(format))
+    return declared_tensor(summary, known_formats(formats), format_text(format))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +242,7 @@ def _split(keywords: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
 
 
 def _runner(source: str | Path, options: CallOptions, bindings: Mapping[str, Any]) -> Runner:
-    directories = () if options.formats is None else (Path(options.formats),)
-    environment = Environment(Formats(directories))
+    environment = Environment(known_formats(options.formats))
     for name, value in bindings.items():
         bind(environment, name, value)
     runner = Runner(environment, compiler_options(options))

@@ -56,6 +56,23 @@ def test_inputs(make: Callable[[], storel.Tensor], storage: str) -> None:
     np.testing.assert_array_equal(result.to_numpy(), 2 * MATRIX)
 
 
+def test_formats_of_a_directory(tmp_path: Path) -> None:
+    columns = "sum(<j, _> in 0:n) sum(<i, _> in 0:m) { (i, j) -> val(j * m + i) }"
+    text = f"CREATE FORMAT columns(T: real[m, n]) USING val: real[m * n] AS {columns}"
+    (tmp_path / "columns.sdql").write_text(text, encoding="utf-8")
+    stored = storel.tensor(MATRIX, "columns", formats=tmp_path)
+    np.testing.assert_array_equal(stored.arrays["val"], MATRIX.T.ravel())
+    stored.save(tmp_path / "stored.npz")
+    for tensor in (
+        storel.read(tmp_path / "stored.npz", formats=tmp_path),
+        storel.tensor(MATRIX).to("columns", formats=tmp_path),
+    ):
+        assert tensor.format == "columns"
+        np.testing.assert_array_equal(tensor.to_numpy(), MATRIX)
+    with pytest.raises(FormatError, match="unknown format 'columns'"):
+        storel.tensor(MATRIX, "columns")
+
+
 @pytest.mark.parametrize("value", [MATRIX, sp.csr_matrix(MATRIX), MATRIX.astype(np.float32), ENTRIES])
 def test_what_a_name_may_be_bound_to(value: Any) -> None:
     result = storel.run(DOUBLE, A=value)

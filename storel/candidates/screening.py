@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.errors import DataError, FormatError, MemoryLimitError
-from storel.storage.chain import Chain, ChainLoop, chains
+from storel.storage.chain import Chain, ChainLoop
 from storel.storage.formats import Format
 from storel.storage.pack import index_dtype
 from storel.storage.samples import Sample
@@ -78,7 +78,7 @@ def size_objection(storage: Format, shape: tuple[int, ...], entries: int, value_
     objection = memory_objection(needed, shape, entries, value_bytes)
     if objection is not None:
         return objection
-    steps = sum(_steps(chain, sizes) for chain in chains(storage.mapping))
+    steps = sum(_steps(chain, sizes) for chain in storage.chains)
     if steps <= max(MOST_STEPS * entries, SMALL):
         return None
     return f"its loops go through about {steps:.2g} places for {entries:,} entries"

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from storel import report
-from storel.cli.options import FormatsOption, known_formats, path_and_format
+from storel.cli.options import FormatsOption, path_and_format
 from storel.loading import format_text, load_tensor
+from storel.storage.formats import known_formats
 
 FileArgument = Annotated[str, typer.Argument(metavar="FILE[:FORMAT]", help="A file that holds a tensor.")]
 

@@ -9,13 +9,13 @@ import typer
 from rich.console import Console
 
 from storel import report
-from storel.cli.options import FormatsOption, known_formats, write_text
+from storel.cli.options import FormatsOption, write_text
 from storel.drawing.svg import layout_svg
 from storel.drawing.text import layout_text
 from storel.errors import DataError, FormatError
 from storel.script import read_source
 from storel.storage.checking import check
-from storel.storage.formats import SUFFIX, Formats
+from storel.storage.formats import SUFFIX, Formats, known_formats
 from storel.storage.layout import example, layout
 from storel.storage.levels import CONSTRUCTOR
 from storel.syntax.nodes.declarations import FormatReference

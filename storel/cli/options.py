@@ -10,7 +10,6 @@ import typer
 from storel.compiler import Backend, FloatingPoint
 from storel.errors import DataError
 from storel.loading import format_text
-from storel.storage.formats import Formats
 from storel.syntax.nodes.declarations import FormatReference
 
 BackendOption = Annotated[Backend, typer.Option(help="auto, c, numba, or interpret.")]
@@ -23,11 +22,6 @@ FloatingOption = Annotated[FloatingPoint, typer.Option(help="strict, reassociate
 BindersOption = Annotated[
     str, typer.Option(help="How the optimizer holds bound variables: named, or debruijn.")
 ]
-
-
-def known_formats(directory: str | Path | None) -> Formats:
-    """Return the shipped formats, and those of ``directory``."""
-    return Formats(() if directory is None else (Path(directory),))
 
 
 def path_and_format(text: str) -> tuple[Path, FormatReference | None]:

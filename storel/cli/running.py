@@ -18,7 +18,6 @@ from storel.cli.options import (
     FormatsOption,
     MemoryOption,
     RulesOption,
-    known_formats,
     path_and_format,
     write_text,
 )
@@ -30,7 +29,7 @@ from storel.loading import declared_tensor, load_tensor
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
 from storel.storage.files.kinds import keeps_arrays, save_tensor
-from storel.storage.formats import is_automatic
+from storel.storage.formats import is_automatic, known_formats
 from storel.storage.summary import read_summary
 
 ScriptArgument = Annotated[str, typer.Argument(help="A .sdql file, or - for standard input.")]

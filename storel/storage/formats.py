@@ -16,6 +16,7 @@ from pathlib import Path
 from storel import resources
 from storel.errors import FormatError, nearest
 from storel.source import Source, Span
+from storel.storage.chain import Chain, chains
 from storel.storage.levels import CONSTRUCTOR, ORDER, levels_format
 from storel.storage.parts import written_out
 from storel.storage.sizes import evaluate_size
@@ -110,6 +111,11 @@ class Format:
     @property
     def mapping(self) -> Expression:
         return self.declaration.mapping
+
+    @cached_property
+    def chains(self) -> tuple[Chain, ...]:
+        """The chains whose sum the mapping is; raises FormatError where it has another shape."""
+        return chains(self.mapping)
 
 
 @dataclass(frozen=True)
@@ -240,6 +246,11 @@ class Formats:
         if reference.name == CONSTRUCTOR:
             return levels_format(reference, rank)[1]
         return self.find(reference.name, rank, reference.span).declaration
+
+
+def known_formats(directory: str | Path | None) -> Formats:
+    """Return the shipped formats, and those of ``directory``."""
+    return Formats(() if directory is None else (Path(directory),))
 
 
 def is_automatic(reference: FormatReference | None) -> bool:

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.semiring import SEMIRINGS
-from storel.storage.chain import chains
 from storel.storage.formats import Format
 from storel.storage.samples import Sample, best_fit, fitting, places, structures
 from storel.storage.tensor import Tensor
@@ -94,7 +93,7 @@ def layout(tensor: Tensor) -> Layout:
     readers: dict[Element, set[Key]] = defaultdict(set)
     leaves: dict[Element, set[Key]] = defaultdict(set)
     of_values = {each.name for each in tensor.storage.arrays if each.holds_values}
-    for chain in chains(tensor.storage.mapping):
+    for chain in tensor.storage.chains:
         names, count = iterations(chain, tensor.arrays, tensor.sizes)
 
         def vector(expression: Expression, names: dict[str, Any] = names, count: int = count) -> list[Any]:

@@ -17,7 +17,7 @@ from enum import Enum
 from functools import cache
 
 from storel.errors import FormatError
-from storel.storage.chain import Chain, ChainLoop, chains
+from storel.storage.chain import Chain, ChainLoop
 from storel.storage.formats import Format
 from storel.storage.sizes import is_same_size
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number
@@ -62,7 +62,7 @@ class LevelSignature:
 def level_signature(storage: Format) -> LevelSignature | None:
     """Return the level structure of ``storage``, or None if its mapping is not level-wise."""
     try:
-        found = chains(storage.mapping)
+        found = storage.chains
     except FormatError:
         return None
     if len(found) != 1 or len(found[0].loops) != len(found[0].steps):

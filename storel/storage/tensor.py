@@ -11,7 +11,7 @@ from storel.semiring import SEMIRINGS
 from storel.storage.coordinates import combine
 from storel.storage.declared import declared_sizes
 from storel.storage.files.kinds import save_tensor
-from storel.storage.formats import Format, Formats
+from storel.storage.formats import Format, known_formats
 from storel.storage.pack import all_sizes, packed_arrays
 from storel.storage.packing.parameters import with_parameters_of
 from storel.storage.signature import level_signature
@@ -35,12 +35,14 @@ class Tensor(Stored):
         """The statistics that can be written down: the declared ones, or those of the data."""
         return self.declared or self.statistics.summary
 
-    def to(self, format: str) -> Tensor:  # noqa: A002
+    def to(self, format: str, *, formats: str | Path | None = None) -> Tensor:  # noqa: A002
         """Return the tensor in another format, written as after ``STORED AS``.
+
+        ``formats`` is a directory of further format files.
 
         Raises FormatError if there is none of that name for the rank, or if the data does not fit it.
         """
-        return self.stored_as(Formats().resolve(parse_format(format), self.rank))
+        return self.stored_as(known_formats(formats).resolve(parse_format(format), self.rank))
 
     def stored_as(self, storage: Format) -> Tensor:
         """Return the tensor in another format; one that is declared by its statistics is declared in it."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from storel.memory import require_memory
 from storel.semiring import SEMIRINGS
-from storel.storage.chain import Chain, ChainGuard, ChainLoop, chains
+from storel.storage.chain import Chain, ChainGuard, ChainLoop
 from storel.storage.coordinates import combine
 from storel.storage.formats import Format
 from storel.storage.vectors import as_vector, evaluate_vector, read_range
@@ -49,7 +49,7 @@ def enumerate_entries(
     ring = SEMIRINGS[semiring]
     parts = [
         _entries(part, arrays, sizes, ring.zero, index_type)
-        for chain in chains(storage.mapping)
+        for chain in storage.chains
         for part in _slices(_in_key_order(chain, arrays), arrays, sizes)
     ]
     coordinates = np.concatenate([part[0] for part in parts], axis=1)
@@ -63,7 +63,7 @@ def count_nonzero_reads(
 ) -> int:
     """Return how many iterations of all chains read a value that is not the semiring's zero."""
     zero, total = SEMIRINGS[semiring].zero, 0
-    for chain in chains(storage.mapping):
+    for chain in storage.chains:
         for part in _slices(chain, arrays, sizes):
             names, count = iterations(part, arrays, sizes)
             read = np.broadcast_to(evaluate_vector(part.leaf, names, arrays), (count,))

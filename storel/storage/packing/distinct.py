@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from numpy.typing import NDArray
 
 from storel.storage.blocks import is_ascending
-from storel.storage.chain import Chain, ChainGuard, ChainLoop, chains
+from storel.storage.chain import Chain, ChainGuard, ChainLoop
 from storel.storage.formats import Format
 from storel.storage.packing.affine import Affine, affine
 from storel.storage.packing.leaf import Leaf, leaf_of
@@ -35,7 +35,7 @@ def reads_are_distinct(storage: Format, arrays: Mapping[str, Array], sizes: Mapp
 
     Raises NotUnderstood where a leaf is not one read of an array.
     """
-    found = chains(storage.mapping)
+    found = storage.chains
     leaves = [leaf_of(storage, chain, {}) for chain in found]
     proofs = [_Proof(chain, leaf, arrays, sizes) for chain, leaf in zip(found, leaves, strict=True)]
     read = [array for proof in proofs for array, _ in proof.reads()]

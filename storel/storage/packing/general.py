@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from storel.errors import FormatError
 from storel.semiring import SEMIRINGS
-from storel.storage.chain import Chain, chains
+from storel.storage.chain import Chain
 from storel.storage.coordinates import index_dtype
 from storel.storage.formats import Format
 from storel.storage.packing.building import Building, is_different
@@ -55,7 +55,7 @@ def solved_arrays(
     entries = _Entries(storage, coordinates, values)
     building = Building(storage, sizes, index_type, memory_limit)
     left, misfit = np.arange(len(values), dtype=index_dtype((), len(values))), None
-    for chain in chains(storage.mapping):
+    for chain in storage.chains:
         allowed = entries.allowed(chain, left, sizes)
         stored, misfit = entries.store(chain, allowed, building, ring.zero)
         left = _without(left, stored)

@@ -1,4 +1,4 @@
-"""Every block in the READMEs is executed, and the architecture page names things that exist."""
+"""Every block in the READMEs and in docs/ is executed, and the architecture page names things that exist."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from strategies.documents import blocks_of, shown_and_printed
 
 import storel
 from storel.compiler import STAGES
@@ -84,6 +85,22 @@ def test_shell_blocks_name_commands_that_work() -> None:
             )
             assert completed.returncode == 0, completed.stderr
             assert completed.stdout.strip()
+
+
+@pytest.mark.parametrize("name", ["tutorial_formats", "formats"])
+def test_pages_print_what_they_show(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pairs = shown_and_printed(blocks_of(ROOT / "docs" / f"{name}.md"))
+    assert pairs
+    for shown, printed in pairs:
+        assert printed == shown
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial_formats.md", "docs/formats.md"])
+def test_links_lead_to_files(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
+        assert (ROOT / page).parent.joinpath(target).is_file(), target
 
 
 def test_the_architecture_page_names_files_that_exist() -> None:

@@ -147,6 +147,8 @@ class Formats:
             if not directory.is_dir():
                 raise FormatError(f"the format directory {directory} does not exist")
             found |= _files_in(directory)
+        if AUTO in found:
+            raise _reserved(str(found[AUTO]))
         return found
 
     @property

@@ -23,7 +23,7 @@ from typing import Literal, TypeAlias
 from storel import machine, memory
 from storel.calculus import printer as term_printer
 from storel.calculus.lower import lower as lower_expression
-from storel.calculus.nodes import Apply, Symbol, Term, children
+from storel.calculus.nodes import Apply, If, Lookup, Range, Singleton, Slice, Symbol, Term, children
 from storel.calculus.verify import verify as verify_term
 from storel.codegen import c_source, numba_source
 from storel.environment import Environment
@@ -292,5 +292,9 @@ def _is_finite(term: Term, symbols: Symbols) -> bool:
         case Symbol(name):
             fact = symbols[name]
             return not isinstance(fact, ArraySymbol) or fact.finite
+        case Range():
+            return True
+        case Lookup(part, _) | Slice(part, _, _) | Singleton(_, part) | If(_, part):
+            return _is_finite(part, symbols)  # keys, positions and conditions are integers
         case _:
             return all(_is_finite(child, symbols) for child, _ in children(term))

@@ -261,6 +261,8 @@ class ExpressionLowering:
     def _conditional(
         self, condition: Term, body: Term, semiring: str, scope: Scope, role: Role
     ) -> Expression:
+        if self.holds(condition, scope):
+            return _holding_zero(self.lower(body, scope, role), semiring)
         test = self.condition(condition, scope)
         inner = scope.narrowed(condition, self.symbols)
         with self.emitter.block() as inside:

@@ -37,7 +37,7 @@ from storel.calculus.nodes import (
 from storel.degrees import KnownDegrees
 from storel.optimizer import estimates
 from storel.optimizer.encoding import INDEX, LAYOUTS, TERMS
-from storel.optimizer.estimates import Estimate
+from storel.optimizer.estimate import Estimate, integer, symbol, variable
 from storel.optimizer.joins import both, drawn_elements, found_positions, visits
 from storel.symbols import SizeSymbol, Symbols
 
@@ -144,7 +144,7 @@ class _Fold:
                 names = tuple(range(self.names, self.names + binders))
                 self.names += binders
                 values = estimates.bound(constructor, known)
-                variables = [estimates.variable(*pair) for pair in zip(names, values, strict=True)]
+                variables = [variable(*pair) for pair in zip(names, values, strict=True)]
                 if known[0].is_array and binders == 2:
                     pair = (variables[0].identity, variables[1].identity, known[0].value_origin)
                     self.pairs.append(pair)
@@ -193,11 +193,11 @@ class _Fold:
     def _leaf(self, term: Term) -> Estimate:
         match term:
             case Literal(value) if isinstance(value, int):
-                return estimates.integer(int(value))
+                return integer(int(value))
             case Symbol(name):
                 fact = self.symbols.get(name)
                 interval = Interval(fact.value, fact.value) if isinstance(fact, SizeSymbol) else ANY
-                return estimates.symbol(name, self.symbols, interval)
+                return symbol(name, self.symbols, interval)
             case Empty(rank):
                 return Estimate(counts=(0.0,) * rank, spans=(0.0,) * rank, length=0.0)
             case _:

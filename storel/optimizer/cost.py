@@ -23,7 +23,8 @@ from storel.calculus.intervals import COMPARISONS
 from storel.calculus.nodes import Term
 from storel.optimizer.cardinality import TILE, Appraised, Loop, Place, Price, fold
 from storel.optimizer.constants import CONSTANTS, FREE, Constants, gather
-from storel.optimizer.estimates import Estimate, iterations
+from storel.optimizer.estimate import Estimate
+from storel.optimizer.estimates import iterations
 from storel.symbols import Symbols
 
 LINE = 8

@@ -4,7 +4,7 @@ An ``Estimate`` says what is known of a term without its data: of an integer its
 its length, of a dictionary its entries at each depth. ``combine`` gives the estimate of a node from
 those of its children, so that it serves terms (``cardinality.py``) and e-classes (``extract.py``) alike.
 
-    length of lo:hi           mid(hi) - mid(lo)
+    length of lo:hi           mid(hi) - mid(lo); where it varies, as sampling.py says
     length of a(pos(e):pos(e+1))   len(a) / (len(pos) - 1), the average segment, or as joins.py says
     entries of sum(R) {k -> e}     length(R) if k is R's own key; else n draws from the range of k:
                                    span · (1 - exp(-n / span))
@@ -18,111 +18,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from storel.calculus.intervals import ANY, COMPARISONS, Interval, applied
 from storel.degrees import KnownDegrees
 from storel.optimizer import sampling
+from storel.optimizer.estimate import UNKNOWN_LENGTH, Estimate, unknown
 from storel.optimizer.joins import Boundary, common, found_positions, is_distinct, matches, segment_length
-from storel.optimizer.sampling import Bound, LoopSample, Sample, Vector
-from storel.optimizer.selectivity import SELECTIVITY, middle, probability, span
-from storel.symbols import ArraySymbol, Symbols
-
-NATURAL = Interval(0)
-UNKNOWN_LENGTH = 1000.0
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What is known of a term.
-
-    ``identity`` is equal for equal integer terms; ``offset`` says that the value is that of another
-    identity plus a constant, ``boundary`` that it is read from an array at such a place, or that a slice
-    begins there. ``length`` is that of a source, ``elements`` the interval of its values, ``distinct`` how
-    many of them differ.
-    ``counts`` are the entries of a dictionary down to each depth, ``spans`` the number of keys that each
-    depth can have, ``key`` the identity of the key at depth 0; ``stored`` says that it lies in memory.
-    ``made`` counts the entries of a dictionary before those with equal keys are added up.
-    ``varies`` are the binders that an integer depends on, ``walks`` those with which it takes steps of one:
-    not those that ``jump``, which stand for elements of an array; of a singleton they are those of its key.
-    ``origins`` are the degrees of the integers in the arrays that the keys at each depth, and then the
-    values, are elements of, as far as known: so of an array (None, its own), of an integer one.
-    ``sample`` are values of an integer, ``loop`` those of a source's bounds, ``data`` an array's elements.
-    """
-
-    identity: Hashable = None
-    interval: Interval = ANY
-    offset: tuple[Hashable, int] | None = None
-    boundary: Boundary | None = None
-    is_array: bool = False
-    array: str | None = None
-    length: float = 1.0
-    elements: Interval = ANY
-    distinct: float | None = None
-    counts: tuple[float, ...] = ()
-    spans: tuple[float, ...] = ()
-    key: Hashable = None
-    stored: bool = False
-    made: float | None = None
-    positions: Interval = NATURAL
-    varies: frozenset[int] = frozenset()
-    walks: frozenset[int] = frozenset()
-    jumps: bool = False
-    origins: tuple[KnownDegrees | None, ...] = ()
-    probability: float = SELECTIVITY
-    sample: Sample | Bound | None = None
-    loop: LoopSample | None = None
-    data: Vector | None = None
-
-    @property
-    def drawn(self) -> Sample | None:
-        """The sample of an integer whose binder, if any, is known."""
-        return self.sample if isinstance(self.sample, Sample) else None
-
-    @property
-    def origin(self) -> KnownDegrees | None:
-        """The origin of an integer, or of the keys of a source."""
-        return self.origins[0] if self.origins else None
-
-    @property
-    def value_origin(self) -> KnownDegrees | None:
-        """The origin of the elements of an array."""
-        return self.origins[1] if len(self.origins) > 1 else None
-
-    @property
-    def total(self) -> float:
-        """The number of scalar entries; 1 for a scalar."""
-        return self.counts[-1] if self.counts else 1.0
-
-    @property
-    def contributions(self) -> float:
-        """The number of values that a dictionary's entries are added up from; 1 for a scalar."""
-        return self.total if self.made is None else self.made
-
-
-def integer(value: int) -> Estimate:
-    """Return the estimate of an integer literal."""
-    exactly = Interval(value, value)
-    return Estimate(("Int", value), exactly, offset=(None, value), sample=sampling.constant(value))
-
-
-def variable(name: int, value: Estimate) -> Estimate:
-    """Return the estimate of a variable that stands for something like ``value``."""
-    identity = ("Var", name)
-    names = frozenset((name,))
-    sample = value.sample.by(name) if isinstance(value.sample, Bound) else value.sample
-    return replace(
-        value, identity=identity, offset=(identity, 0), boundary=None, stored=bool(value.counts),
-        sample=sample, made=None, key=None, varies=names, walks=frozenset() if value.jumps else names,
-    )  # fmt: skip
-
-
-def unknown(interval: Interval, rank: int) -> Estimate:
-    """Return the estimate of a value of which only the interval or the rank is known."""
-    counts = tuple(UNKNOWN_LENGTH**depth for depth in range(1, rank + 1))
-    return Estimate(
-        interval=interval, length=counts[0] if counts else 1.0, counts=counts, spans=(math.inf,) * rank
-    )
+from storel.optimizer.sampling import Bound, LoopSample
+from storel.optimizer.selectivity import middle, probability, span
+from storel.symbols import Symbols
 
 
 def bound(constructor: str, children: Sequence[Estimate]) -> tuple[Estimate, ...]:
@@ -165,35 +70,6 @@ def _position(source: Estimate) -> Estimate:
         return unknown(source.positions, 0)
     keys = source.spans[0] if source.spans else math.inf
     return unknown(Interval(0, int(keys) - 1) if math.isfinite(keys) else Interval(0), 0)
-
-
-def symbol(name: str, symbols: Symbols, interval: Interval) -> Estimate:
-    """Return the estimate of a symbol."""
-    fact = symbols.get(name)
-    identity = ("Sym", name)
-    if not isinstance(fact, ArraySymbol):
-        is_exact = interval.low is not None and interval.low == interval.high
-        sample = sampling.constant(interval.low) if is_exact and interval.low is not None else None
-        return Estimate(identity, interval, (identity, 0), sample=sample)
-    elements = Interval(fact.low, fact.high) if fact.type.is_integer else ANY
-    distinct = fact.distinct
-    if distinct is None:
-        distinct = fact.length if fact.unique or fact.increasing else min(float(fact.length), span(elements))
-    data = None if fact.elements is None else fact.elements.vector
-    return Estimate(
-        identity,
-        is_array=True,
-        array=name,
-        length=float(fact.length),
-        elements=elements,
-        positions=Interval(0, fact.length - 1),
-        distinct=max(1.0, float(distinct)),
-        counts=(float(fact.length),),
-        spans=(float(fact.length),),
-        origins=(None, fact.occurrences),
-        data=data,
-        loop=LoopSample(sampling.constant(0), sampling.constant(fact.length), data),
-    )
 
 
 def combine(

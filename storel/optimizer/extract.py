@@ -18,7 +18,7 @@ from storel.optimizer import estimates
 from storel.optimizer.binders import Encoding
 from storel.optimizer.cost import CostModel, Variation
 from storel.optimizer.encoding import TERMS, ENode, decode
-from storel.optimizer.estimates import Estimate
+from storel.optimizer.estimate import Estimate, integer, symbol, unknown, variable
 from storel.optimizer.facts import Encoded
 from storel.optimizer.named import NAMED
 from storel.symbols import SizeSymbol, Symbols
@@ -175,17 +175,17 @@ class Extractor:
         if constructor == "Var" and isinstance(first, int):
             number = self.encoding.binder_of(arguments)
             kind, interval = self.source.numbering.binders[number]
-            value = estimates.unknown(interval, kind.rank)
+            value = unknown(interval, kind.rank)
             known = self.source.estimates[number]
-            return estimates.variable(
+            return variable(
                 first, replace(value, origins=known.origins, jumps=known.jumps, sample=known.sample)
             )
         if constructor in ("Int", "Truth") and isinstance(first, int):
-            return estimates.integer(first)
+            return integer(first)
         if constructor == "Sym" and isinstance(first, str):
             fact = self.symbols.get(first)
             interval = Interval(fact.value, fact.value) if isinstance(fact, SizeSymbol) else ANY
-            return estimates.symbol(first, self.symbols, interval)
+            return symbol(first, self.symbols, interval)
         if constructor == "Zero" and isinstance(rank := arguments[1], int):
             return Estimate(identity, counts=(0.0,) * rank, spans=(0.0,) * rank, length=0.0)
         return Estimate(identity)

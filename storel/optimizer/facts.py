@@ -16,7 +16,7 @@ from storel.calculus.verify import KEY, Type, element, infer
 from storel.optimizer.binders import Encoding
 from storel.optimizer.cardinality import bound_estimates
 from storel.optimizer.encoding import Numbering, encode
-from storel.optimizer.estimates import Estimate
+from storel.optimizer.estimate import Estimate
 from storel.optimizer.named import NAMED
 from storel.semiring import SEMIRINGS
 from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols

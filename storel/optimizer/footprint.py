@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from storel.calculus.nodes import Term
 from storel.optimizer.cardinality import Place
 from storel.optimizer.cost import Variation, estimate, is_hashed
-from storel.optimizer.estimates import Estimate
+from storel.optimizer.estimate import Estimate
 from storel.symbols import Symbols
 
 PLACE = 8

@@ -18,7 +18,7 @@ from storel.optimizer import estimates
 from storel.optimizer.cardinality import OUTSIDE, Appraised, Place, fold
 from storel.optimizer.constants import CONSTANTS, Constants
 from storel.optimizer.cost import Nanoseconds, full_price
-from storel.optimizer.estimates import Estimate
+from storel.optimizer.estimate import Estimate, variable
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -127,7 +127,7 @@ class _Walk:
         known = [part.estimate for part in parts]
         values = estimates.bound(constructor, known)
         names = tuple(range(len(scope), len(scope) + len(values)))
-        variables = [estimates.variable(*pair) for pair in zip(names, values, strict=True)]
+        variables = [variable(*pair) for pair in zip(names, values, strict=True)]
         iterations = estimates.iterations(constructor, known)
         within = Place(frozenset(names), place.fills_tile)
         made = self.visit(body, (*reversed(variables), *scope), times * iterations, within)
@@ -166,7 +166,7 @@ class _Walk:
         stored = self.visit(value, scope, times, place)
         each = self.price("Let", "", [Appraised(stored, 0.0), _NOTHING], Estimate(), place)
         self.found[number] = Forecast(times, times, each)
-        return self.visit(body, (estimates.variable(len(scope), stored), *scope), times, place)
+        return self.visit(body, (variable(len(scope), stored), *scope), times, place)
 
     def _union(self, parts: list[Estimate]) -> Estimate:
         """Return the estimate of what several actions make in the same destination."""

@@ -42,6 +42,9 @@ PAGE = 512
 FRESH = 2**19
 """Places from which on memory is made anew for each call."""
 
+LANES = 4
+"""How many sums of consecutive values are added up side by side."""
+
 OVERLAP = 32
 """Iterations up to which a loop's additions do not wait: the processor is at the next ones meanwhile."""
 
@@ -267,12 +270,14 @@ def _touched(result: Estimate) -> float:
 def _gathered(times: float, body: Estimate, result: Estimate, constants: Constants) -> float:
     """Return the cost of adding up what the iterations of a loop make, unless each has a key of its own.
 
-    Additions to one value wait for each other; the keys of a sparse dictionary are put in order, too.
+    Additions to one value wait for each other, less so in the lanes of a vector; the keys of a sparse
+    dictionary are put in order, too.
     """
     if body.counts and result.counts[0] >= (1 - 1e-9) * times * body.counts[0]:
         return 0.0
     collected = constants.collect * result.total if _is_sparse(result) else 0.0
-    return constants.accumulate * max(0.0, times - OVERLAP) + collected
+    lanes = LANES if result.in_lanes else 1
+    return constants.accumulate * max(0.0, times - OVERLAP) / lanes + collected
 
 
 def _is_sparse(made: Estimate) -> bool:

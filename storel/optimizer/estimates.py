@@ -94,8 +94,10 @@ def combine(
                     text, [child.interval for child in children], [child.probability for child in children]
                 )
             return Estimate(
-                identity, interval, (identity, 0), probability=chance, varies=varies, sample=sample
-            )
+                identity, interval, (identity, 0), probability=chance, varies=varies, sample=sample,
+                scattered=frozenset[int]().union(*(child.scattered for child in children)),
+                is_summed=any(child.is_summed for child in children),
+            )  # fmt: skip
         case ("Uniq", (a,)):
             return replace(a, identity=identity)
         case ("Range", (low, high)):
@@ -117,13 +119,15 @@ def combine(
             return replace(
                 body, identity=identity, interval=body.interval.hull(Interval(0, 0)), counts=counts,
                 length=counts[0] if counts else 1.0, made=body.contributions * condition.probability,
+                is_summed=True,
             )  # fmt: skip
         case _:
-            return _loop(constructor, children, binders, identity, symbols)
+            return _loop(constructor, text, children, binders, identity, symbols)
 
 
 def _loop(
     constructor: str,
+    semiring: str,
     children: Sequence[Estimate],
     binders: Sequence[int],
     identity: Hashable,
@@ -131,7 +135,12 @@ def _loop(
 ) -> Estimate:
     body = children[-1]
     if constructor == "Reduce" or not body.counts:
-        return Estimate(identity)
+        in_lanes = (
+            (constructor, semiring) == ("Sum", "plus_times")
+            and not body.is_summed
+            and body.scattered.isdisjoint(binders)
+        )
+        return Estimate(identity, is_summed=True, in_lanes=in_lanes)
     own: list[Hashable] = []
     if constructor == "Sum":
         distinct = 2 if is_distinct(children[0].array, children[0].boundary, symbols) else 1
@@ -177,12 +186,16 @@ def _occupied(drawn: float, domain: float) -> float:
 def _arithmetic(constructor: str, text: str, a: Estimate, b: Estimate, identity: Hashable) -> Estimate:
     if a.counts or b.counts:
         return _of_dictionaries(constructor, a, b, identity)
+    scattered, is_summed = a.scattered | b.scattered, a.is_summed or b.is_summed
     if text not in ("index", "plus_times"):
-        return Estimate(identity)
+        return Estimate(identity, scattered=scattered, is_summed=is_summed)
     sample = sampling.applied(constructor, (a.drawn, b.drawn))
     if constructor == "Mul":
         interval = _product(a.interval, b.interval)
-        return Estimate(identity, interval, (identity, 0), varies=a.varies | b.varies, sample=sample)
+        return Estimate(
+            identity, interval, (identity, 0), varies=a.varies | b.varies, sample=sample, scattered=scattered,
+            is_summed=is_summed,
+        )  # fmt: skip
     low = None if a.interval.low is None or b.interval.low is None else a.interval.low + b.interval.low
     high = None if a.interval.high is None or b.interval.high is None else a.interval.high + b.interval.high
     offset = (identity, 0)
@@ -191,7 +204,7 @@ def _arithmetic(constructor: str, text: str, a: Estimate, b: Estimate, identity:
             offset = (term.offset[0], term.offset[1] + constant.offset[1])
     return Estimate(
         identity, Interval(low, high), offset, varies=a.varies | b.varies, walks=a.walks | b.walks,
-        sample=sample,
+        sample=sample, scattered=scattered, is_summed=is_summed,
     )  # fmt: skip
 
 
@@ -257,11 +270,11 @@ def _lookup(mapping: Estimate, key: Estimate, identity: Hashable) -> Estimate:
             sample = sampling.read(mapping.data, key.drawn)
         return Estimate(
             identity, mapping.elements, (identity, 0), boundary, varies=key.varies,
-            origins=mapping.origins[1:], sample=sample,
+            origins=mapping.origins[1:], sample=sample, scattered=(key.varies - key.walks) | key.scattered,
         )  # fmt: skip
     parents = max(1.0, mapping.counts[0]) if mapping.counts else 1.0
     counts = tuple(count / parents for count in mapping.counts[1:])
     return Estimate(
         identity, counts=counts, spans=mapping.spans[1:], length=counts[0] if counts else 1.0,
-        stored=mapping.stored, origins=mapping.origins[1:],
+        stored=mapping.stored, origins=mapping.origins[1:], scattered=key.varies - key.walks,
     )  # fmt: skip

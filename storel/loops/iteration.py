@@ -25,7 +25,7 @@ from storel.loops.nodes import (
 )
 from storel.loops.nodes import If as Branch
 from storel.loops.scope import HashRow, Scope, Value, View
-from storel.loops.stores import row_of, zero_of
+from storel.loops.stores import holds_entries, row_of, zero_of
 from storel.plan.nodes import Elements, Entries, Intersection, Matches, Positions, Source
 from storel.symbols import ArraySymbol
 
@@ -89,7 +89,9 @@ class IterationLowering:
             key = counter if occupied is None else self.emitter.declare("key", Load(occupied.places, counter))
             if len(view.extents) > 1:
                 row = row_of(self.emitter, view, key)
-                body(scope.bind(Value(key), interval).bind(row, Interval()))
+                with self.emitter.block() as entry:
+                    body(scope.bind(Value(key), interval).bind(row, Interval()))
+                self.emitter.emit(Branch(holds_entries(self.emitter, row), tuple(entry)))
             else:
                 value = self.emitter.declare("x", Load(view.buffer, plus(view.offset, key)))
                 with self.emitter.block() as nonzero:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from storel.loops.emitter import INDEX, Emitter, convert, index, plus, times
+from storel.loops.emitter import INDEX, Emitter, compare, convert, index, plus, times
 from storel.loops.nodes import (
     Assign,
+    Binary,
     Buffer,
     Constant,
     Expression,
@@ -19,6 +20,7 @@ from storel.loops.nodes import (
     Store,
     Unary,
     Update,
+    While,
 )
 from storel.loops.nodes import If as Branch
 from storel.loops.scope import Occupied, View
@@ -82,6 +84,24 @@ def row_of(emitter: Emitter, view: View, key: Expression) -> View:
         stride = times(stride, extent)
     offset = emitter.declare("base", plus(view.offset, times(key, stride)))
     return View(view.buffer, offset, view.extents[1:], view.limits[1:], view.zero, view.operator)
+
+
+def holds_entries(emitter: Emitter, row: View) -> Expression:
+    """Return whether any place of a row of a table is not zero, after a search for the first such place.
+
+    A row without entries is no entry: a table may have more rows than there are keys.
+    """
+    places: Expression = index(1)
+    for extent in row.extents:
+        places = times(places, extent)
+    place = emitter.declare("place", row.offset)
+    end = emitter.declare("end", plus(row.offset, places))
+    is_zero = compare("equal", Load(row.buffer, place), zero_of(row))
+    with emitter.block() as step:
+        emitter.advance(place, index(1))
+    is_inside = Binary("less", place, end)
+    emitter.emit(While(Binary("and", is_inside, is_zero), tuple(step), Role.WORKSPACE))
+    return is_inside
 
 
 def zero_of(view: View) -> Constant:

@@ -229,6 +229,14 @@ def test_tables_of_tables() -> None:
     assert found == {"pos_1": [0, 1, 3, 3, 4], "idx_1": [2, 0, 2, 0], "val": [3.0, 1.0, 4.0, 2.0]}
 
 
+def test_rows_of_a_table_without_entries_are_no_rows() -> None:
+    table = TableStore(FLOAT64, "add", 0, (N, N))
+    copied = Loop(Entries(var(0)), Enter(var(1), Accumulate(var(0))))
+    rows = Loop(Entries(var(0)), Enter(var(1), copied))
+    found = lowered(Levels((Place(M), Append()), ADD), Bind(table, ROWS, rows), M, N)
+    assert found == {"pos_1": [0, 2, 2, 4], "idx_1": [1, 3, 0, 1], "val": [1.0, 2.0, 3.0, 4.0]}
+
+
 @pytest.mark.parametrize("store", [TABLE, LIST], ids=["table", "list"])
 def test_a_lookup_outside_a_store_is_zero(store: TableStore | ListStore) -> None:
     for key in (-1, 4, 100):

@@ -33,8 +33,8 @@ class Entries:
 
     def within(self, shape: tuple[int, ...]) -> Entries:
         """Return the leading part of another shape."""
-        is_inside = (self.keys < np.array(shape)[:, None]).all(axis=0)
-        return replace(self.where(is_inside), shape=shape)
+        is_inside = np.less(self.keys, np.array(shape)[:, None]).all(axis=0)
+        return replace(self.where(np.asarray(is_inside)), shape=shape)
 
     def with_values(self, values: Array) -> Entries:
         return replace(self, values=values)
@@ -97,17 +97,19 @@ def _lower(given: Entries) -> Entries:
     return given.where(given.keys[1] <= given.keys[0])
 
 
-def _mirrored(sign: int) -> Part:
-    def mirrored(given: Entries) -> Entries:
-        half = given.where(given.keys[1] < given.keys[0] + (sign > 0))
-        image = half.where(half.keys[0] != half.keys[1])
-        return Entries(
-            given.shape,
-            np.concatenate((half.keys, image.keys[::-1]), axis=1),
-            np.concatenate((half.values, image.values if sign > 0 else -image.values)),
-        )
+def _symmetric(given: Entries) -> Entries:
+    half, below = _lower(given), given.where(given.keys[1] < given.keys[0])
+    return _joined(half, below.keys[::-1], below.values)
 
-    return mirrored
+
+def _skew(given: Entries) -> Entries:
+    below = given.where(given.keys[1] < given.keys[0])
+    return _joined(below, below.keys[::-1], -below.values)
+
+
+def _joined(given: Entries, keys: Array, values: Array) -> Entries:
+    joined = np.concatenate((given.values, values))
+    return Entries(given.shape, np.concatenate((given.keys, keys), axis=1), joined)
 
 
 def _blocks(given: Entries) -> Entries:
@@ -126,11 +128,16 @@ def _everywhere(given: Entries, value: Callable[[Array], Array]) -> Entries:
     return Entries(given.shape, keys, value(keys).astype(given.values.dtype))
 
 
+def _threes(keys: Array) -> Array:
+    return np.full(keys.shape[1], 3)
+
+
 def _chosen_columns(given: Entries, columns: Callable[[Array], Array]) -> Entries:
-    """Return one entry in each row, all alike."""
-    rows = np.arange(given.shape[0] if given.shape[1] else 0)
-    keys = np.array([rows, columns(rows) % max(given.shape[1], 1)])
-    return Entries(given.shape, keys, np.full(len(rows), 3, given.values.dtype))
+    """Return one entry in each row, all alike; without columns there can be no rows."""
+    shape = given.shape if given.shape[1] else (0, 0)
+    rows = np.arange(shape[0])
+    keys = np.array([rows, columns(rows) % max(shape[1], 1)])
+    return Entries(shape, keys, np.full(len(rows), 3, given.values.dtype))
 
 
 def _main_diagonal(given: Entries) -> Entries:
@@ -150,11 +157,11 @@ PARTS: Mapping[str, Part] = {
     "upper_triangular": _upper,
     "lower_triangular": _lower,
     "skyline": _lower,
-    "symmetric": _mirrored(1),
-    "skew": _mirrored(-1),
+    "symmetric": _symmetric,
+    "skew": _skew,
     "block_diagonal": _blocks,
     "toeplitz": lambda given: _everywhere(given, lambda keys: (keys[1] - keys[0]) % 5),
-    "constant": lambda given: _everywhere(given, lambda keys: np.full(keys.shape[1], 3)),
+    "constant": lambda given: _everywhere(given, _threes),
     "permutation": lambda given: _chosen_columns(given, lambda rows: rows + 2),
     "one_hot": lambda given: _chosen_columns(given, lambda rows: rows * 5 // 2),
     "identity": _main_diagonal,
@@ -162,3 +169,6 @@ PARTS: Mapping[str, Part] = {
     "rle": _runs,
 }
 """What formats hold of any entries, where it is not all of them. The keys of zeros may be among it."""
+
+WITHOUT_BOOLS = frozenset({"skew", "low_rank"})
+"""Formats that hold no bools: these have no negatives, and sums of their products are numbers."""

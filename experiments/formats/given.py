@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from entries import PARTS, Entries, first_difference, numbered
+from entries import PARTS, WITHOUT_BOOLS, Entries, first_difference, numbered
 from factored import FACTORED
 
 import storel
@@ -113,8 +113,10 @@ RANDOM: Mapping[int, tuple[Random, ...]] = {
 SUFFIXES = {2: (".mtx", ".mtx.gz"), 3: (".tns", ".tns.gz")}
 
 
-def given_data(rank: int, directory: Path | None) -> Iterator[Random | Real]:
-    yield from RANDOM[rank]
+def given_data(text: str, rank: int, directory: Path | None) -> Iterator[Random | Real]:
+    """Yield the data of a rank whose type a format holds, from the files in ``directory``, too."""
+    holds_bools = text.partition("(")[0] not in WITHOUT_BOOLS
+    yield from (each for each in RANDOM[rank] if holds_bools or each.dtype != "bool")
     for path in sorted(directory.iterdir()) if directory and rank in SUFFIXES else ():
         if path.name.endswith(SUFFIXES[rank]):
             yield Real(path)
@@ -147,7 +149,7 @@ def stored(text: str, data: Random | Real) -> tuple[Entries, Tensor]:
         tensor = from_arrays(storage, arrays, fitting.shape)
     else:
         fitting = PARTS[head](given) if head in PARTS else given
-        tensor = pack(storage, fitting.keys, fitting.values, given.shape, memory_limit=MEMORY)
+        tensor = pack(storage, fitting.keys, fitting.values, fitting.shape, memory_limit=MEMORY)
     return with_zeros(fitting, tensor) if isinstance(data, Random) and data.is_raw else (fitting, tensor)
 
 

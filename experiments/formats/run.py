@@ -1,6 +1,6 @@
 """Every format against NumPy: each kernel, on each backend, on nasty, random and real data.
 
-python experiments/formats/run.py [--data DIR] [--formats csr,coo] [--kernels "count,A + B"] [--backends c,numba]
+python experiments/formats/run.py [--data DIR] [--formats csr "ell(width=2)"] [--kernels "count,A + B"]
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def answered(text: str, selection: Selection, limit: float) -> Iterator[Outcome]
         while pending and is_alive:
             try:
                 is_alive = ours.poll(limit)
-                outcome = ours.recv() if is_alive else Outcome(pending[0], f"over {limit:g} s")
+                outcome = ours.recv() if is_alive else Outcome(pending[0], skipped=f"over {limit:g} s")
             except EOFError:
                 process.join()
                 is_alive, outcome = False, Outcome(pending[0], f"ended with {process.exitcode}")
@@ -92,12 +92,13 @@ class Summary:
         for each in outcomes:
             if each.problem:
                 return f"{each.cell.data.name}, {each.cell.backend}: {each.problem}"
+        late = {each.skipped for each in outcomes if each.skipped.startswith("over")}
         if all(each.skipped for each in outcomes):
             return "" if not outcomes else outcomes[0].skipped
         ratio = relative_time(outcomes)
         slowest = max((slowness(each) for each in outcomes), default=0.0)
         mark = f" (slow: {slowest:.0f})" if slowest > FACTOR else ""
-        return "ok" if ratio is None else f"ok {ratio:.2g}{mark}"
+        return ", ".join(("ok" if ratio is None else f"ok {ratio:.2g}{mark}", *late))
 
 
 def relative_time(outcomes: Sequence[Outcome]) -> float | None:
@@ -129,7 +130,7 @@ def shipped() -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="a directory of .mtx and .tns files")
-    parser.add_argument("--formats", default=";".join(shipped()), help="which formats, between semicolons")
+    parser.add_argument("--formats", nargs="+", default=shipped(), help="as after STORED AS")
     parser.add_argument("--kernels", default=",".join(QUESTIONS), help="which kernels")
     parser.add_argument("--backends", default="c", help="of c, numba, interpret, and loops")
     parser.add_argument("--only", default="", help="only data whose name contains this")
@@ -137,7 +138,7 @@ def main() -> None:
     arguments = parser.parse_args()
     questions = tuple(arguments.kernels.split(","))
     selection = Selection(arguments.data, questions, tuple(arguments.backends.split(",")), arguments.only)
-    texts, summary = [each.strip() for each in arguments.formats.split(";")], Summary()
+    texts, summary = arguments.formats, Summary()
     for text in texts:
         for outcome in answered(text, selection, arguments.limit):
             summary.add(outcome)

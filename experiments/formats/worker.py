@@ -77,7 +77,7 @@ class Outcome:
 def cells(text: str, selection: Selection) -> Iterator[Cell]:
     """Yield what to ask about a format, in order."""
     for rank in ranks(text):
-        for data in given_data(rank, selection.directory):
+        for data in given_data(text, rank, selection.directory):
             for name in selection.questions if selection.only in data.name else ():
                 if rank in QUESTIONS[name].ranks:
                     yield from (Cell(text, data, rank, name, backend) for backend in selection.backends)
@@ -92,7 +92,7 @@ def work(connection: Connection, asked: list[Cell]) -> None:
             connection.send(Outcome(cell, skipped="too large"))
         except StorelError as error:
             connection.send(Outcome(cell, problem=f"refused: {str(error).splitlines()[0]}"))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is to be reported
+        except Exception as error:  # whatever it is, it is a finding
             connection.send(Outcome(cell, problem=f"{type(error).__name__}: {error}"))
 
 

@@ -153,7 +153,9 @@ class _Fold:
                     within = Place(frozenset(names), place.fills_tile)
                     loop.iterations = reached = times * estimates.iterations(constructor, known)
             elif isinstance(term, Let):
-                stored = appraise(child, self.symbols, scope)
+                # Names are numbered on from here: those of the scope need not be its first ones.
+                alone = _Fold(self.symbols, _free, [], self.names)
+                stored = alone.visit(child, scope, 1.0, OUTSIDE).estimate
                 within = Place(place.innermost, bool(stored.counts) and stored.total <= TILE)
             elif isinstance(term, If) and done:
                 reached = times * done[0].estimate.probability

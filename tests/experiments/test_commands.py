@@ -71,3 +71,13 @@ def test_estimates_are_compared_with_times() -> None:
     assert set(rows) == {"spmv", "summm", "all"}
     runs, plans = map(int, rows["all"][:2])
     assert runs == 10 and plans >= runs
+
+
+def test_formats_are_right_with_each_kernel() -> None:
+    options = ["--formats", "csr", "low_rank(k=3)", "--only", "13 x 17", "--kernels", "form,count"]
+    text = output_of("experiments/formats/run.py", *options, "--backends", "c,loops")
+    rows = [line.strip("│ ").split("│") for line in text.splitlines() if line.startswith("│")]
+    assert [[cell.strip() for cell in row] for row in rows] == [
+        ["csr", "ok", "ok"],
+        ["low_rank(k=3)", "ok", "ok"],
+    ]

@@ -55,3 +55,13 @@ def test_norms_alone_give_a_uniform_estimate() -> None:
     given = {"shape": [50, 50], "nnz": 100, "format": "csr"}
     kernel = storel.compile(JOINS[0], A=storel.declare(given), B=storel.declare(given))
     assert kernel.compilation.optimized.cost.iterations[-1] == pytest.approx(100 * 100 / 50)
+
+
+def test_what_is_let_in_a_loop_has_names_of_its_own() -> None:
+    """Few blocks under many rows of blocks: their positions are mistaken for rows if names are confused."""
+    rng = np.random.default_rng(0)
+    matrix = rng.random((2000, 2000)) < 0.002
+    matrix[:200, :200] |= np.kron(np.eye(100, dtype=bool), np.ones((2, 2), dtype=bool))
+    stored = storel.tensor(matrix.astype(float), "bcsr_csr(r=2, c=2)")
+    transposed = "CREATE TENSOR C AS sum(<(i, j), a> in A) { (j, i) -> a }"
+    assert np.isfinite(storel.compile(transposed, A=stored).compilation.optimized.cost.nanoseconds)

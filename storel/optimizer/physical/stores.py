@@ -8,7 +8,7 @@ from storel.calculus.nodes import Lookup, Sum, Term, Variable, children
 from storel.calculus.verify import Type, infer
 from storel.errors import MemoryLimitError
 from storel.optimizer.cardinality import appraise
-from storel.optimizer.cost import HASHED_PLACES, is_hashed
+from storel.optimizer.cost import HASHED_PLACES, HASHED_SPARSENESS
 from storel.optimizer.physical.arrivals import key_intervals
 from storel.optimizer.physical.facts import size_term
 from storel.optimizer.physical.scope import Scope
@@ -69,15 +69,16 @@ def choose_store(
     """Return the store of ``value``, which ``filled`` fills: a table, unless another one is better.
 
     That is a list where the places are many and revisited, scanned or cleared in a loop; a hash table where
-    a dense store is too large, or far larger than its entries. Raises MemoryLimitError where there are
-    several keys that cannot be hashed together.
+    a dense store is too large, or far larger than its entries: any, or one of several keys in a loop, since
+    it is cleared there. Raises MemoryLimitError where there are several keys that cannot be hashed together.
     """
     extents = _extents(filled, dictionary.rank, scope, symbols)
     places = math.prod(extents)
     terms = tuple(size_term(symbols, extent) for extent in extents)
     if places >= LARGEST_KEY:
         return HashStore(dictionary.scalar, ring.plus_name, ring.zero, (ANY_KEY,))
-    if places > LARGEST_TABLE or _is_sparse(places, value, filled, scope, symbols):
+    smallest = SMALL_TABLE if scope.loops > 0 and dictionary.rank > 1 else HASHED_PLACES
+    if places > LARGEST_TABLE or _is_sparse(places, smallest, value, filled, scope, symbols):
         return HashStore(dictionary.scalar, ring.plus_name, ring.zero, terms)
     if dictionary.rank == 1 and is_revisited and places > SMALL_TABLE:
         return ListStore(dictionary.scalar, ring.plus_name, ring.zero, terms[0])
@@ -98,15 +99,17 @@ def _extents(filled: Action, rank: int, scope: Scope, symbols: Symbols) -> list[
     raise MemoryLimitError(f"the keys of an intermediate result of shape {shape} exceed 64 bits", hint=hint)
 
 
-def _is_sparse(places: int, value: Term, filled: Action, scope: Scope, symbols: Symbols) -> bool:
-    """Return whether hashing is expected to pay, and the keys that arrive are counted beforehand."""
-    if places <= HASHED_PLACES:
+def _is_sparse(
+    places: int, smallest: int, value: Term, filled: Action, scope: Scope, symbols: Symbols
+) -> bool:
+    """Return whether hashing is expected to pay above so many places, and keys are counted beforehand."""
+    if places <= smallest:
         return False
     rank = infer(value, symbols, scope.types).rank
     counted = total(filled, rank - 1, stores=scope.extents)
     if counted is None or any(occurs(counted, index) for index in range(len(scope.types))):
         return False
-    return is_hashed(places, appraise(value, symbols, scope.estimates).total)
+    return places > HASHED_SPARSENESS * appraise(value, symbols, scope.estimates).total
 
 
 def is_scanned(term: Term, index: int) -> bool:

@@ -121,6 +121,15 @@ def test_a_table_too_large_for_its_entries_is_hashed(extent: int, entries: int, 
     assert kind in render(planned(text, A=matrix).compilation.plan)
 
 
+def test_a_table_of_several_keys_is_not_cleared_in_a_loop_for_few_entries() -> None:
+    extent = 60_000
+    coordinates = np.unique(np.random.default_rng(0).integers(0, extent, (2, 200_000)), axis=1)
+    values = np.ones(coordinates.shape[1])
+    matrix = storel.tensor((coordinates, values), "bcsr", shape=(extent, extent))
+    text = "CREATE TENSOR r AS sum(<(i, j), a> in A) { (j, i) -> a }"
+    assert "hash of" in render(planned(text, A=matrix).compilation.plan)
+
+
 def test_keys_that_are_no_integer_together_are_refused() -> None:
     extent = 2**31
     wide = storel.tensor((np.array([[0], [extent - 1]]), np.array([1.0])), "coo", shape=(extent, extent))

@@ -17,6 +17,7 @@ from storel.storage.pack import all_sizes
 from storel.storage.properties import verify_properties
 from storel.storage.signature import LevelKind, LevelSignature, level_signature
 from storel.storage.tensor import Tensor, pack, scalar_type_of
+from storel.syntax.nodes.expressions import Call
 
 Array: TypeAlias = NDArray[Any]
 
@@ -136,6 +137,11 @@ def from_arrays(
     sizes = all_sizes(storage, shape, given)
     verify_properties(storage, given, sizes)
     values = next(d.name for d in reversed(storage.arrays) if d.holds_values)
+    if given[values].dtype == bool and any(not isinstance(chain.leaf, Call) for chain in storage.chains):
+        raise FormatError(
+            f"format {storage.name} computes its entries, which truth values are not",
+            hint="give its arrays as integers",
+        )
     return Tensor(shape, scalar_type_of(given[values]), storage, given, sizes, semiring)
 
 

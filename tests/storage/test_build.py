@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from storel.errors import DataError, FormatError, StorelError, TypeMismatchError
 from storel.storage.build import from_arrays, from_coordinates, from_numpy, from_scipy
 from storel.storage.formats import Formats
+from storel.syntax.parser import parse_format
 
 FORMATS = Formats()
 NAMES = ["coo", "csc", "csf", "csr", "dcsr", "dense"]
@@ -197,3 +198,10 @@ def test_compressed_vectors_of_scipy_are_checked() -> None:
     vector.indices[1] = 3
     with pytest.raises(DataError, match=r"indices\(1\) = 3 is outside 0:3"):
         from_scipy(vector, FORMATS)
+
+
+def test_entries_that_are_computed_are_no_truth_values() -> None:
+    storage = Formats().resolve(parse_format("low_rank(1)"), 2)
+    arrays = {"u": np.array([True, False]), "v": np.array([True, True])}
+    with pytest.raises(FormatError, match="computes its entries, which truth values are not"):
+        from_arrays(storage, arrays, (2, 2))

@@ -31,7 +31,7 @@ class Estimate:
     ``made`` counts the entries of a dictionary before those with equal keys are added up.
     ``varies`` are the binders that an integer depends on, ``walks`` those with which it takes steps of one:
     not those that ``jump``, which stand for elements of an array; of a singleton they are those of its key.
-    ``scattered`` are the binders with whose steps a value is read from here and there; ``is_summed`` says that
+    ``scattered`` are binders with whose steps a value is read from here and there; ``is_summed`` says that
     it is made by a loop, ``in_lanes`` that the loop reads consecutive values only, which vectors add up.
     ``origins`` are the degrees of the integers in the arrays that the keys at each depth, and then the
     values, are elements of, as far as known: so of an array (None, its own), of an integer one.

@@ -52,14 +52,14 @@ def test_ablation_tells_rules_that_matter_from_those_that_do_not(tmp_path: Path)
     found = tmp_path / "found.json"
     output_of(
         *("experiments/rule_ablation/run.py", "--only", "spmv (c"),
-        *("--rule", "fuse-sum", "--rule", "multiply-commute", "--json", str(found)),
+        *("--rule", "fuse-singleton", "--rule", "multiply-commute", "--json", str(found)),
     )
     losses = {
         each["rule"]: {loss["program"]: loss for loss in each["losses"]}
         for each in json.loads(found.read_text())
     }
-    assert losses["fuse-sum"]["spmv (csc)"]["is_changed"]
-    assert losses["fuse-sum"]["spmv (csc)"]["cost"] > 1
+    assert losses["fuse-singleton"]["spmv (csc)"]["is_changed"]
+    assert losses["fuse-singleton"]["spmv (csc)"]["cost"] > 1
     assert losses["multiply-commute"].keys() <= {"spmv (coo)", "spmv (csr)", "spmv (csc)", "spmv (csf)"}
     assert not any(loss["is_changed"] for loss in losses["multiply-commute"].values())
 

@@ -45,7 +45,11 @@ def test_mistakes_in_a_format(using: str, mapping: str, message: str) -> None:
 
 
 def test_a_sum_of_parts_and_lengths() -> None:
-    check(Source("t", "CREATE FORMAT f(T: real[n]; w: int) USING a: g(w) TAKES i < w, b: coo AS a + b"))
+    check(
+        Source(
+            "t", "CREATE FORMAT f(T: real[n]; w: int) USING a: g(w) TAKES <i, _> WHERE i < w, b: coo AS a + b"
+        )
+    )
     check(
         Source(
             "t",

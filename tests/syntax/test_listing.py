@@ -28,7 +28,7 @@ STATEMENTS = [
     "        key: int[nnz] INCREASING UNIQUE,\n"
     "        tab: real{m, n},\n"
     "        length: int,\n"
-    "        a: ell(width) TAKES i < r,\n"
+    "        a: ell(width) TAKES <(i, j), _> WHERE rank(j WITHIN i) < r and count(WITHIN i // 2, j) > 1,\n"
     "        b: coo,\n"
     "        c: hyb(2)\n"
     "  AS a + b + c",

@@ -123,15 +123,19 @@ def render(expression: Expression) -> str:
             names = f"<{_binder(p)}, {_binder(q)}, {_binder(k)}>"
             sources = f"<{_at(left, Strength.RANGE)}, {_at(right, Strength.RANGE)}>"
             return f"merge({names} in {sources}) {_body(body)}"
-        case Window(function, ordered, within):
-            head = "" if ordered is None else f"{render(ordered)} "
-            return f"{function}({head}WITHIN {_list(within)})"
+        case Window():
+            return _window(expression)
         case Unique(key):
             return f"unique({render(key)})"
         case Extent(tensor, dimension):
             return f"extent({render(tensor)}, {dimension})"
         case Mapped(_, mapping):
             return render(mapping)
+
+
+def _window(window: Window) -> str:
+    ordered = "" if window.ordered is None else f"{render(window.ordered)} "
+    return f"{window.function}({ordered}WITHIN {_list(window.within)})"
 
 
 def strength(expression: Expression) -> Strength:

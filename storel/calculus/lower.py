@@ -7,10 +7,8 @@ seen over the program's semiring (``views.py``) unless it is the source of a sum
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from storel.calculus import bits
 from storel.calculus.binding import shift, substitute
 from storel.calculus.generators import NOTHING, Body, Nest, Reduction, Total, only_if, zero_literal
 from storel.calculus.mixed import separate
@@ -44,9 +42,6 @@ from storel.syntax.spelling import CALLS, OPERATORS
 ORDINARY = "plus_times"
 
 _QUOTIENTS = frozenset({"/", "//", "%"})
-_WRITTEN_OUT: dict[str, Callable[..., Term]] = {
-    "bit": bits.bit, "bits": bits.bits, "interleave": bits.interleave, "gather": bits.gather,
-}  # fmt: skip
 _WITH_UNIT = {"min": "least", "max": "greatest"}
 
 
@@ -216,8 +211,6 @@ class _Lowering:
         return name in scope.names or name in self.symbols
 
     def _application(self, name: str, operands: tuple[Term, ...], scope: Scope) -> Term:
-        if name in _WRITTEN_OUT:
-            return _WRITTEN_OUT[name](*operands)
         if name in ("floor", "ceil") and self._type(operands[0], scope).scalar.is_integer:
             return operands[0]
         return Apply(CALLS[name].name, operands)

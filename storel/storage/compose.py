@@ -15,6 +15,7 @@ from storel.storage.facts import symbols_of
 from storel.storage.substitution import rename
 from storel.storage.tensor import Tensor
 from storel.symbols import ArraySymbol, Fact, SizeSymbol, Symbols
+from storel.syntax.bits import expand_bits
 from storel.syntax.nodes.expressions import Expression, Extent, Mapped, Name, Number
 from storel.syntax.walk import map_scoped
 
@@ -99,7 +100,8 @@ class _Composer:
         for size, value in tensor.sizes.items():
             is_extent = size in tensor.storage.extents
             names[size] = self._size(f"{name}_{size}", value) if is_extent else f"{name}_{size}"
-        return Mapped(name, rename(tensor.storage.mapping, names), tensor.semiring)
+        mapping = expand_bits(rename(tensor.storage.mapping, names), names.values())
+        return Mapped(name, mapping, tensor.semiring)
 
     def _size(self, name: str, value: int) -> str:
         """Return the name that stands for an extent of this value."""

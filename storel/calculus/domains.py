@@ -28,6 +28,9 @@ Vector: TypeAlias = NDArray[Any]
 MOST_VALUES = 2**20
 """How many values of a variable are tried one by one."""
 
+LARGEST = 2**62
+"""What such values stay below, so that 64 bits hold them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Domain:
@@ -173,6 +176,9 @@ class _Prover:
         (index,) = variables
         low, high = self.context[index].low, self.context[index].high
         if low is None or high is None or not 0 <= high - low < MOST_VALUES:
+            return None
+        ends = self._by_intervals(form), self._by_intervals(form.times(-1))
+        if any(end is None or end >= LARGEST for end in ends):
             return None
         values = np.arange(low, high + 1, dtype=np.int64)
         total: Any = np.int64(form.constant)

@@ -76,6 +76,8 @@ class _Reordering:
     def _promoted(self, loop: For) -> tuple[Statement, ...]:
         """Return the loop with its updates of one place outside of it."""
         changing = {loop.local, *_declared(loop.body), *_assigned(loop.body)}
+        if not (self._is_fixed(loop.low, changing) and self._is_fixed(loop.high, changing)):
+            return (loop,)  # whether there were iterations cannot be told afterwards
         before: list[Statement] = []
         after: list[Statement] = []
         body: list[Statement] = []

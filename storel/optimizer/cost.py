@@ -182,20 +182,13 @@ def combine(
     """
     below = sum(costs)
     match constructor:
+        case "Mul" if result.counts:
+            return below + _scaled(estimates, result, variation, constants)
+        case "Add" if result.counts and _is_sparse(result):
+            return below + constants.merge_step * result.total
         case "Add" | "Mul":
-            if result.counts and constructor == "Mul":
-                both = all(estimate.counts for estimate in estimates)
-                table = constants.tile if result.total <= TILE else constants.hash_build
-                each = constants.flop * variation.flops + (table if both else 0.0)
-                copied = sum(_copied(estimate, constants) for estimate in estimates if estimate.stored)
-                # A scalar goes to each of the leaves, before those with equal keys are added up.
-                times = result.total if both else result.contributions
-                return below + times * each + copied + constants.node
-            if result.counts and _is_sparse(result):
-                return below + constants.merge_step * result.total
-            return below + (
-                constants.node if result.counts or text == "index" else constants.flop * variation.flops
-            )
+            is_free = bool(result.counts) or text == "index"
+            return below + (constants.node if is_free else constants.flop * variation.flops)
         case "Result":
             return below + constants.touch * _touched(result)
         case "Apply1" | "Apply2" | "Apply3":
@@ -222,6 +215,21 @@ def combine(
             return max(*costs, (loop + gathered) * part) + constants.node
         case _:
             return below + constants.node
+
+
+def _scaled(
+    estimates: Sequence[Estimate], result: Estimate, variation: Variation, constants: Constants
+) -> float:
+    """Return the cost of a product with a dictionary, or of two: a scalar goes to each of the leaves.
+
+    It does so before those with equal keys are added up.
+    """
+    both = all(estimate.counts for estimate in estimates)
+    table = constants.tile if result.total <= TILE else constants.hash_build
+    each = constants.flop * variation.flops + (table if both else 0.0)
+    copied = sum(_copied(estimate, constants) for estimate in estimates if estimate.stored)
+    times = result.total if both else result.contributions
+    return times * each + copied + constants.node
 
 
 def _loop(

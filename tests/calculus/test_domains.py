@@ -86,6 +86,12 @@ def test_what_may_be_no_integer_is_left_alone() -> None:
     assert bounds_within(Literal(1.5, ScalarType.FLOAT64), {}, (), ()) == ANY
 
 
+def test_what_64_bits_do_not_hold_is_not_proved_by_its_values() -> None:
+    square = times(COLUMN, COLUMN)
+    huge = minus(times(number(2**61), square), times(number(2**61), times(square, COLUMN)))
+    assert bounds_within(huge, {}, (Interval(0, 9),), (None,)).within(-(2**63), 2**63) is False
+
+
 SMALL = st.integers(-3, 3)
 
 

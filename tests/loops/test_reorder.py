@@ -75,6 +75,13 @@ def test_a_place_that_does_not_change_is_updated_once() -> None:
     assert after.condition == Binary("less", integer(0), N)
 
 
+def test_a_loop_whose_end_may_have_moved_is_kept() -> None:
+    end = index("end")
+    grows = For(J, integer(0), end, (Update(Y, I, "add", Load(X, J)), Assign(end, plus(end, integer(1)))))
+    body = (Declare(end, N), grows)
+    assert reordered(over(I, *body)) == (over(I, *body),)
+
+
 KEPT: dict[str, tuple[Statement, ...]] = {
     "the place changes": (over(J, Update(Y, J, "add", Load(X, J))),),
     "the place is read": (over(J, Update(Y, I, "add", Load(Y, J))),),

@@ -232,6 +232,7 @@ class CallOptions:
     format: str | None = None
     binders: str = "named"
     search: SearchOptions | None = None
+    threads: int | None = None
 
 
 def _split(keywords: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
@@ -274,6 +275,7 @@ def compiler_options(options: CallOptions) -> Options:
         floating_point=options.floating_point,
         binders=options.binders,
         search=options.search,
+        threads=options.threads,
     )
 
 

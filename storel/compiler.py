@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from storel import machine, memory
+from storel import machine, memory, threads
 from storel.calculus import printer as term_printer
 from storel.calculus.lower import lower as lower_expression
 from storel.calculus.nodes import Apply, If, Lookup, Range, Singleton, Slice, Symbol, Term, children
@@ -46,10 +46,12 @@ from storel.optimizer.remember import optimized as search
 from storel.optimizer.rulefile import Rule, RuleSet, collect, parse, shipped
 from storel.plan import printer as plan_printer
 from storel.plan.nodes import Plan
+from storel.plan.partition import Phase, phases
 from storel.plan.verify import verify as verify_plan
 from storel.reformat import conversion_cost, conversions, convertible_operands
 from storel.results import ResultFormat, choose_result_format
 from storel.runtime.kernel import CompiledKernel, load
+from storel.runtime.parallel import ParallelKernel
 from storel.runtime.toolchain import choose
 from storel.storage.compose import Composed, View, compose
 from storel.storage.formats import Format
@@ -73,7 +75,8 @@ class Options:
     ``floating_point`` says what may happen to sums and products: they stay in the order written; they are
     reordered; products of sums may be multiplied out, too, which can cancel.
     ``binders`` says how the optimizer holds bound variables, ``verifies`` checks every stage's invariants.
-    ``search`` replaces parts of the optimizer, binders included.
+    ``search`` replaces parts of the optimizer, binders included. ``threads`` is how many a kernel uses at
+    most, by default one for each processor (``storel.threads``).
     """
 
     backend: Backend = "auto"
@@ -83,6 +86,7 @@ class Options:
     binders: str = "named"
     verifies: bool = False
     search: SearchOptions | None = None
+    threads: int | None = None
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,7 @@ class Compilation:
     is_finite: bool
     is_reordered: bool
     constants: Constants
+    threads: int
 
     @property
     def symbols(self) -> Symbols:
@@ -113,13 +118,40 @@ class Compilation:
     @cached_property
     def source(self) -> str:
         """The text of the kernel in its backend's language."""
-        render = c_source.render if self.backend == "c" else numba_source.render
-        return render(self.kernel)
+        return self._rendered(self.kernel)
 
     @cached_property
-    def compiled(self) -> CompiledKernel:
-        """The kernel in machine code."""
-        return load(self.source, self.kernel, self.backend)
+    def phases(self) -> tuple[Phase, ...]:
+        """The plan as several threads run it; none where one thread is all there is or it is worth."""
+        if self.threads == 1 or self.optimized.cost.nanoseconds < WORTH_THREADS:
+            return ()
+        found = phases(self.plan, self.symbols, reorders=self.is_reordered)
+        return found if any(phase.split is not None for phase in found) else ()
+
+    @cached_property
+    def compiled(self) -> CompiledKernel | ParallelKernel:
+        """The kernel in machine code, one for each phase where several threads run it."""
+        if not self.phases:
+            return load(self.source, self.kernel, self.backend)
+        kernels = [(kernel, self._rendered(kernel)) for kernel in map(self._part, self.phases)]
+        loaded = [partial(load, source, kernel, self.backend) for kernel, source in kernels]
+        return ParallelKernel(tuple(threads.run_all(loaded)), self.threads)
+
+    def _part(self, phase: Phase) -> Kernel:
+        """Return the kernel of a phase, which computes a part of a result or fills a store."""
+        extents = extent_terms(tuple(extent.size for extent in self.definition.extents), self.symbols)
+        kernel = lower_plan(
+            phase.plan,
+            phase.extents(extents),
+            self.symbols,
+            is_finite=self.is_finite,
+            stores=phase.stores,
+            split=phase.split,
+        )
+        return reorder(simplify(kernel)) if self.is_reordered else simplify(kernel)
+
+    def _rendered(self, kernel: Kernel) -> str:
+        return c_source.render(kernel) if self.backend == "c" else numba_source.render(kernel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +175,9 @@ STAGES = (
 
 
 DEFAULTS = Options()
+
+WORTH_THREADS = 500_000.0
+"""The nanoseconds from which on a kernel is expected to gain by several threads."""
 
 NOTHING_CONVERTED: Mapping[str, Tensor] = {}
 
@@ -214,6 +249,7 @@ def _compile(
         definition, composed, term, optimized, result, plan, kernel, backend, converted, is_finite,
         is_reordered,
         budgets.cost.constants if isinstance(budgets.cost, Nanoseconds) else machine.constants(),
+        threads.count(options.threads),
     )  # fmt: skip
 
 

@@ -89,5 +89,14 @@ class ParameterSymbol:
     type: ScalarType
 
 
-Fact: TypeAlias = ArraySymbol | SizeSymbol | ParameterSymbol
+@dataclass(frozen=True, slots=True)
+class EndSymbol:
+    """An end of the part of a loop that one thread runs: an integer from ``low`` to ``high``, inclusively."""
+
+    name: str
+    low: int | None
+    high: int | None
+
+
+Fact: TypeAlias = ArraySymbol | SizeSymbol | ParameterSymbol | EndSymbol
 Symbols: TypeAlias = Mapping[str, Fact]

@@ -38,7 +38,7 @@ from storel.errors import EvaluationError
 from storel.functions import FUNCTIONS
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS, Semiring
-from storel.symbols import ArraySymbol, SizeSymbol, Symbols
+from storel.symbols import ArraySymbol, EndSymbol, ParameterSymbol, SizeSymbol, Symbols
 from storel.values import (
     Value,
     add_into,
@@ -138,12 +138,15 @@ class _Interpreter:
                 return of(key)
 
     def _symbol(self, name: str) -> Value:
-        fact = self.symbols[name]
-        if isinstance(fact, SizeSymbol):
-            return fact.value
-        if isinstance(fact, ArraySymbol):
-            return stored_array(name, self.values[name])
-        return rounded(self.values[name], fact.type)
+        match self.symbols[name]:
+            case SizeSymbol(_, value):
+                return value
+            case EndSymbol():
+                return self.values[name]
+            case ArraySymbol():
+                return stored_array(name, self.values[name])
+            case ParameterSymbol(_, scalar_type):
+                return rounded(self.values[name], scalar_type)
 
     def _under(self, source: Term, body: Term, context: Context) -> Meaning:
         value = element(infer(source, self.symbols, context))

@@ -35,7 +35,7 @@ from storel.calculus.nodes import (
     Variable,
 )
 from storel.functions import WORD
-from storel.symbols import ArraySymbol, SizeSymbol, Symbols
+from storel.symbols import ArraySymbol, EndSymbol, SizeSymbol, Symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,8 @@ def bounds(term: Term, symbols: Symbols, context: Context = ()) -> Interval:
             return Interval(int(value), int(value)) if isinstance(value, int) else ANY
         case Symbol(name):
             fact = symbols.get(name)
+            if isinstance(fact, EndSymbol):
+                return Interval(fact.low, fact.high)
             return Interval(fact.value, fact.value) if isinstance(fact, SizeSymbol) else ANY
         case Lookup(mapping, _):
             return _elements(mapping, symbols)

@@ -37,7 +37,7 @@ from storel.calculus.nodes import (
 from storel.functions import FUNCTIONS
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
-from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols
+from storel.symbols import ArraySymbol, EndSymbol, ParameterSymbol, SizeSymbol, Symbols
 
 MONOIDS = ("min", "max", "least", "greatest", "prod", "any", "all")
 
@@ -170,7 +170,7 @@ def _symbol(name: str, symbols: Symbols) -> Type:
     match symbols.get(name):
         case ArraySymbol(_, scalar):
             return Type(scalar, 1, is_array=True)
-        case SizeSymbol():
+        case SizeSymbol() | EndSymbol():
             return KEY
         case ParameterSymbol(_, scalar):
             return Type(scalar)

@@ -19,6 +19,12 @@ FormatsOption = Annotated[
 RulesOption = Annotated[Path | None, typer.Option(help="A file of further rewrite rules.")]
 MemoryOption = Annotated[int | None, typer.Option(help="The most bytes that buffers may take.")]
 FloatingOption = Annotated[FloatingPoint, typer.Option(help="strict, reassociate, or expand.")]
+ThreadsOption = Annotated[
+    int | None,
+    typer.Option(
+        help="How many threads compute; else $STOREL_NUM_THREADS, $OMP_NUM_THREADS, or all processors."
+    ),
+]
 BindersOption = Annotated[
     str, typer.Option(help="How the optimizer holds bound variables: named, or debruijn.")
 ]

@@ -18,6 +18,7 @@ from storel.cli.options import (
     FormatsOption,
     MemoryOption,
     RulesOption,
+    ThreadsOption,
     path_and_format,
     write_text,
 )
@@ -55,12 +56,15 @@ def run(
     memory_limit: MemoryOption = None,
     floating_point: FloatingOption = "reassociate",
     binders: BindersOption = "named",
+    threads: ThreadsOption = None,
 ) -> None:
     """Run a script and print or save its result.
 
     Example: storel run mttkrp.sdql -b B=ratings.tns:csf -b C=c.npy -b D=d.npy -o A.npz
     """
-    options = CallOptions(backend, formats, rules, memory_limit, floating_point, binders=binders)
+    options = CallOptions(
+        backend, formats, rules, memory_limit, floating_point, binders=binders, threads=threads
+    )
     runner = runner_for(script, binding or [], options)
     runner.counts_work = work
     runner.requested = tuple(name for name, _ in _outputs(output or []))
@@ -100,6 +104,7 @@ def explain(
     memory_limit: MemoryOption = None,
     floating_point: FloatingOption = "reassociate",
     binders: BindersOption = "named",
+    threads: ThreadsOption = None,
 ) -> None:
     """Show what the compiler makes of a script, stage by stage, and with --analyze what it does.
 
@@ -110,7 +115,9 @@ def explain(
     rendering = "json" if as_json else rendering
     if stage is not None and rendering != "text":
         raise typer.BadParameter(f"--stage is for text, not {rendering}")
-    options = CallOptions(backend, formats, rules, memory_limit, floating_point, binders=binders)
+    options = CallOptions(
+        backend, formats, rules, memory_limit, floating_point, binders=binders, threads=threads
+    )
     runner = runner_for(script, binding or [], options)
     for text in stats or []:
         _declare(runner.environment, text)

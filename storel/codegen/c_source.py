@@ -1,7 +1,7 @@
 """Loop IR to one C translation unit.
 
 The text needs no header but ``stdint.h``, since headers cost more time than kernels. It exports
-``storel_bound`` and ``storel_compute``, each ``int64_t (const int64_t *slots, int64_t *detail)``: the slots
+``storel_NAME`` for each procedure, ``int64_t (const int64_t *slots, int64_t *detail)``: the slots
 are 8 bytes for each scalar and each buffer's address, in the order of the procedure's parameters; the
 result is 0, or 1 + the code of the ``Fail`` that was executed, with its detail written. Signed overflow
 must wrap (``-fwrapv``). Only a loop that says ``reduction`` has its sums reordered.
@@ -38,7 +38,7 @@ _KEYWORDS = (
     "asm auto break case char const continue default do double else enum extern float for goto if inline",
     "int long main register restrict return short signed sizeof static struct switch typedef typeof union",
     "unsigned void volatile while int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t linux",
-    "unix bound compute detail slots storel_bound storel_compute",
+    "unix bound compute detail divide slots storel_bound storel_compute storel_divide",
 )
 _HELPERS = [c_helpers.name(operator, of) for operator in sorted(c_helpers.HELPED) for of in ScalarType]
 _RESERVED = (*" ".join(_KEYWORDS).split(), *_HELPERS)
@@ -52,22 +52,17 @@ def render(kernel: Kernel) -> str:
     """Return the C source of ``kernel``."""
     helpers: set[tuple[str, ScalarType]] = set()
     inputs = frozenset(buffer.name for buffer in kernel.inputs)
-    procedures = [
-        _procedure("bound", kernel.bound, inputs, helpers),
-        _procedure("compute", kernel.compute, inputs, helpers),
-    ]
+    procedures = [_procedure(procedure, inputs, helpers) for procedure in kernel.procedures]
     used = sorted(helpers, key=lambda helper: c_helpers.name(*helper))
     return "\n".join(["#include <stdint.h>\n", *(c_helpers.text(*helper) for helper in used), *procedures])
 
 
-def _procedure(
-    name: str, procedure: Procedure, inputs: frozenset[str], helpers: set[tuple[str, ScalarType]]
-) -> str:
+def _procedure(procedure: Procedure, inputs: frozenset[str], helpers: set[tuple[str, ScalarType]]) -> str:
     """Return the static function and the exported one that unpacks its arguments.
 
     The static function is not inlined, because gcc forgets ``restrict`` when it inlines.
     """
-    names = Identifiers(_RESERVED)
+    name, names = procedure.name, Identifiers(_RESERVED)
     parameters = [f"{C_TYPES[local.type]} {names[local.name]}" for local in procedure.scalars]
     arguments = [
         f"*(const {C_TYPES[local.type]} *)(slots + {n})" for n, local in enumerate(procedure.scalars)

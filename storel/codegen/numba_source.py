@@ -1,6 +1,6 @@
 """Loop IR to the text of a Python module that Numba compiles.
 
-The module defines ``storel_bound`` and ``storel_compute``, C callbacks with the same protocol as the
+The module defines ``storel_NAME`` for each procedure, C callbacks with the same protocol as the
 functions of ``c_source``. Indices are cast to unsigned 64-bit integers, because Numba compiles a test
 for negative ones otherwise. Operations on 32-bit numbers are cast back to 32 bits, because Numba widens
 them. Only a procedure with a loop that says ``reduction`` has its sums reordered.
@@ -36,8 +36,8 @@ from storel.loops.walk import walk
 from storel.scalars import ScalarType
 
 _NAMES = (
-    "Constant IntType abs bool bound carray cfunc compute detail float int intrinsic math max min njit np",
-    "place pointee range slots storel_bound storel_compute types uint64",
+    "Constant IntType abs bool bound carray cfunc compute detail divide float int intrinsic math max min",
+    "njit np place pointee range slots storel_bound storel_compute storel_divide types uint64",
 )
 _HELPERS = [name for helped in sorted(HELPED) for name in (helped, f"{helped}_real")]
 _RESERVED = (*keyword.kwlist, *" ".join(_NAMES).split(), *_HELPERS)
@@ -46,17 +46,15 @@ _RESERVED = (*keyword.kwlist, *" ".join(_NAMES).split(), *_HELPERS)
 def render(kernel: Kernel) -> str:
     """Return the text of a Python module that defines ``kernel``."""
     helpers: set[tuple[str, ScalarType]] = set()
-    procedures = [
-        _procedure("bound", kernel.bound, helpers),
-        _procedure("compute", kernel.compute, helpers),
-    ]
+    procedures = [_procedure(procedure, helpers) for procedure in kernel.procedures]
     texts = {numba_helpers.name(*helper): numba_helpers.text(*helper) for helper in helpers}
     functions = [texts[name] for name in sorted(texts)]
     return "\n\n\n".join([numba_helpers.PRELUDE.rstrip(), *functions, *procedures]) + "\n"
 
 
-def _procedure(name: str, procedure: Procedure, helpers: set[tuple[str, ScalarType]]) -> str:
+def _procedure(procedure: Procedure, helpers: set[tuple[str, ScalarType]]) -> str:
     """Return the procedure, and the callback that unpacks its arguments."""
+    name = procedure.name
     names = Identifiers(_RESERVED)
     parameters = [names[parameter.name] for parameter in (*procedure.scalars, *procedure.buffers)]
     body = _Body(names, helpers)

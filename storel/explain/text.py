@@ -11,6 +11,7 @@ from storel.explain.figures import count, duration, size
 from storel.explain.tree import Explained, Operator, explained, flattened
 from storel.optimizer.limits import PhaseReport
 from storel.optimizer.outcome import Priced
+from storel.plan import printer as plan_printer
 from storel.profile import Profile
 
 SHOWN_RUNNERS_UP = 3
@@ -49,7 +50,7 @@ def operators_text(this: Explained) -> str:
         "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)) + f"   {text}"
         for cells, text in zip(table, texts, strict=True)
     ]
-    return "\n".join((*lines, *_measured(this)))
+    return "\n".join((*lines, *_threads(this.compilation), *_measured(this)))
 
 
 def phase_text(report: PhaseReport) -> str:
@@ -119,6 +120,16 @@ def _figures(operator: Operator, this: Explained) -> tuple[str, ...]:
         factor,
         duration(operator.attributed),
     )
+
+
+def _threads(compilation: Compilation) -> Iterator[str]:
+    """Yield how several threads share the work, a line for each loop that is run in parts."""
+    for phase in compilation.phases:
+        if phase.split is not None:
+            bounds = plan_printer.source_text(phase.split.source)
+            filled = "the result" if phase.filled is None else "a store"
+            how = phase.split.parts.value
+            yield f"threads: {compilation.threads}, parts of {bounds} fill {filled}: {how}"
 
 
 def _measured(this: Explained) -> Iterator[str]:

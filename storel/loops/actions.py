@@ -21,7 +21,7 @@ from storel.loops.protocol import LENGTHS
 from storel.loops.scope import HashRow, HashTable, Occupied, Scope, Value, View
 from storel.loops.stores import ListTarget, TableTarget, clear_list, clear_table, list_buffers, sort_list
 from storel.loops.targets import AssignTarget, FirstLocalTarget, LocalTarget, Target
-from storel.plan.binding import is_scanned
+from storel.plan.binding import is_scanned, store_terms
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -32,6 +32,7 @@ from storel.plan.nodes import (
     ListStore,
     Loop,
     ScalarStore,
+    Store,
     TableStore,
     Together,
     Unite,
@@ -66,6 +67,21 @@ class ActionLowering:
     def __post_init__(self) -> None:
         self.emitter = self.expressions.emitter
         self.iteration = IterationLowering(self.expressions)
+
+    def given(self, stores: tuple[Store, ...]) -> Scope:
+        """Return the scope of what is bound by ``stores``, the last one first, that other kernels filled."""
+        scope = Scope()
+        for number, store in enumerate(reversed(stores)):
+            buffer = store_buffer(number, store)
+            extents = store_terms(store)
+            if isinstance(store, ScalarStore):
+                scope = scope.bind(Value(Load(buffer, index(0))), Interval())
+                continue
+            assert isinstance(store, TableStore)
+            lengths = tuple(self.expressions.key(extent, Scope()) for extent in extents)
+            view = View(buffer, index(0), lengths, self.limits(extents), store.zero, store.operator)
+            scope = scope.bind(view, Interval())
+        return scope
 
     def run(self, action: Action, target: Target, scope: Scope) -> None:
         """Emit ``action`` on ``target``."""
@@ -228,6 +244,11 @@ class ActionLowering:
             assert interval.low is not None and interval.low == interval.high
             found.append(interval.low)
         return tuple(found)
+
+
+def store_buffer(number: int, store: Store) -> Buffer:
+    """Return the input that holds what the store with this number, in order of filling, was filled with."""
+    return Buffer(f"store.{number}", store.type)
 
 
 def _uncounted() -> None:

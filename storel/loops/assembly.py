@@ -91,21 +91,19 @@ class Assembly:
         self._open_children(-1, index(0))
         return self._target(0, index(0))
 
-    def finish(self, lengths: Buffer, used: dict[int, int]) -> None:
-        """Emit what completes the arrays, and the final lengths into ``lengths``."""
+    def finish(self) -> None:
+        """Emit what completes the arrays."""
         self._close_children(-1)
         for number, filled in self.filled.items():
-            self._fill_pos(number, filled, self._parents(number))
-        for number, cursor in self.cursors.items():
-            self.emitter.emit(Store(lengths, index(used[number]), cursor))
+            self._fill_pos(number, filled, self.parents(number))
 
-    def _parents(self, level: int) -> Expression:
+    def parents(self, level: int) -> Expression:
         """Return the number of positions of the level above ``level``."""
         above = self.levels[level - 1]
         if not isinstance(above, Place):
             return self.cursors[level - 1]
         extent = self.extents[level - 1]
-        return times(self._parents(level - 1), extent) if level > 1 else extent
+        return times(self.parents(level - 1), extent) if level > 1 else extent
 
     def _target(self, level: int, parent: Expression) -> Target:
         if level == len(self.levels):

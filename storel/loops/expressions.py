@@ -59,7 +59,7 @@ from storel.loops.stores import row_of
 from storel.loops.types import type_of
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS, Scalar
-from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols
+from storel.symbols import ArraySymbol, EndSymbol, ParameterSymbol, SizeSymbol, Symbols
 
 SMALL_SIZE = 64
 """Sizes up to this one become constants of the kernel, so that short inner loops unroll."""
@@ -135,6 +135,8 @@ class ExpressionLowering:
         match fact:
             case SizeSymbol(_, value):
                 return index(value) if value <= SMALL_SIZE else Local(name, INDEX)
+            case EndSymbol():
+                return Local(name, INDEX)
             case ParameterSymbol(_, scalar_type):
                 return Local(name, scalar_type)
             case ArraySymbol():

@@ -1,26 +1,26 @@
 """Physical plan → kernel.
 
 ``compute`` runs the plan's action on its destination; ``bound`` says how many elements every buffer
-of ``compute`` needs, from sizes and from what ``plan.count`` counts.
+of ``compute`` needs, from sizes and from what ``plan.count`` counts; ``divide`` cuts the outermost loop into
+parts, where the kernel computes one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-
 from storel.calculus.nodes import Symbol, Term
-from storel.loops.actions import ActionLowering, adds_one_value
+from storel.loops.actions import adds_one_value, store_buffer
 from storel.loops.assembly import CAPACITY_MESSAGE, Assembly
 from storel.loops.coordinates import CoordinatesTarget
-from storel.loops.emitter import INDEX, Emitter, convert, index, plus, times
-from storel.loops.expressions import SMALL_SIZE, ExpressionLowering
-from storel.loops.hashing import capacity_for
+from storel.loops.division import COUNT, CUTS, PART_HIGH, PART_LOW, divide
+from storel.loops.emitter import INDEX, convert, index, plus
+from storel.loops.expressions import SMALL_SIZE
+from storel.loops.frame import Frame
+from storel.loops.needs import Need, Slots, entry_needs, level_needs, row_needs, slots_of, store_needs
 from storel.loops.nodes import (
     Allocation,
-    Binary,
     Buffer,
     Expression,
+    Join,
     Kernel,
     Load,
     Local,
@@ -30,20 +30,14 @@ from storel.loops.nodes import (
 )
 from storel.loops.profile import COUNTS, Profile
 from storel.loops.protocol import LENGTHS
-from storel.loops.scope import HashTable, Scope
-from storel.loops.targets import LocalTarget, reduced
-from storel.plan.binding import free_symbols
-from storel.plan.count import insertions, total
-from storel.plan.nodes import Action, Coordinates, Gather, HashStore, Levels, Place, Plan
-from storel.semiring import Scalar
-from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols
+from storel.loops.targets import reduced
+from storel.plan.binding import free_symbols, occurs, store_terms
+from storel.plan.nodes import Action, Coordinates, Levels, Loop, Plan
+from storel.plan.nodes import Store as Filled
+from storel.plan.partition import Parts, Split
+from storel.symbols import ArraySymbol, EndSymbol, ParameterSymbol, SizeSymbol, Symbols
 
 SIZES = Buffer("buffers.sizes", INDEX, Role.INDEX)
-
-UNBOUNDED = 2**48
-"""What stands for a bound that is not known; the memory limit caps the reservation."""
-
-Length = Callable[["_Frame"], Expression]
 
 
 def lower(
@@ -53,255 +47,143 @@ def lower(
     *,
     is_finite: bool,
     profile: Profile | None = None,
+    stores: tuple[Filled, ...] = (),
+    split: Split | None = None,
 ) -> Kernel:
     """Return the kernel of ``plan``.
 
     ``extents`` are the closed terms of the result's dimensions, in the order in which the plan enters
     them. ``is_finite`` promises that no value in any array or parameter is inf or NaN. With a ``profile`` the
     kernel has one more output, which counts what each action does.
+
+    The free variables of ``plan`` are ``stores`` that other kernels filled: further inputs. With a ``split``
+    the kernel computes a part of the result.
     """
-    compute = _Frame(symbols, is_finite)
+    if split is not None:
+        symbols = {**symbols, **{end.name: end for end in split.ends}}
+    compute = Frame(symbols, is_finite, stores)
     compute.actions.profile = profile
     match plan.destination:
         case Levels():
-            needs = compute.assemble(plan, plan.destination, extents)
+            is_combined = split is not None and split.parts is Parts.COMBINED
+            dense = Join.COMBINED if is_combined else Join.SHARED
+            needs = _assemble(compute, plan.action, plan.destination, extents, dense)
         case Coordinates():
-            needs = compute.list_entries(plan, plan.destination, extents)
-    needs += compute.workspaces()
-    needs += compute.tables(plan.action)
+            needs = _list_entries(compute, plan.action, plan.destination, extents)
+    needs += store_needs(compute, plan.action)
     if profile is not None:
         counters = index(profile.length)
-        needs.append(_Need(COUNTS, lambda _: counters, 0, True))
-    bound = _Frame(symbols, is_finite=True)
-    bound.expressions.failures = compute.expressions.failures
+        needs.append(Need(COUNTS, lambda _: counters, 0, True, None, Join.COMBINED))
+    failures = compute.expressions.failures
+    scalars, inputs = _parameters(plan, extents, symbols, stores, split)
+    bound = Frame(symbols, True, stores, failures)
     for slot, need in enumerate(needs):
         bound.emitter.emit(Store(SIZES, index(slot), convert(need.length(bound), INDEX)))
-    scalars, inputs = _parameters(plan, extents, symbols)
-    failures = compute.expressions.failures
-    overflow = failures.index(CAPACITY_MESSAGE) if CAPACITY_MESSAGE in failures else None
-    allocations = tuple(
-        Allocation(
-            need.buffer,
-            slot,
-            need.fill,
-            need.is_output,
-            need.used,
-            overflow if need.is_output and need.used is not None else None,
-        )
-        for slot, need in enumerate(needs)
+    dividing = (
+        None if split is None else _dividing(split, scalars, inputs, Frame(symbols, True, stores, failures))
     )
     buffers = (*inputs, *(need.buffer for need in needs), LENGTHS)
     return Kernel(
         Procedure("bound", scalars, (*inputs, SIZES), bound.emitter.statements),
         Procedure("compute", scalars, buffers, compute.emitter.statements),
-        allocations,
+        tuple(_allocation(slot, need, failures) for slot, need in enumerate(needs)),
         tuple(failures),
+        dividing,
+        plan.destination.leaf.operator,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Need:
-    """A buffer of ``compute`` before it has a slot."""
-
-    buffer: Buffer
-    length: Length
-    fill: Scalar | None = None
-    is_output: bool = False
-    used: int | None = None
+def _allocation(slot: int, need: Need, failures: list[str]) -> Allocation:
+    overflow = failures.index(CAPACITY_MESSAGE) if need.is_checked and CAPACITY_MESSAGE in failures else None
+    return Allocation(need.buffer, slot, need.fill, need.is_output, need.used, overflow, need.join, need.into)
 
 
-class _Frame:
-    """One procedure under construction."""
-
-    def __init__(self, symbols: Symbols, is_finite: bool) -> None:
-        self.emitter = Emitter(symbols)
-        self._counts: dict[tuple[int, bool], Expression] = {}
-        self._inserted: dict[int, tuple[Expression, Expression]] = {}
-        self.expressions = ExpressionLowering(self.emitter, symbols, is_finite)
-        self.actions = ActionLowering(self.expressions)
-
-    def extent(self, term: Term) -> Expression:
-        return self.expressions.key(term, Scope())
-
-    def product(self, terms: Sequence[Term]) -> Expression:
-        result: Expression = index(1)
-        for term in terms:
-            result = times(result, self.extent(term))
-        return result
-
-    def count(self, action: Action, level: int, extents: tuple[Term, ...] | None) -> Expression:
-        """Emit a bound on the entries at ``level``, or on all arrivals there if ``extents`` is None."""
-        known = self._counts.get((level, extents is None))
-        if known is not None:
-            return known
-        counted = total(action, level, extents)
-        if counted is None:
-            return index(UNBOUNDED) if extents is None else self.product(extents[: level + 1])
-        self.actions.role = Role.INDEX
-        local = self.emitter.declare("count", index(0))
-        self.actions.run(counted, LocalTarget(self.emitter, local, "add"), Scope())
-        self._counts[level, extents is None] = local
-        return local
-
-    def inserted(
-        self, number: int, store: HashStore, counted: Action | None
-    ) -> tuple[Expression, Expression]:
-        """Emit a bound on the keys in the hash store of this number; return it, and the capacity it needs."""
-        if number not in self._inserted:
-            keys: Expression = index(UNBOUNDED)
-            if counted is not None:
-                self.actions.role = Role.INDEX
-                arrivals = self.emitter.declare("arrivals", index(0))
-                self.actions.run(counted, LocalTarget(self.emitter, arrivals, "maximum"), Scope())
-                keys = Binary("minimum", arrivals, keys)
-            keys = self.emitter.declare("keys", Binary("minimum", keys, self.product(store.extents)))
-            self._inserted[number] = keys, capacity_for(self.emitter, keys)
-        return self._inserted[number]
-
-    def assemble(self, plan: Plan, levels: Levels, extents: tuple[Term, ...]) -> list[_Need]:
-        """Emit the assembly of the result level by level; return its buffers."""
-        sized = tuple(self.extent(extent) for extent in extents)
-        limits = self.actions.limits(extents)
-        assembly = Assembly(
-            self.emitter, levels, sized, limits, levels.index_type, self.expressions.fail_unless
-        )
-        appending = [number for number, level in enumerate(levels.levels) if not isinstance(level, Place)]
-        used = {number: slot for slot, number in enumerate(appending)}
-        self.actions.lengths = len(used)
-        capacities: dict[int, Expression] = {n: Load(LENGTHS, index(slot)) for n, slot in used.items()}
-        if levels.levels:
-            self.actions.run(plan.action, assembly.begin(capacities), Scope())
-            assembly.finish(LENGTHS, used)
-        else:
-            self._store_scalar(plan.action, assembly)
-        needs = list(_level_needs(plan.action, assembly, used, extents))
-        if assembly.workspace is not None:
-            gather = levels.levels[-1]
-            assert isinstance(gather, Gather)
-            for position, (buffer, _, fill) in enumerate(assembly.workspace.lengths(index(0))):
-                needs.append(_Need(buffer, _workspace_length(assembly, position, gather.extent), fill))
-        return needs
-
-    def _store_scalar(self, action: Action, assembly: Assembly) -> None:
-        leaf = assembly.plan.leaf
-        is_simple = adds_one_value(action)
-        value = reduced(
-            self.emitter,
-            lambda target: self.actions.run(action, target, Scope()),
-            leaf.type,
-            leaf.operator,
-            assembly.zero,
-            is_simple=is_simple,
-        )
-        self.emitter.emit(Store(assembly.val, index(0), value))
-
-    def list_entries(self, plan: Plan, destination: Coordinates, extents: tuple[Term, ...]) -> list[_Need]:
-        """Emit the result as coordinates with values; return its buffers."""
-        self.actions.lengths = 1
-        cursor = self.emitter.declare("cursor", index(0))
-        capacity = self.emitter.declare("capacity", Load(LENGTHS, index(0)))
-        limits = self.actions.limits(extents)
-        target = CoordinatesTarget(self.expressions, destination, limits, cursor, capacity)
-        self.actions.run(plan.action, target, Scope())
-        self.emitter.emit(Store(LENGTHS, index(0), cursor))
-
-        def length(bound: _Frame) -> Expression:
-            return bound.count(plan.action, destination.rank - 1, None)
-
-        buffers = [*target.coordinates, target.val]
-        return [_Need(buffer, length, None, True, 0) for buffer in buffers]
-
-    def workspaces(self) -> list[_Need]:
-        """Return the buffers of the stores that the actions bind."""
-
-        def length_of(terms: tuple[Term, ...]) -> Length:
-            return lambda bound: bound.product(terms)
-
-        return [_Need(r.buffer, length_of(r.extents), r.fill) for r in self.actions.requests]
-
-    def tables(self, action: Action) -> list[_Need]:
-        """Return the buffers of the hash stores that ``action`` binds."""
-        counts = zip(self.actions.tables, insertions(action), strict=True)
-        return [
-            need
-            for number, ((store, table), counted) in enumerate(counts)
-            for need in _table_needs(number, store, table, counted, self.actions.lengths + number)
-        ]
+def _dividing(
+    split: Split, scalars: tuple[Local, ...], inputs: tuple[Buffer, ...], frame: Frame
+) -> Procedure:
+    """Return the procedure that cuts the outermost loop."""
+    divide(split, frame.actions, frame.scope)
+    others = tuple(scalar for scalar in scalars if scalar not in (PART_LOW, PART_HIGH))
+    return Procedure("divide", (*others, COUNT), (*inputs, CUTS), frame.emitter.statements)
 
 
-def _table_needs(
-    number: int, store: HashStore, table: HashTable, counted: Action | None, used: int
-) -> list[_Need]:
-    """Return the buffers of a hash store; its capacity is the element ``used`` of ``LENGTHS``."""
-
-    def keys(bound: _Frame) -> Expression:
-        return bound.inserted(number, store, counted)[0]
-
-    def capacity(bound: _Frame) -> Expression:
-        return bound.inserted(number, store, counted)[1]
-
-    return [
-        _Need(table.keys, capacity, 0, used=used),
-        _Need(table.values, capacity),
-        _Need(table.slots, keys),
-    ]
-
-
-def _level_needs(
-    action: Action, assembly: Assembly, used: dict[int, int], extents: tuple[Term, ...]
-) -> list[_Need]:
-    """Return the output buffers of a result that is assembled level by level."""
-    needs: list[_Need] = []
-    positions: Length = _one
-    for number, level in enumerate(assembly.levels):
-        above = positions
-        if isinstance(level, Place):
-            positions = _scaled(above, level.extent)
-            continue
-        positions = _counted(action, number, extents)
-        needs.append(_Need(assembly.idx(number), positions, None, True, used[number]))
-        if number > 0:
-            needs.append(_Need(assembly.pos(number), _next(above), None, True))
-    is_dense = not used
-    last = None if is_dense or isinstance(assembly.levels[-1], Place) else used[len(assembly.levels) - 1]
-    fill = assembly.plan.leaf.zero if last is None else None
-    needs.append(_Need(assembly.val, positions, fill, True, last))
-    return needs
+def _assemble(
+    compute: Frame, action: Action, levels: Levels, extents: tuple[Term, ...], dense: Join
+) -> list[Need]:
+    """Emit the assembly of the result level by level; return its buffers."""
+    expressions, emitter = compute.expressions, compute.emitter
+    sized = tuple(map(compute.extent, extents))
+    limits = compute.actions.limits(extents)
+    assembly = Assembly(emitter, levels, sized, limits, levels.index_type, expressions.fail_unless)
+    slots = slots_of(levels.levels)
+    compute.actions.lengths = slots.count
+    if levels.levels:
+        capacities: dict[int, Expression] = {n: Load(LENGTHS, index(slot)) for n, slot in slots.idx.items()}
+        compute.actions.run(action, assembly.begin(capacities), compute.scope)
+        assembly.finish()
+        _store_lengths(compute, assembly, slots)
+    else:
+        _store_scalar(compute, action, assembly)
+    return level_needs(action, assembly, slots, extents, dense) + row_needs(assembly)
 
 
-def _one(bound: _Frame) -> Expression:
-    return index(1)
+def _store_lengths(compute: Frame, assembly: Assembly, slots: Slots) -> None:
+    emit = compute.emitter.emit
+    for number, slot in slots.idx.items():
+        emit(Store(LENGTHS, index(slot), assembly.cursors[number]))
+    for number, slot in slots.pos.items():
+        emit(Store(LENGTHS, index(slot), plus(assembly.parents(number), index(1))))
+    if slots.val is not None and slots.val not in slots.idx.values():
+        emit(Store(LENGTHS, index(slots.val), assembly.parents(len(assembly.levels))))
 
 
-def _scaled(length: Length, extent: Term) -> Length:
-    return lambda bound: times(length(bound), bound.extent(extent))
+def _store_scalar(compute: Frame, action: Action, assembly: Assembly) -> None:
+    leaf = assembly.plan.leaf
+    value = reduced(
+        compute.emitter,
+        lambda target: compute.actions.run(action, target, compute.scope),
+        leaf.type,
+        leaf.operator,
+        assembly.zero,
+        is_simple=adds_one_value(action),
+    )
+    compute.emitter.emit(Store(assembly.val, index(0), value))
 
 
-def _next(length: Length) -> Length:
-    return lambda bound: plus(length(bound), index(1))
-
-
-def _counted(action: Action, level: int, extents: tuple[Term, ...]) -> Length:
-    return lambda bound: bound.count(action, level, extents)
-
-
-def _workspace_length(assembly: Assembly, position: int, extent: Term) -> Length:
-    def length(bound: _Frame) -> Expression:
-        assert assembly.workspace is not None
-        return assembly.workspace.lengths(bound.extent(extent))[position][1]
-
-    return length
+def _list_entries(
+    compute: Frame, action: Action, destination: Coordinates, extents: tuple[Term, ...]
+) -> list[Need]:
+    """Emit the result as coordinates with values; return its buffers."""
+    compute.actions.lengths = 1
+    cursor = compute.emitter.declare("cursor", index(0))
+    capacity = compute.emitter.declare("capacity", Load(LENGTHS, index(0)))
+    limits = compute.actions.limits(extents)
+    target = CoordinatesTarget(compute.expressions, destination, limits, cursor, capacity)
+    compute.actions.run(action, target, compute.scope)
+    compute.emitter.emit(Store(LENGTHS, index(0), cursor))
+    return entry_needs(action, destination, target)
 
 
 def _parameters(
-    plan: Plan, extents: tuple[Term, ...], symbols: Symbols
+    plan: Plan,
+    extents: tuple[Term, ...],
+    symbols: Symbols,
+    stores: tuple[Filled, ...],
+    split: Split | None,
 ) -> tuple[tuple[Local, ...], tuple[Buffer, ...]]:
-    """Return the scalar and array parameters of both procedures, by name."""
+    """Return the scalar and array parameters of the procedures, by name, stores of other kernels last."""
     scalars: list[Local] = []
     inputs: list[Buffer] = []
-    sizes = {extent.name for extent in extents if isinstance(extent, Symbol)}
+    lengths = (*extents, *(extent for store in stores for extent in store_terms(store)))
+    sizes = {extent.name for extent in lengths if isinstance(extent, Symbol)}
+    if split is not None:
+        counting = Loop(split.source, split.work)
+        sizes.update(end.name for end in split.ends)
+        sizes.update(free_symbols(Plan(plan.destination, counting)))
     for name in sorted(sizes.union(free_symbols(plan))):
         match symbols[name]:
+            case EndSymbol():
+                scalars.append(Local(name, INDEX))
             case SizeSymbol(_, value):
                 if value > SMALL_SIZE:
                     scalars.append(Local(name, INDEX))
@@ -309,4 +191,9 @@ def _parameters(
                 scalars.append(Local(name, scalar_type))
             case ArraySymbol(_, scalar_type):
                 inputs.append(Buffer(name, scalar_type, Role.VALUE if scalar_type.is_real else Role.INDEX))
+    inputs += [
+        store_buffer(number, store)
+        for number, store in enumerate(reversed(stores))
+        if occurs(plan.action, len(stores) - 1 - number)
+    ]
     return tuple(scalars), tuple(inputs)

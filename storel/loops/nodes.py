@@ -212,6 +212,16 @@ class Procedure:
     body: tuple[Statement, ...]
 
 
+class Join(Enum):
+    """What becomes of an output where several threads compute a part of the result each."""
+
+    SHARED = "shared"  # all write into one buffer, each to places of its own
+    COMBINED = "combined"  # element by element, by ``Kernel.operator``
+    APPENDED = "appended"  # one after the other
+    SHIFTED = "shifted"  # one after the other, and positions are counted on
+    ADDED = "added"  # element by element: positions of entries, each part knowing its own
+
+
 @dataclass(frozen=True, slots=True)
 class Allocation:
     """A buffer of ``compute`` that the runtime provides.
@@ -221,7 +231,8 @@ class Allocation:
     buffer ``lengths`` that holds the buffer's capacity at the start, and of an output its final length
     at the end. ``overflow`` is the code of the
     ``Fail`` by which ``compute`` says that the capacity is exhausted: only a buffer that has one may
-    be given less than its bound, when the memory limit does not allow more.
+    be given less than its bound, when the memory limit does not allow more. An output has a ``join``; one
+    that is ``SHIFTED`` holds positions in buffers whose length is element ``into`` of ``lengths``.
     """
 
     buffer: Buffer
@@ -230,6 +241,8 @@ class Allocation:
     is_output: bool = False
     used: int | None = None
     overflow: int | None = None
+    join: Join | None = None
+    into: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,17 +253,28 @@ class Kernel:
     ``compute(scalars, inputs, allocations, lengths)`` does the work and fills ``lengths`` (int64, one
     element per allocation with ``used``); the parameters come in this order. ``failures`` are the
     messages of ``Fail`` codes, with ``{}`` for the detail.
+
+    A kernel that has ``divide`` computes a part of its result, between the scalars ``part.low`` and
+    ``part.high``: ``divide(scalars, inputs, cuts)`` fills ``cuts`` (int64) with the ends of as many parts of
+    equal work as the scalar ``parts.count`` says, and with all of the work. ``operator`` combines results.
     """
 
     bound: Procedure
     compute: Procedure
     allocations: tuple[Allocation, ...]
     failures: tuple[str, ...] = field(default=())
+    divide: Procedure | None = None
+    operator: str = "add"
 
     @property
     def inputs(self) -> tuple[Buffer, ...]:
         """The buffers that the caller hands in."""
         return self.bound.buffers[:-1]
+
+    @property
+    def procedures(self) -> tuple[Procedure, ...]:
+        """All procedures that there are."""
+        return (self.bound, self.compute, *([] if self.divide is None else [self.divide]))
 
 
 BINARY_OPERATORS: frozenset[str] = frozenset(

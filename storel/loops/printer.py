@@ -68,7 +68,8 @@ _TIGHTEST = len(_PRECEDENCE)
 def kernel_text(kernel: Kernel) -> str:
     """Return both procedures, and what is allocated between them."""
     allocations = [_allocation(allocation) for allocation in kernel.allocations]
-    return "\n".join([procedure_text(kernel.bound), *allocations, procedure_text(kernel.compute)])
+    divide = [] if kernel.divide is None else [procedure_text(kernel.divide)]
+    return "\n".join([procedure_text(kernel.bound), *allocations, procedure_text(kernel.compute), *divide])
 
 
 def procedure_text(procedure: Procedure) -> str:

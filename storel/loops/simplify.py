@@ -76,7 +76,8 @@ LAWS: tuple[tuple[str, Pattern, Pattern, Pattern, frozenset[ScalarType]], ...] =
 
 def simplify(kernel: Kernel) -> Kernel:
     """Return an equivalent kernel by the laws above."""
-    return replace(kernel, bound=_procedure(kernel.bound), compute=_procedure(kernel.compute))
+    divide = None if kernel.divide is None else _procedure(kernel.divide)
+    return replace(kernel, bound=_procedure(kernel.bound), compute=_procedure(kernel.compute), divide=divide)
 
 
 def _procedure(procedure: Procedure) -> Procedure:

@@ -58,7 +58,7 @@ def verify(kernel: Kernel) -> None:
     slots = sorted(allocation.slot for allocation in kernel.allocations)
     _require(slots == list(range(len(slots))), "the allocations' slots are not 0, 1, …")
     readonly = frozenset(buffer.name for buffer in inputs)
-    for procedure in (kernel.bound, kernel.compute):
+    for procedure in kernel.procedures:
         verify_procedure(procedure, readonly, len(kernel.failures))
 
 

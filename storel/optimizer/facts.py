@@ -19,7 +19,7 @@ from storel.optimizer.encoding import Numbering, encode
 from storel.optimizer.estimate import Estimate
 from storel.optimizer.named import NAMED
 from storel.semiring import SEMIRINGS
-from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols
+from storel.symbols import ArraySymbol, EndSymbol, ParameterSymbol, SizeSymbol, Symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +129,8 @@ def _about_symbols(term: Term, symbols: Symbols) -> Iterator[str]:
         match symbols[name]:
             case SizeSymbol(_, value):
                 yield from _about(text, KEY, Interval(value, value))
+            case EndSymbol(_, low, high):
+                yield from _about(text, KEY, Interval(low, high))
             case ParameterSymbol(_, type):
                 yield from _about(text, Type(type), ANY)
             case ArraySymbol() as array:

@@ -66,12 +66,13 @@ def total(action: Action, level: int, extents: Extents | None = None, stores: Sc
     return _capped(counted, extents[0])
 
 
-def insertions(action: Action) -> tuple[Action | None, ...]:
+def insertions(action: Action, stores: Scope = ()) -> tuple[Action | None, ...]:
     """Return for each hash store, in preorder, an action that bounds the keys that arrive in it.
 
-    It accumulates such a bound for each time that the store is filled: their maximum is wanted.
+    It accumulates such a bound for each time that the store is filled: their maximum is wanted. ``stores``
+    are those of the binders around ``action``.
     """
-    return tuple(_insertions(action, ()))
+    return tuple(_insertions(action, stores))
 
 
 def _insertions(action: Action, stores: Scope) -> Iterator[Action | None]:
@@ -111,7 +112,7 @@ def _each(source: Source, inner: Action) -> Action | None:
     if any(occurs(inner, index) for index in range(bound)):
         return None if isinstance(source, Entries) else Loop(source, inner)
     for _ in range(bound):
-        inner = _lowered(inner)
+        inner = lowered(inner)
     return inner
 
 
@@ -146,7 +147,7 @@ def _guarded(condition: Term, inner: Action, stores: Scope) -> Action:
 def _within(store: Store, value: Action, inner: Action, stores: Scope) -> Action | None:
     """Return ``inner``, counted inside a bind, outside it: with what it needs of the store."""
     if not occurs(inner, 0):
-        return _lowered(inner)
+        return lowered(inner)
     if isinstance(store, HashStore):
         arrivals = None if _is_read(inner) else _arrivals(store, value, stores)
         return None if arrivals is None else Bind(_COUNTER, arrivals, inner)
@@ -248,12 +249,12 @@ def _difference(low: Term, high: Term) -> Term:
     return Apply("maximum", (_ZERO, Apply("subtract", (high, low))))
 
 
-def _lowered(action: Action) -> Action:
+def lowered(action: Action) -> Action:
     """Take ``action`` out of a binder that it does not use."""
     match action:
         case Accumulate(value):
             return Accumulate(shift(value, -1))
         case Together(actions):
-            return Together(tuple(_lowered(part) for part in actions))
+            return Together(tuple(lowered(part) for part in actions))
         case Enter() | Loop() | Guard() | Bind() | Unite():
             return Bind(_COUNTER, Accumulate(_ZERO), action)

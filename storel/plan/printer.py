@@ -65,6 +65,11 @@ def action_lines(plan: Plan) -> tuple[str, ...]:
     return tuple(line.lstrip() for line in _Printer().lines(plan.action, ()))
 
 
+def source_text(source: Source) -> str:
+    """Return the text of a source that stands in no other loop."""
+    return _Printer().source(source, ())[0]
+
+
 def _destination(destination: Destination) -> str:
     match destination:
         case Coordinates(rank, leaf):

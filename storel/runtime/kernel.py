@@ -10,7 +10,8 @@ import ctypes
 import importlib.util
 import struct
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -18,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel import cache, memory
-from storel.loops.nodes import Buffer, Kernel, Local
+from storel.loops.division import COUNT
+from storel.loops.nodes import Buffer, Kernel, Local, Procedure
 from storel.loops.protocol import capacities, failure, length_count, needed_bytes
 from storel.runtime import buffers, toolchain
 from storel.scalars import ScalarType
@@ -41,14 +43,13 @@ _SLOT = {
 class CompiledKernel:
     """A kernel in machine code. Calls from several threads at once do not disturb each other."""
 
-    def __init__(self, kernel: Kernel, bound: Entry, compute: Entry) -> None:
-        self._kernel = kernel
-        self._bound = bound
-        self._compute = compute
-        self._scalars = tuple(local.name for local in kernel.compute.scalars)
+    def __init__(self, kernel: Kernel, entries: Mapping[str, Entry]) -> None:
+        self.kernel = kernel
         self._inputs = tuple((buffer.name, buffer.type.dtype) for buffer in kernel.inputs)
-        self._bound_slots = _slots(kernel.bound.scalars, kernel.bound.buffers)
-        self._compute_slots = _slots(kernel.compute.scalars, kernel.compute.buffers)
+        self._procedures = {
+            procedure.name: _Linked(kernel, procedure, entries[procedure.name])
+            for procedure in kernel.procedures
+        }
         self._sizes = ctypes.c_int64 * len(kernel.allocations)
         self._lengths = ctypes.c_int64 * length_count(kernel)
 
@@ -63,34 +64,70 @@ class CompiledKernel:
         ``inputs`` are contiguous arrays of the buffers' types. The default limit is the memory that is free.
         Raise EvaluationError where the kernel fails, MemoryLimitError where its buffers do not fit.
         """
-        arguments: list[Any] = [scalars[name] for name in self._scalars]
-        arguments += [_address(name, inputs[name], dtype) for name, dtype in self._inputs]
-        sizes = self._sizes()
-        self._run(self._bound, self._bound_slots.pack(*arguments, ctypes.addressof(sizes)))
-        wanted = list(sizes)
+        addresses = self.addresses(inputs)
+        wanted = self.bound(scalars, addresses)
         limit = memory_limit
         if limit is None:
-            limit = memory.allowance(needed_bytes(self._kernel, wanted))
-        counts = capacities(self._kernel, wanted, limit)
-        lengths = self._lengths()
-        arrays: list[Array] = []
-        for allocation, count in zip(self._kernel.allocations, counts, strict=True):
-            array = buffers.allocate(allocation, count)
-            arrays.append(array)
-            arguments.append(array.ctypes.data)
-            if allocation.used is not None:
-                lengths[allocation.used] = count
-        self._run(self._compute, self._compute_slots.pack(*arguments, ctypes.addressof(lengths)))
+            limit = memory.allowance(needed_bytes(self.kernel, wanted))
+        counts = capacities(self.kernel, wanted, limit)
+        arrays = [
+            buffers.allocate(allocation, count)
+            for allocation, count in zip(self.kernel.allocations, counts, strict=True)
+        ]
+        lengths = self.compute(scalars, addresses, arrays)
         outputs: dict[str, Array] = {}
-        for allocation, array in zip(self._kernel.allocations, arrays, strict=True):
+        for allocation, array in zip(self.kernel.allocations, arrays, strict=True):
             if allocation.is_output:
                 used = len(array) if allocation.used is None else lengths[allocation.used]
                 outputs[allocation.buffer.name] = buffers.trim(array, used)
         return outputs
 
-    def _run(self, entry: Entry, slots: bytes) -> None:
+    def addresses(self, inputs: Mapping[str, Array]) -> list[int]:
+        """Return where the inputs are; the arrays must be kept as long as they are used."""
+        return [_address(name, inputs[name], dtype) for name, dtype in self._inputs]
+
+    def bound(self, scalars: Mapping[str, Scalar], addresses: list[int]) -> list[int]:
+        """Return how many elements each allocation needs."""
+        sizes = self._sizes()
+        self._procedures["bound"](scalars, [*addresses, ctypes.addressof(sizes)])
+        return list(sizes)
+
+    def compute(
+        self, scalars: Mapping[str, Scalar], addresses: list[int], arrays: Sequence[Array]
+    ) -> list[int]:
+        """Fill the allocated ``arrays``; return the used lengths."""
+        lengths = self._lengths()
+        for allocation, array in zip(self.kernel.allocations, arrays, strict=True):
+            if allocation.used is not None:
+                lengths[allocation.used] = len(array)
+        places = [array.ctypes.data for array in arrays]
+        self._procedures["compute"](scalars, [*addresses, *places, ctypes.addressof(lengths)])
+        return list(lengths)
+
+    def divide(
+        self, scalars: Mapping[str, Scalar], addresses: list[int], count: int
+    ) -> tuple[list[tuple[int, int]], int]:
+        """Return the ends of at most ``count`` parts of the kernel's loop, and the work of all of them."""
+        cuts = (ctypes.c_int64 * (count + 2))()
+        self._procedures["divide"]({**scalars, COUNT.name: count}, [*addresses, ctypes.addressof(cuts)])
+        ends = list(cuts)[:-1]
+        parts = [(low, high) for low, high in pairwise(ends) if low < high]
+        return parts or [(ends[0], ends[-1])], cuts[count + 1]
+
+
+class _Linked:
+    """A procedure in machine code: arguments are packed as it wants them, a failure is raised."""
+
+    def __init__(self, kernel: Kernel, procedure: Procedure, entry: Entry) -> None:
+        self._kernel = kernel
+        self._entry = entry
+        self._scalars = tuple(local.name for local in procedure.scalars)
+        self._slots = _slots(procedure.scalars, procedure.buffers)
+
+    def __call__(self, scalars: Mapping[str, Scalar], addresses: list[int]) -> None:
+        values = [scalars[name] for name in self._scalars]
         detail = ctypes.c_int64()
-        code = entry(slots, ctypes.byref(detail))
+        code = self._entry(self._slots.pack(*values, *addresses), ctypes.byref(detail))
         if code != 0:
             raise failure(self._kernel, code - 1, detail.value)
 
@@ -101,11 +138,12 @@ def load(source: str, kernel: Kernel, backend: Backend) -> CompiledKernel:
     ``source`` is what the backend's module in ``codegen`` rendered. Raise BackendError if it does not
     compile.
     """
-    bound, compute = _load_c(source) if backend == "c" else _load_numba(source)
-    return CompiledKernel(kernel, bound, compute)
+    names = [procedure.name for procedure in kernel.procedures]
+    entries = _load_c(source, names) if backend == "c" else _load_numba(source, names)
+    return CompiledKernel(kernel, dict(zip(names, entries, strict=True)))
 
 
-def _load_c(source: str) -> tuple[Entry, Entry]:
+def _load_c(source: str, names: list[str]) -> list[Entry]:
     toolchain.choose("c")
     compiler = toolchain.find()
     assert compiler is not None, "choose raises where there is none"
@@ -115,26 +153,26 @@ def _load_c(source: str) -> tuple[Entry, Entry]:
         compiler.compile(artifact / "kernel.c", artifact / "kernel.so")
         cache.seal(artifact / "kernel.so")
 
-    def link(artifact: Path) -> tuple[Entry, Entry]:
+    def link(artifact: Path) -> list[Entry]:
         cache.check_seal(artifact / "kernel.so")
         try:
             library = ctypes.CDLL(str(artifact / "kernel.so"))
         except OSError as error:
             raise cache.Damaged(str(error)) from error
-        return _ENTRY(("storel_bound", library)), _ENTRY(("storel_compute", library))
+        return [_ENTRY((f"storel_{name}", library)) for name in names]
 
     parts = (*compiler.command, compiler.version, *compiler.flags, toolchain.processor())
     return cache.obtain(f"c-{cache.digest(source, *parts)}", build, link)
 
 
-def _load_numba(source: str) -> tuple[Entry, Entry]:
+def _load_numba(source: str, names: list[str]) -> list[Entry]:
     """Run the module from the cache; Numba keeps its machine code beside it."""
     name = f"numba-{cache.digest(source)}"
 
     def build(artifact: Path) -> None:
         (artifact / "kernel.py").write_text(source, "utf-8")
 
-    def run(artifact: Path) -> tuple[Entry, Entry]:
+    def run(artifact: Path) -> list[Entry]:
         path = artifact / "kernel.py"
         try:
             if path.read_text("utf-8") != source:
@@ -146,7 +184,7 @@ def _load_numba(source: str) -> tuple[Entry, Entry]:
             specification.loader.exec_module(module)
         except Exception as error:
             raise cache.Damaged(f"{path}: {error}") from error
-        return _ENTRY(module.storel_bound.address), _ENTRY(module.storel_compute.address)
+        return [_ENTRY(getattr(module, f"storel_{name}").address) for name in names]
 
     return cache.obtain(name, build, run)
 

@@ -47,11 +47,16 @@ VALUES: dict[str, Any] = {
     "t": np.array([True, False, True]),
     "beta": 2.0,
 }
-SYMBOLS: dict[str, Fact] = {
+ARRAYS = {
     name: ArraySymbol(name, ScalarType(value.dtype.name), len(value))
     for name, value in VALUES.items()
     if isinstance(value, np.ndarray)
-} | {"n": SizeSymbol("n", 3), "beta": ParameterSymbol("beta", ScalarType.FLOAT64)}
+}
+SYMBOLS: dict[str, Fact] = {
+    **ARRAYS,
+    "n": SizeSymbol("n", 3),
+    "beta": ParameterSymbol("beta", ScalarType.FLOAT64),
+}
 A, P, Q, N = Symbol("a"), Symbol("p"), Symbol("q"), Symbol("n")
 V, K = Variable(0), Variable(1)
 VECTOR = Sum(A, Singleton(K, V))

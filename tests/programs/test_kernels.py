@@ -68,6 +68,13 @@ def assert_answer(got: NDArray[Any], chosen: PaperKernel, operands: dict[str, ND
     np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.usefixtures("several_threads")
+@pytest.mark.parametrize(("chosen", "formats"), CASES[::2])
+def test_several_threads(chosen: PaperKernel, formats: tuple[str, ...]) -> None:
+    operands = random_operands(chosen, 1, SIZES)
+    assert_answer(answer(chosen, operands, formats), chosen, operands)
+
+
 @pytest.mark.parametrize(("chosen", "formats"), CASES)
 def test_every_format(chosen: PaperKernel, formats: tuple[str, ...]) -> None:
     operands = random_operands(chosen, 1, SIZES)

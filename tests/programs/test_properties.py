@@ -29,6 +29,16 @@ def assert_agree(got: NDArray[Any], want: NDArray[Any], program: Program) -> Non
 
 @pytest.mark.parametrize(("backend", "examples"), [("c", 40), ("numba", 4)])
 def test_backends_agree_with_the_reference(backend: str, examples: int) -> None:
+    check_programs(backend, examples)
+
+
+@pytest.mark.usefixtures("several_threads")
+@pytest.mark.parametrize(("backend", "examples"), [("c", 30), ("numba", 3)])
+def test_several_threads_agree_with_the_reference(backend: str, examples: int) -> None:
+    check_programs(backend, examples)
+
+
+def check_programs(backend: str, examples: int) -> None:
     @settings(
         max_examples=examples,
         derandomize=True,

@@ -1,0 +1,107 @@
+"""The procedure that divides a loop into parts of equal work.
+
+Where the work of the first iterations is a formula (``plan.work``), each cut is found by binary search; else
+all iterations are gone through, twice: for all of the work, then for the cuts.
+"""
+
+from __future__ import annotations
+
+from storel.calculus.nodes import Term
+from storel.loops.actions import ActionLowering
+from storel.loops.emitter import INDEX, Emitter, index, plus, times
+from storel.loops.expressions import ExpressionLowering
+from storel.loops.nodes import (
+    Assign,
+    Binary,
+    Buffer,
+    Constant,
+    Declare,
+    Expression,
+    For,
+    Load,
+    Local,
+    Role,
+    Store,
+    While,
+)
+from storel.loops.nodes import If as Branch
+from storel.loops.scope import Scope, Value
+from storel.loops.targets import LocalTarget
+from storel.plan.nodes import Loop
+from storel.plan.partition import HIGH, LOW, Split
+from storel.plan.work import work_until
+from storel.scalars import ScalarType
+
+PART_LOW = Local(LOW.name, INDEX)
+PART_HIGH = Local(HIGH.name, INDEX)
+"""The scalars that say which part a kernel computes."""
+
+COUNT = Local("parts.count", INDEX)
+"""The scalar that says into how many parts a loop is divided."""
+
+CUTS = Buffer("buffers.cuts", INDEX, Role.INDEX)
+"""The parameter of ``divide`` that takes the ends of the parts, and then all of the work."""
+
+
+def divide(split: Split, actions: ActionLowering, scope: Scope) -> None:
+    """Emit the body of the procedure ``divide``."""
+    actions.role = Role.INDEX
+    emitter, expressions = actions.emitter, actions.expressions
+    low = emitter.declare("low", expressions.key(split.source.low, scope))
+    high = emitter.declare("high", expressions.key(split.source.high, scope))
+    emitter.emit(Store(CUTS, index(0), low))
+    until = work_until(split.source, split.work, HIGH)
+    total = _counted(split, actions, scope) if until is None else _searched(until, expressions, scope, high)
+    emitter.emit(Store(CUTS, COUNT, high), Store(CUTS, plus(COUNT, index(1)), total))
+
+
+def _searched(until: Term, expressions: ExpressionLowering, scope: Scope, high: Local) -> Local:
+    """Emit a binary search for each cut: the first end ``until`` which there is enough work."""
+    emitter = expressions.emitter
+    emitter.emit(Declare(PART_HIGH, high))
+    total = emitter.declare("total", expressions.key(until, scope))
+    part = emitter.fresh("part")
+    with emitter.block() as body:
+        wanted = emitter.declare("wanted", _share(total, part))
+        first = emitter.declare("first", Load(CUTS, plus(part, index(-1))))
+        last = emitter.declare("last", Binary("maximum", first, high))
+        with emitter.block() as search:
+            both = Binary("add", first, last)
+            emitter.emit(Assign(PART_HIGH, Binary("shift_right", both, index(1))))
+            is_short = Binary("less", expressions.key(until, scope), wanted)
+            further = Assign(first, plus(PART_HIGH, index(1)))
+            emitter.emit(Branch(is_short, (further,), (Assign(last, PART_HIGH),)))
+        emitter.emit(While(Binary("less", first, last), tuple(search), Role.SEARCH))
+        emitter.emit(Store(CUTS, part, first))
+    emitter.emit(For(part, index(1), COUNT, tuple(body), Role.WORKSPACE))
+    return total
+
+
+def _counted(split: Split, actions: ActionLowering, scope: Scope) -> Local:
+    """Emit a pass over all iterations that counts their work, and one that cuts where there is enough."""
+    emitter = actions.emitter
+    total = emitter.declare("total", index(0))
+    actions.run(Loop(split.source, split.work), LocalTarget(emitter, total, "add"), scope)
+    part, done = emitter.declare("part", index(1)), emitter.declare("done", index(0))
+
+    def step(inner: Scope) -> None:
+        position = inner.bindings[1]
+        assert isinstance(position, Value)
+        _cut(emitter, part, Binary("less_equal", _share(total, part), done), position.expression)
+        actions.run(split.work, LocalTarget(emitter, done, "add"), inner)
+
+    actions.iteration.loop(split.source, scope, step)
+    _cut(emitter, part, Constant(True, ScalarType.BOOL), actions.expressions.key(split.source.high, scope))
+    return total
+
+
+def _cut(emitter: Emitter, part: Local, is_enough: Expression, position: Expression) -> None:
+    """Emit: parts end at ``position`` while they have enough."""
+    is_cut = Binary("and", Binary("less", part, COUNT), is_enough)
+    cut = (Store(CUTS, part, position), Assign(part, plus(part, index(1))))
+    emitter.emit(While(is_cut, cut, Role.WORKSPACE))
+
+
+def _share(total: Expression, part: Expression) -> Expression:
+    """Return the work of the parts before ``part``."""
+    return Binary("floor_divide", times(total, part), COUNT)

@@ -1,0 +1,160 @@
+"""Kernels that compute a result in parts, a thread for each, and the parts put together.
+
+Parts of a sparse result are written one behind the other into the same buffers, with room for what each may
+have at most; they are then moved together. So no more memory is reserved than one thread needs, and
+nothing is moved where the bound is exact, as it is where the result has its operand's pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storel import memory, threads
+from storel.loops.division import PART_HIGH, PART_LOW
+from storel.loops.nodes import Allocation, For, Join, While
+from storel.loops.walk import walk
+from storel.runtime import buffers
+from storel.runtime.kernel import CompiledKernel
+from storel.semiring import Scalar
+
+Array: TypeAlias = NDArray[Any]
+Arguments: TypeAlias = Mapping[str, Scalar]
+
+UPDATES_PER_PLACE = 4
+"""Parts have results of their own where each place of them takes at least so many steps of all the work."""
+
+_COMBINING: dict[str, np.ufunc] = {
+    "add": np.add,
+    "multiply": np.multiply,
+    "minimum": np.minimum,
+    "maximum": np.maximum,
+    "and": np.logical_and,
+    "or": np.logical_or,
+}
+
+
+@dataclass(frozen=True)
+class ParallelKernel:
+    """The kernels of a plan's phases; each but the last fills a store that those after it read."""
+
+    phases: tuple[CompiledKernel, ...]
+    threads: int
+
+    def __call__(
+        self,
+        scalars: Arguments,
+        inputs: Mapping[str, Array],
+        memory_limit: int | None = None,
+    ) -> dict[str, Array]:
+        """Return the outputs by buffer name, as a ``CompiledKernel`` does."""
+        given = dict(inputs)
+        outputs: dict[str, Array] = {}
+        for number, phase in enumerate(self.phases):
+            outputs = self._run(phase, scalars, given, memory_limit)
+            given[f"store.{number}"] = outputs["result.val"]
+        return outputs
+
+    def _run(
+        self, phase: CompiledKernel, scalars: Arguments, inputs: Mapping[str, Array], limit: int | None
+    ) -> dict[str, Array]:
+        if phase.kernel.divide is None:
+            return phase(scalars, inputs, limit)
+        addresses = phase.addresses(inputs)
+        ends, work = phase.divide(scalars, addresses, self.threads)
+        whole = {**scalars, PART_LOW.name: ends[0][0], PART_HIGH.name: ends[-1][1]}
+        if len(ends) == 1:
+            return phase(whole, inputs, limit)
+        parts = [{**scalars, PART_LOW.name: low, PART_HIGH.name: high} for low, high in ends]
+        bounds = [partial(phase.bound, part, addresses) for part in parts]
+        is_counted = any(isinstance(each, For | While) for each in walk(phase.kernel.bound.body))
+        sizes = threads.run_all(bounds) if is_counted else [bound() for bound in bounds]
+        if not self._fits(phase, sizes, work, limit):
+            return phase(whole, inputs, limit)
+        regions = [
+            _Region(allocation, [size[allocation.slot] for size in sizes])
+            for allocation in phase.kernel.allocations
+        ]
+        tasks = [
+            partial(phase.compute, part, addresses, [region.parts[number] for region in regions])
+            for number, part in enumerate(parts)
+        ]
+        lengths = threads.run_all(tasks)
+        outputs = [region for region in regions if region.allocation.is_output]
+        operator = phase.kernel.operator
+        joined = threads.run_all([partial(region.joined, lengths, operator) for region in outputs])
+        return {region.allocation.buffer.name: array for region, array in zip(outputs, joined, strict=True)}
+
+    def _fits(self, phase: CompiledKernel, sizes: list[list[int]], work: int, limit: int | None) -> bool:
+        """Return whether it pays to compute the parts apart, and there is the memory for it."""
+        needed = 0
+        for allocation in phase.kernel.allocations:
+            counts = [size[allocation.slot] for size in sizes]
+            if allocation.join is Join.COMBINED and sum(counts) * UPDATES_PER_PLACE > work:
+                return False
+            count = counts[0] if allocation.join is Join.SHARED else sum(counts)
+            needed += count * allocation.buffer.type.itemsize
+        return needed <= (memory.allowance(needed) if limit is None else limit)
+
+
+class _Region:
+    """The memory of an allocation: an array for each part, one behind the other unless they share one."""
+
+    def __init__(self, allocation: Allocation, counts: list[int]) -> None:
+        self.allocation = allocation
+        if allocation.join is Join.SHARED:
+            self._base = buffers.allocate(allocation, counts[0])
+            self.parts = [self._base] * len(counts)
+            return
+        self._base = buffers.allocate(allocation, sum(counts))
+        self._starts = [0, *accumulate(counts)]
+        self.parts = [
+            self._base[start : start + count] for start, count in zip(self._starts, counts, strict=False)
+        ]
+
+    def joined(self, lengths: list[list[int]], operator: str) -> Array:
+        """Return the parts put together; ``lengths`` are what each part used."""
+        match self.allocation.join:
+            case Join.SHARED | None:
+                return self._base
+            case Join.COMBINED:
+                return self._reduced(_COMBINING[operator])
+            case Join.ADDED:
+                return self._reduced(np.add)
+            case Join.APPENDED:
+                return self._appended(lengths)
+            case Join.SHIFTED:
+                return self._shifted(lengths)
+
+    def _reduced(self, combine: np.ufunc) -> Array:
+        first = self.parts[0]
+        for part in self.parts[1:]:
+            combine(first, part, out=first)
+        return first
+
+    def _appended(self, lengths: list[list[int]]) -> Array:
+        assert self.allocation.used is not None
+        end = 0
+        for part, length in zip(self.parts, lengths, strict=True):
+            used = length[self.allocation.used]
+            if self._base[end : end + used].ctypes.data != part.ctypes.data:
+                self._base[end : end + used] = part[:used]
+            end += used
+        return buffers.trim(self._base, end)
+
+    def _shifted(self, lengths: list[list[int]]) -> Array:
+        """Append arrays of positions: each begins where the one before ends, and counts on from there."""
+        assert self.allocation.used is not None and self.allocation.into is not None
+        end, shift = 0, 0
+        for part, length in zip(self.parts, lengths, strict=True):
+            used = length[self.allocation.used]
+            np.add(part[:used], shift, out=self._base[end : end + used])
+            end += used - 1
+            shift += length[self.allocation.into]
+        return buffers.trim(self._base, end + 1)

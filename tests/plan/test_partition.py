@@ -1,0 +1,142 @@
+"""Which loops run in parts, and what becomes of the parts."""
+
+from __future__ import annotations
+
+import pytest
+
+from storel.calculus.nodes import Add, Literal, Lookup, Multiply, Symbol, Term, Variable
+from storel.plan.nodes import (
+    Accumulate,
+    Action,
+    Append,
+    Bind,
+    Coordinates,
+    Destination,
+    Elements,
+    Enter,
+    Gather,
+    Guard,
+    Levels,
+    Loop,
+    Place,
+    Plan,
+    Positions,
+    ScalarStore,
+    TableStore,
+    Together,
+)
+from storel.plan.partition import HIGH, LOW, Parts, phases
+from storel.scalars import ScalarType
+from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol
+
+SYMBOLS = {
+    "n": SizeSymbol("n", 9),
+    "index": ArraySymbol("index", ScalarType.INT32, 5, 0, 8),
+    "order": ArraySymbol("order", ScalarType.INT32, 9, 0, 8, unique=True),
+    "x": ArraySymbol("x", ScalarType.FLOAT64, 9),
+    "c": ParameterSymbol("c", ScalarType.FLOAT64),
+}
+N, X = Symbol("n"), Symbol("x")
+SUM = ScalarStore(ScalarType.FLOAT64, "add", 0.0)
+FIRST = ScalarStore(ScalarType.FLOAT64, "maximum", None)
+DENSE = Levels((Place(N),), SUM)
+MATRIX = Levels((Place(N), Place(N)), SUM)
+SCALAR = Levels((), SUM)
+ONE = Accumulate(Symbol("c"))
+
+
+def number(value: int) -> Term:
+    return Literal(value, ScalarType.INT64)
+
+
+def loop(body: Action, high: Term = N) -> Loop:
+    return Loop(Positions(number(0), high), body)
+
+
+def scan(array: str, body: Action) -> Loop:
+    return Loop(Elements(array, number(0), number(5)), body)
+
+
+def own(key: Term = Variable(0)) -> Action:  # noqa: B008
+    return loop(Enter(key, ONE))
+
+
+CASES: dict[str, tuple[Destination, Action, Parts | None]] = {
+    "a place for each": (DENSE, own(), Parts.SHARED),
+    "a reversed place": (DENSE, own(Add(number(8), Multiply(number(-1), Variable(0)))), Parts.SHARED),
+    "a place for two": (DENSE, own(number(3)), Parts.COMBINED),
+    "any place": (DENSE, own(Lookup(Symbol("index"), Variable(0))), Parts.COMBINED),
+    "permuted places": (DENSE, own(Lookup(Symbol("order"), Variable(0))), Parts.SHARED),
+    "elements that repeat": (DENSE, scan("index", Enter(Variable(0), ONE)), Parts.COMBINED),
+    "elements that do not": (DENSE, scan("order", Enter(Variable(0), ONE)), Parts.SHARED),
+    "positions": (DENSE, scan("index", Enter(Variable(1), ONE)), Parts.SHARED),
+    "blocks": (
+        DENSE,
+        loop(loop(Enter(Add(Multiply(number(3), Variable(2)), Variable(0)), ONE), number(3)), number(3)),
+        Parts.SHARED,
+    ),
+    "blocks that overlap": (
+        DENSE,
+        loop(loop(Enter(Add(Multiply(number(2), Variable(2)), Variable(0)), ONE), number(3)), number(3)),
+        Parts.COMBINED,
+    ),
+    "rows of their own": (MATRIX, loop(Enter(Variable(0), own())), Parts.SHARED),
+    "columns of their own": (MATRIX, loop(loop(Enter(Variable(0), Enter(Variable(2), ONE)))), Parts.COMBINED),
+    "under a guard": (DENSE, loop(Guard(Variable(0), Enter(Variable(0), ONE))), Parts.SHARED),
+    "with a scalar": (DENSE, Bind(SUM, ONE, own()), Parts.SHARED),
+    "two loops alike": (DENSE, Together((own(), own())), Parts.SHARED),
+    "two loops": (DENSE, Together((own(), loop(Enter(Variable(0), ONE), number(4)))), None),
+    "a sum": (SCALAR, loop(ONE), Parts.COMBINED),
+    "one value": (SCALAR, ONE, None),
+    "no value": (Levels((), FIRST), loop(ONE), None),
+    "appended": (Levels((Append(),), SUM), own(), Parts.APPENDED),
+    "appended rows": (
+        Levels((Place(N), Gather(N, True)), SUM),
+        loop(Enter(Variable(0), own())),
+        Parts.APPENDED,
+    ),
+    "rows that repeat": (
+        Levels((Place(N, repeats=True), Append()), SUM),
+        loop(Enter(Variable(0), own())),
+        None,
+    ),
+    "gathered": (Levels((Gather(N, True),), SUM), own(), None),
+    "coordinates": (Coordinates(1, SUM), own(), Parts.APPENDED),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_parts(name: str) -> None:
+    destination, action, parts = CASES[name]
+    (phase,) = phases(Plan(destination, action), SYMBOLS, reorders=True)
+    assert (phase.split and phase.split.parts) is parts
+    if phase.split is None:
+        assert phase.plan.action == action
+
+
+def test_the_loop_is_over_a_part() -> None:
+    (phase,) = phases(Plan(DENSE, own()), SYMBOLS, reorders=True)
+    assert phase.split is not None and phase.split.source == Positions(number(0), N)
+    assert phase.plan.action == Loop(Positions(LOW, HIGH), Enter(Variable(0), ONE))
+    assert [(end.low, end.high) for end in phase.split.ends] == [(0, 9), (0, 9)]
+
+
+def test_stores_are_filled_in_phases_of_their_own() -> None:
+    table = TableStore(ScalarType.FLOAT64, "add", 0.0, (N,))
+    action = Bind(SUM, loop(ONE), Bind(table, own(), loop(Accumulate(Lookup(Variable(2), Variable(0))))))
+    found = phases(Plan(SCALAR, action), SYMBOLS, reorders=True)
+    assert [phase.filled for phase in found] == [SUM, table, None]
+    assert [phase.stores for phase in found] == [(), (SUM,), (table, SUM)]
+    assert [phase.split and phase.split.parts for phase in found] == [
+        Parts.COMBINED,
+        Parts.SHARED,
+        Parts.COMBINED,
+    ]
+
+
+def test_real_sums_keep_their_order_unless_they_may_be_reordered() -> None:
+    (phase,) = phases(Plan(SCALAR, loop(ONE)), SYMBOLS, reorders=False)
+    assert phase.split is None
+    least = Levels((), ScalarStore(ScalarType.FLOAT64, "minimum", float("inf")))
+    (phase,) = phases(Plan(least, loop(ONE)), SYMBOLS, reorders=False)
+    assert phase.split is not None

@@ -1,0 +1,114 @@
+"""The work of a loop, in closed form where there is one, and cuts into equal shares of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import storel
+from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
+from storel.plan.nodes import Accumulate, Action, Elements, Enter, Intersection, Loop, Positions
+from storel.plan.work import work_of_iteration, work_until
+from storel.runtime.parallel import ParallelKernel
+from storel.scalars import ScalarType
+
+
+def number(value: int) -> Term:
+    return Literal(value, ScalarType.INT64)
+
+
+END = Symbol("end")
+ONE = Accumulate(Symbol("c"))
+
+
+def row(name: str, position: int, body: Action) -> Loop:
+    """Return the loop over a row of a compressed level."""
+    bounds = Symbol(f"{name}_pos")
+    low, high = Variable(position), Add(Variable(position), number(1))
+    return Loop(Elements(f"{name}_idx", Lookup(bounds, low), Lookup(bounds, high)), body)
+
+
+def rows(body: Action) -> Loop:
+    return Loop(Positions(number(0), Symbol("n")), Enter(Variable(0), body))
+
+
+def between(name: str, low: Term, high: Term) -> Term:
+    return Apply("subtract", (Lookup(Symbol(name), high), Lookup(Symbol(name), low)))
+
+
+LAWS: dict[str, tuple[Loop, Term | None]] = {
+    "one step": (rows(ONE), Multiply(END, number(2))),
+    "a constant": (rows(Loop(Positions(number(0), number(7)), ONE)), Multiply(END, number(8))),
+    "a row": (rows(row("A", 0, ONE)), Add(END, between("A_pos", number(0), END))),
+    "rows of rows": (
+        rows(row("A", 0, row("B", 1, ONE))),
+        Add(
+            END,
+            Apply(
+                "subtract",
+                tuple(Lookup(Symbol("B_pos"), Lookup(Symbol("A_pos"), end)) for end in (END, number(0))),
+            ),
+        ),
+    ),
+    "rows of another matrix": (rows(row("A", 0, row("B", 0, ONE))), None),
+    "intersections": (
+        rows(
+            Loop(
+                Intersection(Elements("a", number(0), Variable(0)), Elements("b", number(2), Variable(0))),
+                ONE,
+            )
+        ),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_laws(name: str) -> None:
+    loop, until = LAWS[name]
+    assert isinstance(loop.source, Positions)
+    assert work_until(loop.source, work_of_iteration(loop), END) == until
+
+
+PROGRAMS = {
+    "rows": "sum(<(i, j), a> in A) {i -> a}",
+    "products": "sum(<(i, k), a> in A, <(k, j), b> in B) {(i, j) -> a * b}",
+}
+
+
+@settings(max_examples=15)
+@given(st.sampled_from(sorted(PROGRAMS)), st.integers(0, 2**16), st.integers(1, 6), st.integers(0, 12))
+def test_shares_are_equal(name: str, seed: int, count: int, size: int) -> None:
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(0, 12, size) * rng.integers(0, 2, size)
+    dense = np.arange(12) < lengths[:, None]
+    operands: dict[str, Any] = {"A": sp.csr_array(dense.astype(float))}
+    if "B" in PROGRAMS[name]:
+        operands["B"] = sp.csr_array((rng.random((12, 12)) < 0.4).astype(float))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("storel.compiler.WORTH_THREADS", 0.0)
+        kernel = storel.compile(f"CREATE TENSOR R AS {PROGRAMS[name]}", threads=2, **operands)
+        compiled = kernel.compilation.compiled
+    if not isinstance(compiled, ParallelKernel):
+        return  # nothing to divide: the program is trivial for these data
+    phase = compiled.phases[-1]
+    assert phase.kernel.divide is not None
+    arrays = {
+        f"{operand}_{array}": values
+        for operand, value in operands.items()
+        for array, values in storel.tensor(value).arrays.items()
+    }
+    sizes = {local.name: size for local in phase.kernel.divide.scalars}
+    parts, total = phase.divide(sizes, phase.addresses(arrays), count)
+    assert [low for low, _ in parts[1:]] == [high for _, high in parts[:-1]]
+    assert (parts[0][0], parts[-1][1]) == (0, size)
+    steps = lengths if name == "rows" else operands["A"] @ np.diff(operands["B"].indptr)
+    work = 1 + np.asarray(steps)
+    assert total == work.sum()
+    largest = max((work[low:high].sum() for low, high in parts), default=0)
+    assert largest <= total / count + work.max(initial=0)

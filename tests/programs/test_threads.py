@@ -1,0 +1,98 @@
+"""What several threads compute in parts is what one computes, whatever becomes of the parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import storel
+from storel.plan.partition import Parts
+
+pytestmark = pytest.mark.usefixtures("several_threads")
+
+rng = np.random.default_rng(3)
+A: Any = sp.random_array((40, 30), density=0.2, format="csr", rng=rng)
+B: Any = sp.random_array((30, 50), density=0.2, format="csr", rng=rng)
+C: Any = sp.random_array((40, 30), density=0.2, format="csr", rng=rng)
+X, Y = rng.random(30), rng.random(40)
+DENSE = rng.random((40, 30))
+PRODUCT = "sum(<(i, k), a> in A, <(k, j), b> in B) {(i, j) -> a * b}"
+
+WAYS = {
+    "rows of a vector": ("sum(<(i, j), a> in A, <j, v> in X) {i -> a * v}", None, Parts.SHARED),
+    "rows of a matrix": (PRODUCT, "dense", Parts.SHARED),
+    "compressed rows": (PRODUCT, "csr", Parts.APPENDED),
+    "twice compressed rows": (PRODUCT, "dcsr", Parts.APPENDED),
+    "merged rows": ("A + C", "csr", Parts.APPENDED),
+    "a scalar": ("sum(<(i, j), a> in A, <i, y> in Y) a * y", None, Parts.COMBINED),
+    "columns": ("sum(<(i, j), a> in A, <i, y> in Y) {j -> a * y}", None, Parts.COMBINED),
+    "a least sum": ("OVER min_plus AS sum(<(i, j), a> in A, <i, y> in Y) a * y", None, Parts.COMBINED),
+}
+"""Programs, the format of the result, and what becomes of the parts of the last phase."""
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize("name", WAYS)
+def test_what_becomes_of_the_parts(name: str, backend: str) -> None:
+    expression, storage, parts = WAYS[name]
+    operands = {key: value for key, value in globals().items() if key in ("A", "B", "C", "X", "Y")}
+    program = f"CREATE TENSOR R {expression if expression.startswith('OVER') else f'AS {expression}'}"
+    used = {key: value for key, value in operands.items() if key in expression.replace("AS", "")}
+    kernel = storel.compile(program, backend=backend, format=storage, **used)
+    splits = [phase.split for phase in kernel.compilation.phases]
+    assert splits and splits[-1] is not None and splits[-1].parts is parts
+    alone = storel.compile(program, backend=backend, format=storage, threads=1, **used)
+    assert alone.compilation.phases == ()
+    got, want = kernel(**used), alone(**used)
+    assert isinstance(got, storel.Tensor) and isinstance(want, storel.Tensor)
+    for (key, one), other in zip(got.arrays.items(), want.arrays.values(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, err_msg=key)
+
+
+def test_a_table_is_filled_in_a_phase_of_its_own() -> None:
+    program = "CREATE TENSOR s AS sum(<(i, k), a> in A, <(k, j), b> in B) a * b"
+    kernel = storel.compile(program, A=A, B=B)
+    assert len(kernel.compilation.phases) == 2
+    result = kernel(A=A, B=B)
+    assert isinstance(result, storel.Tensor)
+    assert float(result) == pytest.approx((A @ B).sum())
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7, 100])
+def test_any_number_of_threads(threads: int) -> None:
+    program = "CREATE TENSOR R AS " + PRODUCT
+    result = storel.run(program, A=A, B=B, format="csr", threads=threads)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_allclose(result.to_numpy(), (A @ B).toarray(), rtol=1e-12)
+
+
+def test_sums_keep_their_order_where_floating_point_is_strict() -> None:
+    program = "CREATE TENSOR s AS sum(<(i, j), a> in A) a"
+    kernel = storel.compile(program, A=A, floating_point="strict")
+    assert kernel.compilation.phases == ()
+
+
+def test_the_first_part_that_fails_is_what_is_told() -> None:
+    program = "CREATE TENSOR y AS sum(<i, _> in 0:40) {i -> 7 // B(i)}"
+    numbers = np.ones(40, np.int64)
+    numbers[[5, 39]] = 0
+    with pytest.raises(storel.StorelError) as one:
+        storel.run(program, B=numbers, threads=1)
+    with pytest.raises(storel.StorelError) as several:
+        storel.run(program, B=numbers)
+    assert str(one.value) == str(several.value)
+
+
+def test_what_does_not_fit_in_parts_is_computed_by_one_thread() -> None:
+    program = "CREATE TENSOR y AS sum(<(i, j), a> in A, <i, y> in Y) {j -> a * y}"
+    result = storel.run(program, A=A, Y=Y, memory_limit=30 * 8)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_allclose(result.to_numpy(), A.T @ Y, rtol=1e-12)
+
+
+def test_there_is_at_least_one_thread() -> None:
+    with pytest.raises(storel.StorelError, match="threads"):
+        storel.run("CREATE TENSOR y AS A + C", A=A, C=C, threads=0)

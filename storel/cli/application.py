@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from storel.cli.advice import advise
+from storel.cli.bench import bench
 from storel.cli.costs import calibrate
 from storel.cli.data import convert, stats
 from storel.cli.formats import check_format, formats
@@ -26,7 +27,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (run, explain, advise, stats, convert, check_format, rules, calibrate):
+for command in (run, explain, advise, stats, convert, check_format, rules, calibrate, bench):
     app.command()(command)
 app.add_typer(formats, name="formats")
 

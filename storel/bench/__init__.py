@@ -1,0 +1,1 @@
+"""Times beside other libraries: kernels × data × rivals, one interleaved run, answers compared."""

@@ -1,0 +1,138 @@
+"""Times contestants in turn: each round runs every one once, so that what disturbs one disturbs all.
+
+A contestant that takes long is left out of later rounds. The first call of each is apart: it is when
+compilers compile, and when memory that is not there yet is taken. storel's cache is empty then.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from storel.api import CallOptions, compile, tensor  # noqa: A004
+from storel.bench.answers import is_same
+from storel.bench.kernels import problem_of
+from storel.bench.probes import probes
+from storel.bench.problem import Answer, Entries, Formulation, Operand, Problem, bytes_of
+from storel.bench.rivals.table import RIVALS
+from storel.bench.task import Measurement, Task, Timing
+from storel.runtime.peak import peak_of
+from storel.storage.tensor import Tensor
+
+PATIENCE = 3.0
+"""Seconds after which a contestant is not run again."""
+
+
+@dataclass
+class Contestant:
+    """Something to run, with what its first call gave, and the seconds of all others."""
+
+    timing: Timing
+    run: Callable[[], Any]
+    seconds: list[float] = field(default_factory=list[float])
+
+    def finished(self) -> Timing:
+        if not self.seconds:
+            return self.timing
+        return replace(self.timing, minimum=min(self.seconds), median=statistics.median(self.seconds))
+
+
+def measure(task: Task) -> Measurement:
+    """Time a kernel on storel's backends and beside its rivals, and compare all answers.
+
+    Raises StorelError where the data cannot be had.
+    """
+    problem = problem_of(task)
+    reference = problem.reference
+    answer = reference.answer(reference.run())
+    contest = task.contest
+    contestants = [_storel(problem, answer, backend, contest.threads) for backend in contest.backends]
+    for name in contest.rivals:
+        contestants += _rival(task.kernel, problem, answer, name)
+    moved = sum(map(bytes_of, problem.operands.values())) + bytes_of(answer)
+    limits = probes(moved, problem.flops, problem.gathers)
+    limiting = {name: Contestant(Timing(name), probe.run) for name, probe in limits.items()}
+    _interleave([*contestants, *limiting.values()], contest.repetitions)
+    return Measurement(
+        task.kernel,
+        task.data.name,
+        tuple(contestant.finished() for contestant in contestants),
+        {name: probe.share * min(limiting[name].seconds) for name, probe in limits.items()},
+        moved,
+        problem.flops,
+    )
+
+
+def _interleave(contestants: list[Contestant], repetitions: int) -> None:
+    for turn in range(repetitions):
+        first = turn % len(contestants)  # whoever follows another finds the caches as that one left them
+        for contestant in contestants[first:] + contestants[:first]:
+            if not contestant.timing.failure and sum(contestant.seconds) < PATIENCE:
+                contestant.seconds.append(_seconds(contestant.run))
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def _storel(problem: Problem, answer: Answer, backend: str, threads: int) -> Contestant:
+    """Compile in a process-wide cache that is new, so that nothing is remembered."""
+    operands = {name: _stored(operand) for name, operand in problem.operands.items()}
+    accepted = {each.name for each in fields(CallOptions)}
+    options: dict[str, Any] = {"backend": backend} | ({"threads": threads} if "threads" in accepted else {})
+    os.environ["STOREL_CACHE_DIR"] = tempfile.mkdtemp(dir=os.environ.get("STOREL_CACHE_DIR"))
+    start = time.perf_counter()
+    kernel = compile(problem.program, **options, **operands)
+    compiling = time.perf_counter() - start
+    formulation = Formulation(lambda: kernel(**operands), _answer)
+    contestant = _first(formulation, answer, Timing(f"storel {backend}", is_rival=False, plan=kernel.plan))
+    contestant.timing = replace(contestant.timing, first=contestant.timing.first + compiling)
+    return contestant
+
+
+def _rival(kernel: str, problem: Problem, answer: Answer, name: str) -> list[Contestant]:
+    """Return a rival, or nothing if it does not express the problem; whatever it raises is its failure."""
+    try:
+        formulation = RIVALS[name].formulate(kernel, problem)
+        return [] if formulation is None else [_first(formulation, answer, Timing(name))]
+    except Exception as error:  # other people's code may fail in any way, and the others go on
+        return [Contestant(Timing(name, failure=f"{type(error).__name__}: {error}"), lambda: None)]
+
+
+def _first(formulation: Formulation, answer: Answer, timing: Timing) -> Contestant:
+    start = time.perf_counter()
+    result, peak = peak_of(formulation.run)
+    first = time.perf_counter() - start
+    is_right = is_same(formulation.answer(result), answer)
+    return Contestant(replace(timing, first=first, peak=peak, is_right=is_right), formulation.run)
+
+
+def _stored(operand: Operand) -> Tensor | float:
+    match operand:
+        case float() | Tensor():
+            return operand
+        case Entries():
+            return tensor((operand.coordinates, operand.values), shape=operand.shape)
+        case _:
+            return tensor(operand)
+
+
+def _answer(result: Tensor) -> Answer:
+    if result.rank == 0:
+        return float(result)
+    return result.to_numpy() if _is_dense(result) else Entries(*result.to_coo(), result.shape)
+
+
+def _is_dense(result: Tensor) -> bool:
+    """Return whether a result has a number at each of its places."""
+    places = 1
+    for extent in result.shape:
+        places *= extent
+    return [len(array) for array in result.arrays.values()] == [places]

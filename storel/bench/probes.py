@@ -1,0 +1,64 @@
+"""The limits of the machine, measured beside the kernels: memory read in order, at random, and arithmetic.
+
+A kernel cannot be faster than its operands and result go through memory once, than its compulsory scattered
+reads are made, or than its compulsory operations are done by the fastest matrix product there is. Each probe
+works on as much memory as the kernel does, so that caches help it as they help the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from storel.bench.problem import Gather
+
+MOST = 2**28
+"""The bytes that are read at most; what a kernel needs beyond is extrapolated."""
+
+PIECE = 2**12
+"""Scattered numbers that are read into a buffer at a time, small enough to stay in the nearest cache."""
+
+SIDE = 512
+"""The rows of the matrices whose product is the measure of arithmetic."""
+
+
+class Probe:
+    """A limit: something to run, and how often it must be repeated to be as much as the kernel does."""
+
+    def __init__(self, run: Callable[[], object], share: float) -> None:
+        self.run = run
+        self.share = share
+
+
+def probes(moved: int, flops: int, gathers: tuple[Gather, ...]) -> dict[str, Probe]:
+    """Return the probes for a kernel that moves so many bytes and does so many operations."""
+    found = {"stream": _stream(moved), "flops": _flops(flops)}
+    return found | ({"gather": _gather(gathers)} if gathers else {})
+
+
+def _stream(moved: int) -> Probe:
+    table = np.ones(max(8, min(moved, MOST)) // 8)
+    return Probe(lambda: table @ table, moved / table.nbytes)
+
+
+def _flops(flops: int) -> Probe:
+    factor = np.ones((SIDE, SIDE))
+    out = np.empty_like(factor)
+    return Probe(lambda: np.matmul(factor, factor, out=out), flops / (2 * SIDE**3))
+
+
+def _gather(gathers: tuple[Gather, ...]) -> Probe:
+    """Read every row that is asked for into a buffer that stays in the cache."""
+    tables = [np.ones((gather.rows, gather.width)) for gather in gathers]
+    indices = [gather.indices.astype(np.intp) for gather in gathers]
+    buffers = [np.empty((max(1, PIECE // gather.width), gather.width)) for gather in gathers]
+
+    def run() -> None:
+        for table, rows, buffer in zip(tables, indices, buffers, strict=True):
+            step = len(buffer)
+            for start in range(0, len(rows), step):
+                piece = rows[start : start + step]
+                table.take(piece, axis=0, out=buffer[: len(piece)], mode="clip")
+
+    return Probe(run, 1.0)

@@ -1,0 +1,147 @@
+"""Kernels on sparse tensors of rank 3.
+
+SciPy has no such tensors: its best is the matrix of the fibers, which are the pairs of the first two keys, by
+the third key; sums over fibers of a row are a product with a matrix of ones. Both are made beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from storel.bench.data import Data
+from storel.bench.problem import Array, Einsum, Entries, Formulation, Gather, Matrix, Problem
+
+SPARSE_WIDTH, SPARSE_DENSITY = 16, 0.25
+TIMES_WIDTH = 16
+
+MTTKRP = "CREATE TENSOR A AS sum(<(i,k,l), b> in B, <(k,j), c> in C, <(l,j), d> in D) { (i,j) -> b * c * d }"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unfolded:
+    """A tensor as a matrix: ``fibers`` are the distinct pairs of first keys, rows of ``matrix``."""
+
+    matrix: Matrix
+    fibers: Array
+    gather: Matrix
+
+    @classmethod
+    def of(cls, tensor: Entries) -> Unfolded:
+        rows, columns, depth = tensor.shape
+        pairs, inverse = np.unique(
+            tensor.coordinates[0] * columns + tensor.coordinates[1], return_inverse=True
+        )
+        fibers = np.array((pairs // columns, pairs % columns))
+        matrix: Matrix = sp.csr_array(
+            (tensor.values, (inverse, tensor.coordinates[2])), shape=(len(pairs), depth)
+        )
+        ones = np.ones(len(pairs))
+        gather: Matrix = sp.csr_array((ones, (fibers[0], np.arange(len(pairs)))), shape=(rows, len(pairs)))
+        return cls(matrix, fibers, gather)
+
+
+def mttkrp_sparse(data: Data) -> Problem:
+    """A(i,j) = Σ B(i,k,l) C(k,j) D(l,j) with sparse factors."""
+    tensor = data.tensor()
+    unfolded = Unfolded.of(tensor)
+    first, second = (_sparse_factor(extent) for extent in tensor.shape[1:])
+
+    def scipy() -> Matrix:
+        scaled = (unfolded.matrix @ second).multiply(first[unfolded.fibers[1]])
+        result = unfolded.gather @ scaled
+        result.sort_indices()
+        return result
+
+    return Problem(
+        MTTKRP,
+        {"B": tensor, "C": first, "D": second},
+        flops=2 * len(tensor.values),
+        scipy=Formulation(scipy),
+        einsum=Einsum("ikl,kj,lj->ij", ("B", "C", "D")),
+    )
+
+
+def mttkrp_of_width(width: int) -> Callable[[Data], Problem]:
+    """Return the same kernel with dense factors of so many columns."""
+
+    def mttkrp(data: Data) -> Problem:
+        """A(i,j) = Σ B(i,k,l) C(k,j) D(l,j) with dense factors."""
+        tensor = data.tensor()
+        unfolded = Unfolded.of(tensor)
+        first, second = (_factor(extent, width) for extent in tensor.shape[1:])
+        matrix, gather, places = unfolded.matrix, unfolded.gather, unfolded.fibers[1]
+        return Problem(
+            MTTKRP,
+            {"B": tensor, "C": first, "D": second},
+            flops=2 * width * (len(tensor.values) + len(places)),
+            scipy=Formulation(lambda: gather @ ((matrix @ second) * first[places])),
+            einsum=Einsum("ikl,kj,lj->ij", ("B", "C", "D")),
+            gathers=(
+                Gather(tensor.coordinates[2], tensor.shape[2], width),
+                Gather(places, tensor.shape[1], width),
+            ),
+        )
+
+    return mttkrp
+
+
+def ttm(data: Data) -> Problem:
+    """A(i,j,k) = Σ B(i,j,l) C(l,k) with a dense factor."""
+    tensor = data.tensor()
+    unfolded = Unfolded.of(tensor)
+    factor = _factor(tensor.shape[2], TIMES_WIDTH)
+    shape = (*tensor.shape[:2], TIMES_WIDTH)
+
+    def answer(values: Array) -> Entries:
+        places = np.repeat(unfolded.fibers, TIMES_WIDTH, axis=1)
+        last = np.tile(np.arange(TIMES_WIDTH), len(values))
+        return Entries(np.concatenate((places, last[np.newaxis])), values.ravel(), shape)
+
+    return Problem(
+        "CREATE TENSOR A AS sum(<(i,j,l), b> in B, <(l,k), c> in C) { (i,j,k) -> b * c }",
+        {"B": tensor, "C": factor},
+        flops=2 * TIMES_WIDTH * len(tensor.values),
+        scipy=Formulation(lambda: unfolded.matrix @ factor, answer),
+        einsum=Einsum("ijl,lk->ijk", ("B", "C")),
+        gathers=(Gather(tensor.coordinates[2], tensor.shape[2], TIMES_WIDTH),),
+    )
+
+
+def ttv(data: Data) -> Problem:
+    """A(i,j) = Σ B(i,j,l) x(l)."""
+    tensor = data.tensor()
+    unfolded = Unfolded.of(tensor)
+    x = _factor(tensor.shape[2], 1).ravel()
+    return Problem(
+        "CREATE TENSOR A AS sum(<(i,j,l), b> in B, <l, v> in x) { (i,j) -> b * v }",
+        {"B": tensor, "x": x},
+        flops=2 * len(tensor.values),
+        scipy=Formulation(
+            lambda: unfolded.matrix @ x,
+            lambda values: Entries(unfolded.fibers, values, tensor.shape[:2]),
+        ),
+        einsum=Einsum("ijl,l->ij", ("B", "x")),
+        gathers=(Gather(tensor.coordinates[2], tensor.shape[2]),),
+    )
+
+
+TENSOR_KERNELS: dict[str, Callable[[Data], Problem]] = {
+    "mttkrp-sparse": mttkrp_sparse,
+    "mttkrp-16": mttkrp_of_width(16),
+    "mttkrp-64": mttkrp_of_width(64),
+    "ttm": ttm,
+    "ttv": ttv,
+}
+
+
+def _factor(rows: int, width: int) -> Array:
+    return (np.random.default_rng(0).random(rows * width) + 0.5).reshape(rows, width)
+
+
+def _sparse_factor(rows: int) -> Matrix:
+    drawn = np.random.default_rng(rows)
+    return sp.csr_array(sp.random(rows, SPARSE_WIDTH, SPARSE_DENSITY, format="csr", rng=drawn))

@@ -1,0 +1,32 @@
+"""The process that measures one task: ``python -m storel.bench.worker FILE``, the task on standard input.
+
+What it finds goes to the file, since libraries may print. A mistake of the user is told on standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from storel.bench.measure import measure
+from storel.bench.task import Task
+from storel.errors import StorelError
+
+MISTAKE = 4
+"""The exit code for what the user can mend; any other but 0 is a failure of storel."""
+
+
+def main() -> None:
+    """Measure what standard input says."""
+    try:
+        found = measure(Task.from_json(sys.stdin.read()))
+    except StorelError as error:
+        print(error, file=sys.stderr)
+        sys.exit(MISTAKE)
+    Path(sys.argv[1]).write_text(json.dumps(asdict(found)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""``storel bench``: kernels on data, beside other libraries, in one interleaved run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from storel import report
+from storel.bench.arrays import read_contractions
+from storel.bench.data import DENSE, NAMES, Data
+from storel.bench.kernels import KERNELS, data_for
+from storel.bench.plot import draw
+from storel.bench.rivals.table import RIVALS, chosen
+from storel.bench.run import run_all
+from storel.bench.table import failures, table_of
+from storel.bench.task import BACKENDS, Contest, Measurement, Task
+from storel.cli.options import write_text
+
+WIDTH = 120
+"""The columns of the table where it is not printed to a terminal."""
+
+
+def bench(
+    kernels: Annotated[
+        str | None, typer.Option(help=f"Names with commas between: {', '.join(KERNELS)}; all by default.")
+    ] = None,
+    data: Annotated[
+        str, typer.Option(help=f"{', '.join(NAMES)}, or .mtx and .tns files; commas between.")
+    ] = "uniform",
+    rivals: Annotated[
+        str | None, typer.Option(help=f"{', '.join(RIVALS)}; all that are installed by default.")
+    ] = None,
+    backends: Annotated[str, typer.Option(help="storel's backends.")] = ",".join(BACKENDS),
+    threads: Annotated[int, typer.Option(min=1, help="The threads of each contestant.")] = 1,
+    size: Annotated[int, typer.Option(min=16, help="Rows and columns of the matrices.")] = 100_000,
+    nonzeros: Annotated[
+        int, typer.Option(min=64, help="Entries of sparse operands, places of dense ones.")
+    ] = 3_000_000,
+    repetitions: Annotated[int, typer.Option(min=1, help="Rounds in which each contestant runs once.")] = 7,
+    contractions: Annotated[
+        Path | None, typer.Option(help="Time the dense contractions that this .csv file lists.")
+    ] = None,
+    contraction_mib: Annotated[float, typer.Option(help="MiB of the largest tensor of each.")] = 8.0,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write all figures and plans to this file.")
+    ] = None,
+    plot_file: Annotated[Path | None, typer.Option("--plot", help="Draw the ratios in this file.")] = None,
+) -> None:
+    """Time kernels beside other libraries, and compare all answers.
+
+    × rival is a time beside that of the fastest rival whose answer is right; × limit is beside what this
+    machine allows, measured in the same run: operands and result through memory once, scattered reads, or
+    arithmetic. first is planning, compiling and the first run with nothing cached, memory what that run
+    took. Rivals' operands are made ready before. The exit code is 1 if an answer is wrong.
+
+    Example: storel bench --kernels spmv,mmm --data uniform,power-law --size 30000 --nonzeros 500000
+    """
+    names = list(KERNELS) if kernels is None and contractions is None else _listed(kernels)
+    contest = Contest.of(_listed(backends), chosen(_listed(rivals) or None), repetitions, threads)
+    tasks = [
+        Task(name, Data(each, size, nonzeros), contest)
+        for name in names
+        for each in data_for(name, _listed(data))
+    ]
+    if contractions is not None:
+        dense = Data(DENSE, size, nonzeros)
+        tasks += [Task(each, dense, contest, contraction_mib) for each in read_contractions(contractions)]
+    found = list(run_all(tasks, report.progress()))
+    _show(found)
+    if json_file is not None:
+        write_text(json_file, json.dumps([each.as_object() for each in found], indent=2))
+    if plot_file is not None:
+        draw(found, plot_file)
+    if not all(each.is_sound for each in found):
+        raise typer.Exit(1)
+
+
+def _listed(text: str | None) -> list[str]:
+    return text.split(",") if text else []
+
+
+def _show(found: list[Measurement]) -> None:
+    Console(width=None if sys.stdout.isatty() else WIDTH).print(table_of(found))
+    for line in failures(found):
+        print(line, file=sys.stderr)

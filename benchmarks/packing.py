@@ -24,11 +24,12 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 import scipy.sparse as sp
-from kernels import Matrix, random_matrix
 from rich.console import Console
 from rich.table import Table
 
 import storel
+from storel.bench.data import Data
+from storel.bench.problem import Matrix
 
 MEBIBYTE = 2**20
 DIAGONALS = 31
@@ -77,7 +78,7 @@ class Conversion:
 
 
 def uniform_matrix(size: int, nonzeros: int) -> Matrix:
-    return random_matrix(size, nonzeros, 1)
+    return Data("uniform", size, nonzeros).matrix()
 
 
 def banded_matrix(size: int, nonzeros: int) -> Matrix:
@@ -90,7 +91,7 @@ def banded_matrix(size: int, nonzeros: int) -> Matrix:
 
 def blocked_matrix(size: int, nonzeros: int) -> Matrix:
     """Return a square matrix of full blocks at random places."""
-    places = random_matrix(size // BLOCK, nonzeros // BLOCK**2, 1)
+    places = Data("uniform", size // BLOCK, nonzeros // BLOCK**2).matrix()
     return sp.csr_array(sp.kron(places, np.ones((BLOCK, BLOCK)), format="csr"))
 
 

@@ -10,7 +10,10 @@ from typer.testing import CliRunner
 
 from storel import cli
 
-COMMANDS = ["run", "explain", "advise", "stats", "convert", "formats", "check-format", "rules", "calibrate"]
+COMMANDS = [
+    *("run", "explain", "advise", "stats", "convert", "formats", "check-format", "rules", "calibrate"),
+    "bench",
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -6,7 +6,7 @@ import csv
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.linalg import blas
@@ -48,7 +48,7 @@ def triangular(data: Data) -> Problem:
     side = math.isqrt(2 * data.nonzeros)
     full = np.triu(_table(side, side))
     packed, x = full[np.triu_indices(side)], _table(side, 1).ravel()
-    multiply: Any = blas.get_blas_funcs("tpmv", (packed, x))
+    multiply = cast(Any, blas.get_blas_funcs("tpmv", (packed, x)))
     return Problem(
         "CREATE TENSOR y AS sum(<(i,j), a> in A, <j, v> in x) { i -> a * v }",
         {"A": tensor(full, "upper_triangular"), "x": x},

@@ -33,7 +33,7 @@ def table_of(measurements: Sequence[Measurement]) -> Table:
 
 
 def failures(measurements: Sequence[Measurement]) -> list[str]:
-    """Return what each contestant said that failed, or that its answer is wrong, and where it was so first."""
+    """Return a line for each way in which a contestant failed or was wrong, and where it first did."""
     places: dict[tuple[str, str], list[str]] = {}
     for found in measurements:
         for timing in found.timings:

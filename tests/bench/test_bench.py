@@ -1,0 +1,184 @@
+"""The command on tiny data: every kernel is timed and right, what is wrong is told, files are written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from storel import cli
+from storel.bench import kernels, measure, run
+from storel.bench.problem import Formulation, Problem
+from storel.bench.rivals.rival import Rival
+from storel.bench.rivals.table import RIVALS
+from storel.bench.table import table_of
+from storel.bench.task import Measurement, Task, Timing
+
+TINY = ("--size", "40", "--nonzeros", "200", "--repetitions", "1", "--backends", "c")
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure without processes, so that rivals can be replaced, and in a tenth of the time."""
+    monkeypatch.setattr(run, "in_own_process", measure.measure)
+
+
+def bench(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.app, ["bench", *TINY, *arguments])
+
+
+def measured(path: Path, *arguments: str) -> list[dict[str, Any]]:
+    shown = bench(*arguments, "--json", str(path))
+    assert shown.exit_code == 0, shown.output
+    return json.loads(path.read_text())
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_every_kernel_is_right(tmp_path: Path) -> None:
+    found = measured(tmp_path / "found.json", "--rivals", "scipy,numpy")
+    assert [each["kernel"] for each in found] == list(kernels.KERNELS)
+    for each in found:
+        assert {"storel c"} < {timing["name"] for timing in each["timings"]}
+        assert all(timing["is_right"] for timing in each["timings"])
+        assert each["best_rival"] in ("scipy", "numpy")
+        assert each["limit_seconds"] == max(each["limits"].values()) > 0
+        (own,) = (timing for timing in each["timings"] if not timing["is_rival"])
+        assert own["plan"].startswith("result <-")
+        assert 0 < own["minimum"] <= own["median"]
+        assert own["first"] > own["minimum"]
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_data_that_suits_a_kernel_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "a.tns").write_text("1 1 1 2.0\n2 3 1 4.0\n")
+    (tmp_path / "a.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 5\n2 3 7\n")
+    data = f"power-law,banded,triangular,{tmp_path / 'a.mtx'},{tmp_path / 'a.tns'}"
+    names = "add3,mmm,triangles,ttv,product"
+    found = measured(tmp_path / "found.json", "--kernels", names, "--data", data, "--rivals", "scipy")
+    taken: dict[str, list[str]] = {}
+    for each in found:
+        taken.setdefault(each["kernel"], []).append(Path(each["data"]).name)
+    matrices = ["power-law", "banded", "triangular", "a.mtx"]
+    assert taken == {
+        "add3": matrices,
+        "mmm": matrices,
+        "triangles": matrices,
+        "ttv": ["power-law", "a.tns"],
+        "product": ["dense"],
+    }
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_wrong_answer_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def wrong(_: str, problem: Problem) -> Formulation:
+        assert problem.scipy is not None
+        right = problem.scipy.run
+        return Formulation(lambda: right() + 1e-3)
+
+    monkeypatch.setitem(RIVALS, "numpy", Rival("numpy", "numpy", "numpy", wrong))
+    shown = bench("--kernels", "spmv", "--rivals", "numpy,scipy", "--json", str(tmp_path / "found.json"))
+    assert shown.exit_code == 1
+    assert "WRONG" in shown.output
+    assert "numpy on spmv, uniform: the answer is wrong" in shown.stderr
+    (found,) = json.loads((tmp_path / "found.json").read_text())
+    assert found["best_rival"] == "scipy"
+    assert {timing["name"]: timing["is_right"] for timing in found["timings"]}["numpy"] is False
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_wrong_answer_of_storel_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = kernels.problem_of
+
+    def wrong(task: Task) -> Problem:
+        problem = right(task)
+        return replace(problem, program=problem.program.replace("a * v", "a * v * 2.0"))
+
+    monkeypatch.setattr(measure, "problem_of", wrong)
+    shown = bench("--kernels", "spmv", "--rivals", "scipy")
+    assert shown.exit_code == 1
+    assert "storel c on spmv, uniform: the answer is wrong" in shown.stderr
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_rival_that_fails_is_told_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> Any:
+        raise RuntimeError("no such luck")
+
+    monkeypatch.setitem(RIVALS, "numpy", Rival("numpy", "numpy", "numpy", failing))
+    shown = bench("--kernels", "spmv,scale", "--rivals", "numpy,scipy")
+    assert shown.exit_code == 0
+    assert "numpy on spmv, uniform and 1 more: RuntimeError: no such luck" in shown.stderr
+
+
+def test_a_process_of_its_own_finds_the_same_fields(tmp_path: Path) -> None:
+    (found,) = measured(tmp_path / "found.json", "--kernels", "spmv", "--rivals", "scipy", "--threads", "1")
+    assert found["kernel"] == "spmv"
+    assert all(timing["is_right"] for timing in found["timings"])
+
+
+def test_a_mistake_in_the_other_process_is_a_mistake_here(tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.mtx"
+    damaged.write_text("nothing")
+    shown = bench("--kernels", "spmv", "--data", str(damaged), "--rivals", "scipy")
+    assert "cannot be measured" in str(shown.exception)
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_contractions_of_a_table_are_timed(tmp_path: Path) -> None:
+    table = tmp_path / "contractions.csv"
+    table.write_text('einsum_row_major\n"ki,jk->ji"\n"lki,kjl->ji"\n')
+    options = ("--contractions", str(table), "--contraction-mib", "0.001", "--rivals", "numpy")
+    found = measured(tmp_path / "found.json", *options)
+    assert [each["kernel"] for each in found] == ["ki,jk->ji", "lki,kjl->ji"]
+    assert [each["flops"] for each in found] == [2 * 12**3, 2 * 4**4]
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_ratios_are_drawn(tmp_path: Path) -> None:
+    picture = tmp_path / "ratios.svg"
+    assert bench("--kernels", "spmv", "--rivals", "scipy", "--plot", str(picture)).exit_code == 0
+    assert picture.read_text().count("<svg") == 1
+    refused = bench("--kernels", "spmv", "--rivals", "scipy", "--plot", str(tmp_path / "ratios.none"))
+    assert "cannot be drawn" in str(refused.exception)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--kernels", "smpv"), "no kernel 'smpv'"),
+        (("--data", "unifrom"), "no data 'unifrom'"),
+        (("--rivals", "scypi"), "no rival 'scypi'"),
+        (("--backends", "d"), "unknown backend 'd'"),
+        (("--contractions", "none.csv"), "none.csv cannot be read"),
+    ],
+)
+def test_mistakes_are_told_before_anything_runs(arguments: tuple[str, ...], message: str) -> None:
+    shown = CliRunner().invoke(cli.app, ["bench", *arguments])
+    assert message in str(shown.exception)
+
+
+def test_the_table_has_storel_first_and_ratios_to_the_fastest_right_rival() -> None:
+    def columns(number: int) -> list[Any]:
+        return list(table_of([found]).columns[number].cells)
+
+    found = Measurement(
+        *("kernel", "data"),
+        (
+            Timing("wrong", 0.5e-3, 0.5e-3),
+            Timing("fast", 1e-3, 1e-3, is_right=True),
+            Timing("slow", 9e-3, 9e-3, is_right=True),
+            Timing("storel", 2e-3, 3e-3, is_right=True, is_rival=False),
+        ),
+        {"stream": 4e-4, "flops": 1e-4},
+        *(0, 0),
+    )
+    assert columns(2) == ["storel", "wrong", "fast", "slow", "limit: stream"]
+    assert columns(5) == ["2.00", "WRONG", "1.00", "9.00", ""]
+    assert columns(6) == ["5.00", "", "2.50", "22.50", ""]
+    assert not found.is_sound
+    assert np.isclose(found.limit[1], 4e-4)

@@ -1,0 +1,49 @@
+"""Each distribution has the shape that it is named after, and is the same every time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from storel.bench.data import NAMES, Data
+from storel.bench.probes import probes
+from storel.bench.problem import Gather
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_matrices_are_the_same_every_time_and_others_with_other_seeds(name: str) -> None:
+    one, same, other = (Data(name, 100, 900).matrix(seed) for seed in (1, 1, 2))
+    assert abs(one - same).max() == 0
+    assert abs(one - other).max() > 0
+    assert one.shape == (100, 100)
+    assert 0 < one.nnz <= 900
+    assert one.has_sorted_indices
+
+
+def test_shapes() -> None:
+    uniform, skewed, banded, triangular = (Data(name, 200, 2000).matrix() for name in NAMES)
+    assert max(np.diff(skewed.indptr)) > 3 * max(np.diff(uniform.indptr))
+    rows, columns = banded.nonzero()
+    assert abs(rows - columns).max() <= 10
+    rows, columns = triangular.nonzero()
+    assert (rows <= columns).all()
+
+
+def test_tensors_are_sorted_and_skewed_where_that_is_asked() -> None:
+    uniform, skewed = (Data(name, 200, 2000).tensor() for name in ("uniform", "power-law"))
+    assert uniform.shape == skewed.shape == (24, 18, 58)
+    flat = np.ravel_multi_index(tuple(uniform.coordinates), uniform.shape)
+    assert (np.diff(flat) > 0).all()
+    assert np.median(skewed.coordinates[2]) < np.median(uniform.coordinates[2]) / 2
+
+
+def test_limits_are_shares_of_what_a_probe_does() -> None:
+    found = probes(2**30, 2 * 512**3, (Gather(np.array([3, 0, 3]), 4, 2),))
+    assert {name: probe.share for name, probe in found.items()} == {
+        "stream": 4.0,
+        "flops": 1.0,
+        "gather": 1.0,
+    }
+    for probe in found.values():
+        probe.run()
+    assert "gather" not in probes(64, 1, ())

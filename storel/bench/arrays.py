@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from scipy.linalg import blas
-from scipy.ndimage import correlate
 
 from storel.api import tensor
 from storel.bench.data import Data
@@ -45,6 +43,8 @@ def gradient_dense(data: Data) -> Problem:
 
 def triangular(data: Data) -> Problem:
     """U x, with an upper triangular matrix that is stored row by row without its zeros."""
+    from scipy.linalg import blas  # here, since it takes 0.1 s
+
     side = math.isqrt(2 * data.nonzeros)
     full = np.triu(_table(side, side))
     packed, x = full[np.triu_indices(side)], _table(side, 1).ravel()
@@ -61,6 +61,8 @@ def triangular(data: Data) -> Problem:
 
 def convolution(data: Data) -> Problem:
     """The sums of 3 × 3 neighbours, weighted, of an image."""
+    from scipy.ndimage import correlate  # here, since it takes 0.1 s
+
     side = max(WINDOW, math.isqrt(data.nonzeros))
     image, weights = _table(side, side), _table(WINDOW, WINDOW)
     extent = side - WINDOW + 1

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 
 from storel.api import read
-from storel.bench.problem import Array, Entries, Matrix
+from storel.bench.problem import Array, Entries, Matrix, by_rows
 from storel.errors import UnknownNameError, nearest
 from storel.storage.coordinates import combine
 
@@ -48,10 +47,10 @@ class Data:
     def matrix(self, seed: int = 1) -> Matrix:
         """Return a matrix by rows; each seed is another one, but for a file."""
         if self.rank is not None:
-            return sp.csr_array(read(self.name).to_scipy())
+            return read(self.name).to_scipy().tocsr()
         rows, columns = self._places(np.random.default_rng(seed))
         drawn = np.random.default_rng(seed + 100).random(len(rows)) + 0.5
-        return sp.csr_array(sp.coo_array((drawn, (rows, columns)), shape=(self.size, self.size)))
+        return by_rows((drawn, (rows, columns)), (self.size, self.size))
 
     def tensor(self) -> Entries:
         """Return a tensor of rank 3, uniform or skewed, or that of a file."""

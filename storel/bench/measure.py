@@ -10,7 +10,8 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -21,11 +22,15 @@ from storel.bench.probes import probes
 from storel.bench.problem import Answer, Entries, Formulation, Operand, Problem, bytes_of
 from storel.bench.rivals.table import RIVALS
 from storel.bench.task import Measurement, Task, Timing
+from storel.errors import StorelError
 from storel.runtime.peak import peak_of
 from storel.storage.tensor import Tensor
 
 PATIENCE = 3.0
 """Seconds after which a contestant is not run again."""
+
+CACHE = "STOREL_CACHE_DIR"
+"""The variable that says where storel keeps what it has compiled."""
 
 
 @dataclass
@@ -83,18 +88,36 @@ def _seconds(run: Callable[[], object]) -> float:
 
 
 def _storel(problem: Problem, answer: Answer, backend: str, threads: int) -> Contestant:
-    """Compile in a process-wide cache that is new, so that nothing is remembered."""
+    """Return storel with its first call made; what it cannot compile or run is its failure."""
+    name = f"storel {backend}"
     operands = {name: _stored(operand) for name, operand in problem.operands.items()}
     accepted = {each.name for each in fields(CallOptions)}
     options: dict[str, Any] = {"backend": backend} | ({"threads": threads} if "threads" in accepted else {})
-    os.environ["STOREL_CACHE_DIR"] = tempfile.mkdtemp(dir=os.environ.get("STOREL_CACHE_DIR"))
-    start = time.perf_counter()
-    kernel = compile(problem.program, **options, **operands)
-    compiling = time.perf_counter() - start
-    formulation = Formulation(lambda: kernel(**operands), _answer)
-    contestant = _first(formulation, answer, Timing(f"storel {backend}", is_rival=False, plan=kernel.plan))
+    with _empty_cache():
+        try:
+            start = time.perf_counter()
+            kernel = compile(problem.program, **options, **operands)
+            compiling = time.perf_counter() - start
+            formulation = Formulation(lambda: kernel(**operands), _answer)
+            contestant = _first(formulation, answer, Timing(name, is_rival=False, plan=kernel.plan))
+        except StorelError as error:
+            return _failed(Timing(name, is_rival=False), error)
     contestant.timing = replace(contestant.timing, first=contestant.timing.first + compiling)
     return contestant
+
+
+@contextmanager
+def _empty_cache() -> Generator[None]:
+    """Let nothing be remembered."""
+    before = os.environ.get(CACHE)
+    with tempfile.TemporaryDirectory() as directory:
+        os.environ[CACHE] = directory
+        try:
+            yield
+        finally:
+            os.environ.pop(CACHE)
+            if before is not None:
+                os.environ[CACHE] = before
 
 
 def _rival(kernel: str, problem: Problem, answer: Answer, name: str) -> list[Contestant]:
@@ -103,7 +126,12 @@ def _rival(kernel: str, problem: Problem, answer: Answer, name: str) -> list[Con
         formulation = RIVALS[name].formulate(kernel, problem)
         return [] if formulation is None else [_first(formulation, answer, Timing(name))]
     except Exception as error:  # other people's code may fail in any way, and the others go on
-        return [Contestant(Timing(name, failure=f"{type(error).__name__}: {error}"), lambda: None)]
+        return [_failed(Timing(name), error)]
+
+
+def _failed(timing: Timing, error: Exception) -> Contestant:
+    reason = next(iter(str(error).splitlines()), "")
+    return Contestant(replace(timing, failure=f"{type(error).__name__}: {reason}"), lambda: None)
 
 
 def _first(formulation: Formulation, answer: Answer, timing: Timing) -> Contestant:

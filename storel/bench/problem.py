@@ -105,6 +105,13 @@ class Problem:
         return found
 
 
+def by_rows(parts: tuple[Any, ...], shape: tuple[int, ...]) -> Matrix:
+    """Return a matrix of values and their (rows, columns), or of values, columns and positions of rows."""
+    import scipy.sparse  # here, since it takes 0.2 s
+
+    return scipy.sparse.csr_array(parts, shape=shape)
+
+
 def bytes_of(data: Operand | Answer) -> int:
     """Return the bytes that an operand or an answer takes.
 

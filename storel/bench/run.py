@@ -20,9 +20,12 @@ THREADS = (
 )
 """The variables by which libraries are told how many threads to use."""
 
+WORKER = ("-m", "storel.bench.worker")
+"""What Python is told to run for each task."""
+
 
 def run_all(tasks: Iterable[Task], progress: Callable[[str], None] = lambda _: None) -> Iterator[Measurement]:
-    """Measure tasks one after the other; raises DataError where one cannot be measured."""
+    """Measure tasks one after the other; raises DataError where the data cannot be had."""
     for task in tasks:
         progress(f"measuring {task.kernel} on {task.data.name}")
         yield in_own_process(task)
@@ -34,7 +37,7 @@ def in_own_process(task: Task) -> Measurement:
     with tempfile.TemporaryDirectory() as directory:
         found = Path(directory) / "found.json"
         completed = subprocess.run(
-            [sys.executable, "-m", "storel.bench.worker", str(found)],
+            [sys.executable, *WORKER, str(found)],
             input=task.as_json(),
             env=os.environ | threads | {"STOREL_CACHE_DIR": directory},
             stdout=subprocess.DEVNULL,
@@ -44,10 +47,8 @@ def in_own_process(task: Task) -> Measurement:
         )
         if completed.returncode == 0:
             return Measurement.from_object(json.loads(found.read_text(encoding="utf-8")))
-    name = f"{task.kernel} on {task.data.name}"
     if completed.returncode == MISTAKE:
-        raise DataError(f"{name} cannot be measured: {completed.stderr.strip()}")
+        raise DataError(f"{task.kernel} on {task.data.name} cannot be measured: {completed.stderr.strip()}")
     if completed.returncode < 0:
-        ended = f"{name} cannot be measured: the system ended the process (signal {-completed.returncode})"
-        raise DataError(ended, hint="is there memory enough? try a smaller --size or fewer --rivals")
+        return Measurement.of_failure(task, f"ended by signal {-completed.returncode} (out of memory?)")
     raise RuntimeError(completed.stderr)

@@ -84,6 +84,12 @@ class Measurement:
     moved: int
     flops: int
 
+    @classmethod
+    def of_failure(cls, task: Task, reason: str) -> Measurement:
+        """Return what is known where the whole process failed."""
+        failed = Timing("process", is_rival=False, failure=reason)
+        return cls(task.kernel, task.data.name, (failed,), {}, 0, 0)
+
     @property
     def best(self) -> Timing | None:
         """The fastest rival whose answer is right."""
@@ -92,8 +98,8 @@ class Measurement:
 
     @property
     def limit(self) -> tuple[str, float]:
-        """The limit that binds, by its name, and its seconds."""
-        return max(self.limits.items(), key=lambda each: each[1])
+        """The limit that binds, by its name, and its seconds; none where nothing was measured."""
+        return max(self.limits.items(), key=lambda each: each[1], default=("none", 0.0))
 
     def ratio(self, timing: Timing) -> float | None:
         """Return how often the best rival's time a contestant takes; None where it, or no rival, is right."""

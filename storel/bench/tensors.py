@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from storel.bench.data import Data
-from storel.bench.problem import Array, Einsum, Entries, Formulation, Gather, Matrix, Problem
+from storel.bench.problem import Array, Einsum, Entries, Formulation, Gather, Matrix, Problem, by_rows
 
 SPARSE_WIDTH, SPARSE_DENSITY = 16, 0.25
 TIMES_WIDTH = 16
@@ -36,11 +35,8 @@ class Unfolded:
             tensor.coordinates[0] * columns + tensor.coordinates[1], return_inverse=True
         )
         fibers = np.array((pairs // columns, pairs % columns))
-        matrix: Matrix = sp.csr_array(
-            (tensor.values, (inverse, tensor.coordinates[2])), shape=(len(pairs), depth)
-        )
-        ones = np.ones(len(pairs))
-        gather: Matrix = sp.csr_array((ones, (fibers[0], np.arange(len(pairs)))), shape=(rows, len(pairs)))
+        matrix = by_rows((tensor.values, (inverse, tensor.coordinates[2])), (len(pairs), depth))
+        gather = by_rows((np.ones(len(pairs)), (fibers[0], np.arange(len(pairs)))), (rows, len(pairs)))
         return cls(matrix, fibers, gather)
 
 
@@ -143,5 +139,7 @@ def _factor(rows: int, width: int) -> Array:
 
 
 def _sparse_factor(rows: int) -> Matrix:
-    drawn = np.random.default_rng(rows)
-    return sp.csr_array(sp.random(rows, SPARSE_WIDTH, SPARSE_DENSITY, format="csr", rng=drawn))
+    rng = np.random.default_rng(rows)
+    count = max(1, round(SPARSE_DENSITY * SPARSE_WIDTH * rows))
+    places = (rng.integers(0, rows, count), rng.integers(0, SPARSE_WIDTH, count))
+    return by_rows((rng.random(count) + 0.5, places), (rows, SPARSE_WIDTH))

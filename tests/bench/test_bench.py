@@ -58,7 +58,7 @@ def test_data_that_suits_a_kernel_is_taken(tmp_path: Path) -> None:
     (tmp_path / "a.tns").write_text("1 1 1 2.0\n2 3 1 4.0\n")
     (tmp_path / "a.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 5\n2 3 7\n")
     data = f"power-law,banded,triangular,{tmp_path / 'a.mtx'},{tmp_path / 'a.tns'}"
-    names = "add3,mmm,triangles,ttv,product"
+    names = "add3,ttv,product"
     found = measured(tmp_path / "found.json", "--kernels", names, "--data", data, "--rivals", "scipy")
     taken: dict[str, list[str]] = {}
     for each in found:
@@ -66,8 +66,6 @@ def test_data_that_suits_a_kernel_is_taken(tmp_path: Path) -> None:
     matrices = ["power-law", "banded", "triangular", "a.mtx"]
     assert taken == {
         "add3": matrices,
-        "mmm": matrices,
-        "triangles": matrices,
         "ttv": ["power-law", "a.tns"],
         "product": ["dense"],
     }
@@ -119,6 +117,26 @@ def test_a_process_of_its_own_finds_the_same_fields(tmp_path: Path) -> None:
     (found,) = measured(tmp_path / "found.json", "--kernels", "spmv", "--rivals", "scipy", "--threads", "1")
     assert found["kernel"] == "spmv"
     assert all(timing["is_right"] for timing in found["timings"])
+
+
+def test_a_process_that_the_system_ends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "WORKER", ("-c", "import os; os.kill(os.getpid(), 9)"))
+    shown = bench("--kernels", "spmv", "--rivals", "scipy")
+    assert shown.exit_code == 1
+    assert "process on spmv, uniform: ended by signal 9" in shown.stderr
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_failure_of_storel_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = kernels.problem_of
+
+    def malformed(task: Task) -> Problem:
+        return replace(right(task), program="nonsense")
+
+    monkeypatch.setattr(measure, "problem_of", malformed)
+    shown = bench("--kernels", "spmv", "--rivals", "scipy")
+    assert shown.exit_code == 1
+    assert "storel c on spmv, uniform:" in shown.stderr
 
 
 def test_a_mistake_in_the_other_process_is_a_mistake_here(tmp_path: Path) -> None:

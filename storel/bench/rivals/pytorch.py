@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from storel.bench.problem import Array, Formulation, Matrix, Operand, Problem
+from storel.bench.problem import Array, Formulation, Matrix, Operand, Problem, by_rows
 from storel.bench.rivals.rival import Table, from_table, load
 
 
@@ -72,12 +72,10 @@ def _plane(result: Any) -> Array:
 
 def _dense_or_sparse(result: Any) -> Array | Matrix:
     """Return a result as NumPy's or SciPy's."""
-    import scipy.sparse as sp
-
     if not result.is_sparse_csr:
         return np.asarray(result)
     parts = (result.values(), result.col_indices(), result.crow_indices())
-    return sp.csr_array(tuple(map(np.asarray, parts)), shape=tuple(result.shape))
+    return by_rows(tuple(map(np.asarray, parts)), tuple(result.shape))
 
 
 _sparse = from_table(_table, _own)

@@ -2,7 +2,9 @@
 
 A kernel cannot be faster than its operands and result go through memory once, than its compulsory scattered
 reads are made, or than its compulsory operations are done by the fastest matrix product there is. Each probe
-works on as much memory as the kernel does, so that caches help it as they help the kernel.
+works on as much memory as the kernel does, so that caches help it as they help the kernel. They are NumPy's
+``dot``, ``matmul`` and ``take``; the last also writes what it reads, so that a kernel that only reads may be
+somewhat below that limit.
 """
 
 from __future__ import annotations

@@ -50,6 +50,7 @@ from storel.plan.partition import Phase, phases
 from storel.plan.verify import verify as verify_plan
 from storel.reformat import conversion_cost, conversions, convertible_operands
 from storel.results import ResultFormat, choose_result_format
+from storel.runtime.contraction import ContractionKernel, contraction_kernel
 from storel.runtime.kernel import CompiledKernel, load
 from storel.runtime.parallel import ParallelKernel
 from storel.runtime.toolchain import choose
@@ -122,33 +123,42 @@ class Compilation:
 
     @cached_property
     def phases(self) -> tuple[Phase, ...]:
-        """The plan as several threads run it; none where one thread is all there is or it is worth."""
-        if self.threads == 1 or self.optimized.cost.nanoseconds < WORTH_THREADS:
-            return ()
-        found = phases(self.plan, self.symbols, reorders=self.is_reordered)
-        return found if any(phase.split is not None for phase in found) else ()
+        """The plan as it is run in parts, none where one kernel does it all.
+
+        There are parts for several threads where that is worth it, and for dense contractions.
+        """
+        found = phases(self.plan, self.symbols, reorders=self.is_reordered, is_finite=self.is_finite)
+        is_divided = self.used_threads > 1 and any(phase.split is not None for phase in found)
+        return found if is_divided or any(phase.contraction is not None for phase in found) else ()
+
+    @property
+    def used_threads(self) -> int:
+        """How many threads run the kernel: one where it is too fast for several."""
+        return 1 if self.optimized.cost.nanoseconds < WORTH_THREADS else self.threads
 
     @cached_property
     def compiled(self) -> CompiledKernel | ParallelKernel:
         """The kernel in machine code, one for each phase where several threads run it."""
         if not self.phases:
             return load(self.source, self.kernel, self.backend)
-        kernels = [(kernel, self._rendered(kernel)) for kernel in map(self._part, self.phases)]
-        loaded = [partial(load, source, kernel, self.backend) for kernel, source in kernels]
-        return ParallelKernel(tuple(threads.run_all(loaded)), self.threads)
+        loaded = threads.run_all([partial(self._loaded, phase) for phase in self.phases])
+        return ParallelKernel(tuple(loaded), self.used_threads)
 
-    def _part(self, phase: Phase) -> Kernel:
-        """Return the kernel of a phase, which computes a part of a result or fills a store."""
+    def _loaded(self, phase: Phase) -> CompiledKernel | ContractionKernel:
+        """Return the kernel of a phase, which makes a part of the result or fills a store."""
+        if phase.contraction is not None:
+            return contraction_kernel(phase.contraction, self.backend, self.used_threads)
         extents = extent_terms(tuple(extent.size for extent in self.definition.extents), self.symbols)
         kernel = lower_plan(
-            phase.plan,
+            phase.plan if phase.split is None else phase.split.plan,
             phase.extents(extents),
             self.symbols,
             is_finite=self.is_finite,
             stores=phase.stores,
             split=phase.split,
         )
-        return reorder(simplify(kernel)) if self.is_reordered else simplify(kernel)
+        kernel = reorder(simplify(kernel)) if self.is_reordered else simplify(kernel)
+        return load(self._rendered(kernel), kernel, self.backend)
 
     def _rendered(self, kernel: Kernel) -> str:
         return c_source.render(kernel) if self.backend == "c" else numba_source.render(kernel)

@@ -55,6 +55,20 @@ def bounds_within(term: Term, symbols: Symbols, context: Context, domains: Domai
     return Interval(None if lowest is None else -lowest, highest).meet(bounds(term, symbols, context))
 
 
+def affine(term: Term, symbols: Symbols, context: Context) -> tuple[dict[int, int], int] | None:
+    """Return the factor of each variable in an integer ``term``, and its constant; None if it is not linear.
+
+    >>> from storel.scalars import ScalarType
+    >>> three, bit = Literal(3, ScalarType.INT64), Interval(0, 1)
+    >>> affine(Add(Multiply(three, Variable(1)), Variable(0)), {}, (bit, bit))
+    ({1: 3, 0: 1}, 0)
+    """
+    form = _Prover(symbols, context, ()).linear(term)
+    if form is None or not all(isinstance(atom, Variable) for atom in form.factors):
+        return None
+    return {atom.index: by for atom, by in form.factors.items() if isinstance(atom, Variable)}, form.constant
+
+
 def holds(condition: Term, symbols: Symbols, context: Context, domains: Domains) -> bool:
     """Return whether a condition is proved to hold inside loops with these domains."""
     match condition:

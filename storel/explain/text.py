@@ -125,9 +125,13 @@ def _figures(operator: Operator, this: Explained) -> tuple[str, ...]:
 def _threads(compilation: Compilation) -> Iterator[str]:
     """Yield how several threads share the work, a line for each loop that is run in parts."""
     for phase in compilation.phases:
-        if phase.split is not None:
+        filled = "the result" if phase.filled is None else "a store"
+        if phase.contraction is not None:
+            product = phase.contraction
+            sizes = (product.extent(each) for each in (product.rows, product.summed, product.columns))
+            yield f"matrix product: {' x '.join(map(str, sizes))} fills {filled}"
+        elif phase.split is not None and compilation.used_threads > 1:
             bounds = plan_printer.source_text(phase.split.source)
-            filled = "the result" if phase.filled is None else "a store"
             how = phase.split.parts.value
             yield f"threads: {compilation.threads}, parts of {bounds} fill {filled}: {how}"
 

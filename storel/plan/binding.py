@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from storel.calculus.binding import free_variables
 from storel.calculus.nodes import Lookup, Symbol, Term, Variable, children
@@ -115,6 +116,58 @@ def terms(action: Action, depth: int = 0) -> Iterator[tuple[Term, int]]:
         case Together(actions) | Unite(actions):
             for part in actions:
                 yield from terms(part, depth)
+
+
+def map_terms(action: Action, function: Callable[[Term, int], Term], depth: int = 0) -> Action:
+    """Return ``action`` with ``function(term, depth)`` for every term, as ``terms`` yields them."""
+
+    def mapped(term: Term) -> Term:
+        return function(term, depth)
+
+    def inside(inner: Action, bound: int = 0) -> Action:
+        return map_terms(inner, function, depth + bound)
+
+    match action:
+        case Accumulate(value):
+            return Accumulate(mapped(value))
+        case Enter(key, body):
+            return Enter(mapped(key), inside(body))
+        case Guard(condition, body):
+            return Guard(mapped(condition), inside(body))
+        case Loop(source, body):
+            return Loop(_map_source(source, mapped), inside(body, binders(source)))
+        case Bind(store, value, body):
+            return Bind(_map_store(store, mapped), inside(value), inside(body, 1))
+        case Together(actions):
+            return Together(tuple(inside(part) for part in actions))
+        case Unite(branches):
+            loops = [(_map_source(each.source, mapped), each) for each in branches]
+            return Unite(tuple(Loop(source, inside(each.body, binders(source))) for source, each in loops))
+
+
+def _map_source(source: Source, mapped: Callable[[Term], Term]) -> Source:
+    match source:
+        case Positions(low, high):
+            return Positions(mapped(low), mapped(high))
+        case Elements(array, low, high):
+            return Elements(array, mapped(low), mapped(high))
+        case Entries(store):
+            return Entries(mapped(store))
+        case Matches(array, low, high, key, is_unique):
+            return Matches(array, mapped(low), mapped(high), mapped(key), is_unique)
+        case Intersection(left, right):
+            sides = [Elements(side.array, mapped(side.low), mapped(side.high)) for side in (left, right)]
+            return Intersection(*sides)
+
+
+def _map_store(store: Store, mapped: Callable[[Term], Term]) -> Store:
+    match store:
+        case ScalarStore():
+            return store
+        case TableStore(extents=extents) | HashStore(extents=extents):
+            return replace(store, extents=tuple(map(mapped, extents)))
+        case ListStore(extent=extent):
+            return replace(store, extent=mapped(extent))
 
 
 def occurs(action: Action, index: int) -> bool:

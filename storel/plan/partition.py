@@ -19,6 +19,8 @@ from storel.calculus.binding import free_variables
 from storel.calculus.intervals import ANY, Context, binder_bounds, bounds
 from storel.calculus.nodes import Add, Lookup, Multiply, Range, Slice, Symbol, Term, Variable
 from storel.plan.binding import binders, store_terms
+from storel.plan.contraction import Contraction, contraction
+from storel.plan.fission import fission
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -70,10 +72,11 @@ class Parts(Enum):
 class Split:
     """How a loop over ``source`` is run in parts.
 
-    ``work`` is an action that counts what one iteration does, under the binders of ``source``; ``ends`` are
-    what is known of ``LOW`` and ``HIGH``.
+    ``plan`` is over the part between ``LOW`` and ``HIGH``, of which ``ends`` are what is known. ``work`` is
+    an action that counts what one iteration does, under the binders of ``source``.
     """
 
+    plan: Plan
     source: Divisible
     work: Action
     parts: Parts
@@ -84,13 +87,14 @@ class Split:
 class Phase:
     """A plan that reads the ``stores`` that the phases before it filled: variable 0 is the last of them.
 
-    With a ``split``, its outermost loop is over the part between ``LOW`` and ``HIGH``. The last phase makes
-    the result, the others have a store that is ``filled``.
+    The last phase makes the result, the others have a store that is ``filled``. A phase may have a ``split``,
+    by which several threads run it, or be a dense ``contraction``.
     """
 
     plan: Plan
     stores: tuple[Store, ...]
-    split: Split | None
+    split: Split | None = None
+    contraction: Contraction | None = None
     filled: Store | None = None
 
     def extents(self, result: tuple[Term, ...]) -> tuple[Term, ...]:
@@ -98,8 +102,23 @@ class Phase:
         return result if self.filled is None else store_terms(self.filled)
 
 
-def phases(plan: Plan, symbols: Symbols, *, reorders: bool) -> tuple[Phase, ...]:
-    """Return the phases of ``plan``; ``reorders`` says whether real sums may be added up in any order."""
+def phases(plan: Plan, symbols: Symbols, *, reorders: bool, is_finite: bool) -> tuple[Phase, ...]:
+    """Return the phases of ``plan``.
+
+    ``reorders`` says that real sums may be added up in any order, ``is_finite`` that all values are finite.
+    Loops are taken apart where that makes dense contractions of their stages.
+    """
+    found = _phases(plan, symbols, reorders, is_finite)
+    if not (reorders and is_finite):
+        return found
+    apart = fission(plan)
+    if apart == plan:
+        return found
+    stages = _phases(apart, symbols, reorders, is_finite)
+    return stages if all(phase.contraction is not None for phase in stages) else found
+
+
+def _phases(plan: Plan, symbols: Symbols, reorders: bool, is_finite: bool) -> tuple[Phase, ...]:
     found: list[Phase] = []
     stores: tuple[Store, ...] = ()
     action = plan.action
@@ -107,11 +126,17 @@ def phases(plan: Plan, symbols: Symbols, *, reorders: bool) -> tuple[Phase, ...]
         destination = _destination(action.store)
         if destination is None:
             break
-        phase = _phase(Plan(destination, action.value), stores, symbols, reorders)
-        found.append(replace(phase, filled=action.store))
+        found.append(Phase(Plan(destination, action.value), stores, filled=action.store))
         stores, action = (action.store, *stores), action.body
-    found.append(_phase(Plan(plan.destination, action), stores, symbols, reorders))
-    return tuple(found)
+    found.append(Phase(Plan(plan.destination, action), stores))
+    return tuple(
+        replace(
+            phase,
+            split=_split(phase.plan, symbols, reorders),
+            contraction=contraction(phase.plan, phase.stores, symbols) if reorders and is_finite else None,
+        )
+        for phase in found
+    )
 
 
 def _destination(store: Store) -> Destination | None:
@@ -125,22 +150,22 @@ def _destination(store: Store) -> Destination | None:
             return None
 
 
-def _phase(plan: Plan, stores: tuple[Store, ...], symbols: Symbols, reorders: bool) -> Phase:
+def _split(plan: Plan, symbols: Symbols, reorders: bool) -> Split | None:
+    """Return how the outermost loop of ``plan`` is run in parts, None if it is not."""
     loops = _outermost(plan.action)
-    whole = Phase(plan, stores, None)
     if not loops or len({loop.source for loop in loops}) > 1:
-        return whole
+        return None
     source = loops[0].source
     if not isinstance(source, Divisible) or free_variables(source.low) | free_variables(source.high):
-        return whole
+        return None
     parts = _parts(plan.destination, loops, symbols, reorders)
     if parts is None:
-        return whole
+        return None
     low, high = bounds(source.low, symbols), bounds(source.high, symbols)
     ends = tuple(EndSymbol(end.name, low.low, high.high) for end in (LOW, HIGH))
     each = together([work_of_iteration(loop) for loop in loops])
-    split = Split(source, each, parts, (ends[0], ends[1]))
-    return Phase(replace(plan, action=_restricted(plan.action)), stores, split)
+    part = replace(plan, action=_restricted(plan.action))
+    return Split(part, source, each, parts, (ends[0], ends[1]))
 
 
 def _outermost(action: Action) -> tuple[Loop, ...]:

@@ -139,8 +139,12 @@ def load(source: str, kernel: Kernel, backend: Backend) -> CompiledKernel:
     compile.
     """
     names = [procedure.name for procedure in kernel.procedures]
-    entries = _load_c(source, names) if backend == "c" else _load_numba(source, names)
-    return CompiledKernel(kernel, dict(zip(names, entries, strict=True)))
+    return CompiledKernel(kernel, dict(zip(names, load_entries(source, names, backend), strict=True)))
+
+
+def load_entries(source: str, names: list[str], backend: Backend) -> list[Entry]:
+    """Return the functions ``storel_NAME`` of a source text, compiled or taken from the cache."""
+    return _load_c(source, names) if backend == "c" else _load_numba(source, names)
 
 
 def _load_c(source: str, names: list[str]) -> list[Entry]:

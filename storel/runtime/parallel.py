@@ -21,6 +21,7 @@ from storel.loops.division import PART_HIGH, PART_LOW
 from storel.loops.nodes import Allocation, For, Join, While
 from storel.loops.walk import walk
 from storel.runtime import buffers
+from storel.runtime.contraction import ContractionKernel
 from storel.runtime.kernel import CompiledKernel
 from storel.semiring import Scalar
 
@@ -44,7 +45,7 @@ _COMBINING: dict[str, np.ufunc] = {
 class ParallelKernel:
     """The kernels of a plan's phases; each but the last fills a store that those after it read."""
 
-    phases: tuple[CompiledKernel, ...]
+    phases: tuple[CompiledKernel | ContractionKernel, ...]
     threads: int
 
     def __call__(
@@ -62,9 +63,13 @@ class ParallelKernel:
         return outputs
 
     def _run(
-        self, phase: CompiledKernel, scalars: Arguments, inputs: Mapping[str, Array], limit: int | None
+        self,
+        phase: CompiledKernel | ContractionKernel,
+        scalars: Arguments,
+        inputs: Mapping[str, Array],
+        limit: int | None,
     ) -> dict[str, Array]:
-        if phase.kernel.divide is None:
+        if isinstance(phase, ContractionKernel) or phase.kernel.divide is None:
             return phase(scalars, inputs, limit)
         addresses = phase.addresses(inputs)
         ends, work = phase.divide(scalars, addresses, self.threads)

@@ -108,23 +108,22 @@ CASES: dict[str, tuple[Destination, Action, Parts | None]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_parts(name: str) -> None:
     destination, action, parts = CASES[name]
-    (phase,) = phases(Plan(destination, action), SYMBOLS, reorders=True)
+    (phase,) = phases(Plan(destination, action), SYMBOLS, reorders=True, is_finite=True)
     assert (phase.split and phase.split.parts) is parts
-    if phase.split is None:
-        assert phase.plan.action == action
+    assert phase.plan.action == action
 
 
 def test_the_loop_is_over_a_part() -> None:
-    (phase,) = phases(Plan(DENSE, own()), SYMBOLS, reorders=True)
+    (phase,) = phases(Plan(DENSE, own()), SYMBOLS, reorders=True, is_finite=True)
     assert phase.split is not None and phase.split.source == Positions(number(0), N)
-    assert phase.plan.action == Loop(Positions(LOW, HIGH), Enter(Variable(0), ONE))
+    assert phase.split.plan.action == Loop(Positions(LOW, HIGH), Enter(Variable(0), ONE))
     assert [(end.low, end.high) for end in phase.split.ends] == [(0, 9), (0, 9)]
 
 
 def test_stores_are_filled_in_phases_of_their_own() -> None:
     table = TableStore(ScalarType.FLOAT64, "add", 0.0, (N,))
     action = Bind(SUM, loop(ONE), Bind(table, own(), loop(Accumulate(Lookup(Variable(2), Variable(0))))))
-    found = phases(Plan(SCALAR, action), SYMBOLS, reorders=True)
+    found = phases(Plan(SCALAR, action), SYMBOLS, reorders=True, is_finite=True)
     assert [phase.filled for phase in found] == [SUM, table, None]
     assert [phase.stores for phase in found] == [(), (SUM,), (table, SUM)]
     assert [phase.split and phase.split.parts for phase in found] == [
@@ -135,8 +134,8 @@ def test_stores_are_filled_in_phases_of_their_own() -> None:
 
 
 def test_real_sums_keep_their_order_unless_they_may_be_reordered() -> None:
-    (phase,) = phases(Plan(SCALAR, loop(ONE)), SYMBOLS, reorders=False)
+    (phase,) = phases(Plan(SCALAR, loop(ONE)), SYMBOLS, reorders=False, is_finite=True)
     assert phase.split is None
     least = Levels((), ScalarStore(ScalarType.FLOAT64, "minimum", float("inf")))
-    (phase,) = phases(Plan(least, loop(ONE)), SYMBOLS, reorders=False)
+    (phase,) = phases(Plan(least, loop(ONE)), SYMBOLS, reorders=False, is_finite=True)
     assert phase.split is not None

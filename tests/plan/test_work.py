@@ -14,6 +14,7 @@ import storel
 from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
 from storel.plan.nodes import Accumulate, Action, Elements, Enter, Intersection, Loop, Positions
 from storel.plan.work import work_of_iteration, work_until
+from storel.runtime.kernel import CompiledKernel
 from storel.runtime.parallel import ParallelKernel
 from storel.scalars import ScalarType
 
@@ -97,6 +98,7 @@ def test_shares_are_equal(name: str, seed: int, count: int, size: int) -> None:
     if not isinstance(compiled, ParallelKernel):
         return  # nothing to divide: the program is trivial for these data
     phase = compiled.phases[-1]
+    assert isinstance(phase, CompiledKernel)
     assert phase.kernel.divide is not None
     arrays = {
         f"{operand}_{array}": values

@@ -1,0 +1,61 @@
+"""Loops around several stages, taken apart: each stage is done for all iterations before the next one.
+
+    loop i in 0:n: bind t[m] <- A in B      =      bind T[n, m] <- loop i in 0:n: enter i: A
+                                                   in loop i in 0:n: B with T(i) for t
+
+Row by row a chain of dense products needs room for one row only, but each stage is a product of a vector;
+taken apart, each stage is a product of matrices. Source: loop distribution with array expansion, Kennedy, Allen,
+"Optimizing Compilers for Modern Architectures", 2001, chapters 5 and 6.
+"""
+
+from __future__ import annotations
+
+from storel.calculus.binding import shift
+from storel.calculus.nodes import Literal, Lookup, Term, Variable, map_children
+from storel.plan.binding import map_terms
+from storel.plan.nodes import Action, Bind, Enter, Loop, Plan, Positions, TableStore
+
+
+def fission(plan: Plan) -> Plan:
+    """Return ``plan`` with its outermost loop taken apart, as far as it fills tables."""
+    return Plan(plan.destination, _taken_apart(plan.action))
+
+
+def _taken_apart(action: Action) -> Action:
+    match action:
+        case Bind(store, value, body):
+            return Bind(store, _taken_apart(value), _taken_apart(body))
+        case Loop(Positions(Literal(0), high) as source, body):
+            stage = _bind_first(body)
+            if not isinstance(stage, Bind) or not isinstance(stage.store, TableStore):
+                return action
+            row = stage.store
+            table = TableStore(row.type, row.operator, row.zero, (high, *row.extents))
+            filling = Loop(source, Enter(Variable(0), stage.value))
+            using = Loop(Positions(shift(source.low, 1), shift(high, 1)), map_terms(stage.body, _of_rows))
+            return Bind(table, _taken_apart(filling), _taken_apart(using))
+        case _:
+            return action
+
+
+def _bind_first(action: Action) -> Action:
+    """Return ``action`` with a bind that follows keys entered before them."""
+    match action:
+        case Enter(key, body):
+            inner = _bind_first(body)
+            if isinstance(inner, Bind):
+                return Bind(inner.store, inner.value, Enter(shift(key, 1), inner.body))
+            return action
+        case _:
+            return action
+
+
+def _of_rows(term: Term, depth: int) -> Term:
+    """Return ``term``, ``depth`` binders below one of a row, in a loop below one of the table of all rows."""
+    match term:
+        case Variable(index) if index == depth:
+            return Lookup(Variable(depth + 2), Variable(depth))
+        case Variable(index) if depth < index <= depth + 2:
+            return Variable(index - 1)
+        case _:
+            return map_children(term, lambda child, bound: _of_rows(child, depth + bound))

@@ -1,0 +1,145 @@
+"""Dense contractions as matrix products: by packed blocks in C, by NumPy's for Numba.
+
+In C, several threads compute a part of the rows each. NumPy's product is of transposed copies, unless the
+operands lie so that there is nothing to transpose.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from storel import threads
+from storel.codegen import c_contraction
+from storel.codegen.c_contraction import PACKED_LEFT, PACKED_RIGHT, TILE_ROWS
+from storel.loops.nodes import Allocation, Buffer
+from storel.memory import require_memory
+from storel.plan.contraction import Contraction, Operand
+from storel.runtime import buffers
+from storel.runtime.kernel import Backend, Entry, load_entries
+from storel.semiring import Scalar
+
+Array: TypeAlias = NDArray[Any]
+Loops: TypeAlias = tuple[int, ...]
+
+_SLOTS = struct.Struct("=14Qd")
+
+RESULT = "result.val"
+
+
+@dataclass(frozen=True)
+class ContractionKernel:
+    """A contraction, called as a ``CompiledKernel`` is; without an ``entry`` it is computed by NumPy."""
+
+    contraction: Contraction
+    threads: int
+    entry: Entry | None
+
+    def __call__(
+        self, scalars: Mapping[str, Scalar], inputs: Mapping[str, Array], memory_limit: int | None = None
+    ) -> dict[str, Array]:
+        """Return the result, dense and in one piece; raise MemoryLimitError where it does not fit."""
+        this = _with_columns_last(self.contraction)
+        places = this.extent(this.batch) * this.extent(this.rows) * this.extent(this.columns)
+        require_memory(places * this.type.itemsize, "the result", memory_limit)
+        result = buffers.allocate(Allocation(Buffer(RESULT, this.type), 0), places)
+        factor = math.prod((float(scalars[name]) for name in this.scalars), start=this.factor)
+        if self.entry is None:
+            _by_numpy(this, inputs, factor, result)
+        else:
+            self._by_blocks(this, inputs, factor, result, self.entry)
+        return {RESULT: result}
+
+    def _by_blocks(
+        self, this: Contraction, inputs: Mapping[str, Array], factor: float, result: Array, entry: Entry
+    ) -> None:
+        rows, columns, summed = (_nested(this, loops) for loops in (this.rows, this.columns, this.summed))
+        left, right, made = (partial(_offsets, this, strides) for strides in this.all_strides)
+        size = this.type.itemsize
+        left_at = inputs[this.left.name].ctypes.data + size * this.left.offset
+        right_at = inputs[this.right.name].ctypes.data + size * this.right.offset
+        batch = [
+            (left_at + size * int(one), right_at + size * int(other), result.ctypes.data + size * int(place))
+            for one, other, place in zip(left(this.batch), right(this.batch), made(this.batch), strict=True)
+        ]
+        depths, right_columns, made_columns = (left(summed), right(summed)), right(columns), made(columns)
+        left_rows, made_rows = left(rows), made(rows)
+
+        def run(low: int, high: int) -> None:
+            packed = [np.empty(count, this.type.dtype) for count in (PACKED_LEFT, PACKED_RIGHT)]
+            offsets = (left_rows[low:], *depths, right_columns, made_rows[low:], made_columns, *packed)
+            addresses = [array.ctypes.data for array in offsets]
+            for places in batch:
+                sizes = (high - low, len(right_columns), len(depths[0]))
+                entry(_SLOTS.pack(*places, *addresses, *sizes, factor), None)
+
+        tiles = -(-len(left_rows) // TILE_ROWS)
+        count = min(self.threads, tiles)
+        cuts = [TILE_ROWS * (tiles * part // count) for part in range(count)]
+        ends = [*cuts[1:], len(left_rows)]
+        threads.run_all([partial(run, low, high) for low, high in zip(cuts, ends, strict=True)])
+
+
+def contraction_kernel(contraction: Contraction, backend: Backend, count: int) -> ContractionKernel:
+    """Return the kernel of a contraction, run by ``count`` threads."""
+    if backend == "numba":
+        return ContractionKernel(contraction, count, None)
+    (entry,) = load_entries(c_contraction.render(contraction.type), ["contract"], backend)
+    return ContractionKernel(contraction, count, entry)
+
+
+def _with_columns_last(this: Contraction) -> Contraction:
+    """Return the contraction with the operands such that neighbours in the result are of a row."""
+
+    def least(loops: Loops) -> int:
+        return min(abs(this.strides[loop]) for loop in loops)
+
+    return this if least(this.columns) <= least(this.rows) else this.turned
+
+
+def _nested(this: Contraction, loops: Loops) -> Loops:
+    """Return the loops in order: that with the shortest steps in the result, else the operands, is last."""
+
+    def steps(loop: int) -> tuple[int, int]:
+        return abs(this.strides[loop]), abs(this.left.strides[loop]) + abs(this.right.strides[loop])
+
+    return tuple(sorted(loops, key=steps, reverse=True))
+
+
+def _offsets(this: Contraction, strides: tuple[int, ...], loops: Loops) -> NDArray[np.int64]:
+    """Return how far each iteration of a nest of loops is from the first one."""
+    found = np.zeros(1, np.int64)
+    for loop in loops:
+        steps = np.arange(this.extents[loop], dtype=np.int64) * strides[loop]
+        found = (found[:, None] + steps).ravel()
+    return found
+
+
+def _by_numpy(this: Contraction, inputs: Mapping[str, Array], factor: float, result: Array) -> None:
+    rows, columns, summed = (_nested(this, loops) for loops in (this.rows, this.columns, this.summed))
+    batch, counts = this.batch, [this.extent(loops) for loops in (this.batch, rows, columns, summed)]
+    left = _view(this, this.left, inputs, (*batch, *rows, *summed)).reshape(counts[0], counts[1], counts[3])
+    right = _view(this, this.right, inputs, (*batch, *summed, *columns)).reshape(
+        counts[0], counts[3], counts[2]
+    )
+    product = np.matmul(left, right)
+    if factor != 1.0:
+        product *= factor
+    loops = (*batch, *rows, *columns)
+    shape = [this.extents[loop] for loop in loops]
+    strides = [this.strides[loop] * result.itemsize for loop in loops]
+    as_strided(result, shape, strides)[...] = product.reshape(shape)
+
+
+def _view(this: Contraction, operand: Operand, inputs: Mapping[str, Array], loops: Loops) -> Array:
+    array = inputs[operand.name][operand.offset :]
+    shape = [this.extents[loop] for loop in loops]
+    return as_strided(array, shape, [operand.strides[loop] * array.itemsize for loop in loops])

@@ -1,0 +1,133 @@
+"""Dense contractions are computed as matrix products, whatever the order of their dimensions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import storel
+from storel.plan.contraction import Contraction
+
+EXTENTS = {"a": 9, "b": 5, "c": 7, "d": 31, "e": 26, "f": 13, "k": 270, "m": 41, "n": 53}
+
+CASES = [
+    "mn-mk-kn", "nm-mk-kn", "mn-km-nk", "mn-kn-km", "amn-amk-akn", "man-mka-kan", "abmn-akm-bkn",
+    "adce-afc-fde", "edca-cfa-dfe", "mn-amk-kna", "acde-akfd-kcfe", "mdn-mk-dkn",
+]  # fmt: skip
+"""Result, left and right operand, by the letters of their dimensions."""
+
+
+def pattern(letters: str) -> str:
+    return letters if len(letters) == 1 else f"({', '.join(letters)})"
+
+
+def program(case: str, scale: str = "") -> str:
+    result, left, right = case.split("-")
+    sources = f"<{pattern(left)}, x> in A, <{pattern(right)}, y> in B"
+    return f"CREATE TENSOR R AS sum({sources}) {{{pattern(result)} -> {scale}x * y}}"
+
+
+def operands(case: str, dtype: str = "float64", seed: int = 0) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    _, left, right = case.split("-")
+    return {
+        name: (rng.random([EXTENTS[letter] for letter in letters]) - 0.5).astype(dtype)
+        for name, letters in (("A", left), ("B", right))
+    }
+
+
+def reference(case: str, given: dict[str, Any]) -> NDArray[Any]:
+    result, left, right = case.split("-")
+    return np.einsum(f"{left},{right}->{result}", given["A"], given["B"], optimize=True)
+
+
+def products(kernel: storel.Kernel) -> list[Contraction]:
+    return [phase.contraction for phase in kernel.compilation.phases if phase.contraction is not None]
+
+
+def dense(result: storel.Tensor | dict[str, storel.Tensor]) -> NDArray[Any]:
+    assert isinstance(result, storel.Tensor)
+    return result.to_numpy()
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize("case", CASES)
+def test_contractions(case: str, backend: str) -> None:
+    given = operands(case)
+    kernel = storel.compile(program(case), backend=backend, **given)
+    assert len(products(kernel)) == 1
+    np.testing.assert_allclose(dense(kernel(**given)), reference(case, given), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+def test_single_precision_factors_and_threads(backend: str) -> None:
+    case, given = CASES[0], operands(CASES[0], "float32")
+    text = f"PARAMETER p: float32 = 2.0\n{program(case, '0.5 * p * ')}"
+    kernel = storel.compile(text, backend=backend, threads=3, **given)
+    result = dense(kernel(**given, p=3.0))
+    np.testing.assert_allclose(result, 1.5 * reference(case, given), rtol=1e-4, atol=1e-4)
+
+
+@settings(max_examples=15)
+@given(st.integers(1, 30), st.integers(1, 60), st.integers(1, 300), st.integers(0, 2))
+def test_any_size(rows: int, columns: int, depth: int, threads: int) -> None:
+    rng = np.random.default_rng(rows)
+    left, right = rng.random((rows, depth)), rng.random((depth, columns))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("storel.plan.contraction.LEAST", 0)
+        patch.setattr("storel.plan.contraction.LEAST_STEPS", 0)
+        patch.setattr("storel.compiler.WORTH_THREADS", 0.0)
+        result = storel.run(program(CASES[0]), backend="c", threads=threads + 1, A=left, B=right)
+    np.testing.assert_allclose(dense(result), left @ right, rtol=1e-10)
+
+
+def test_a_chain_is_two_products() -> None:
+    rng = np.random.default_rng(1)
+    given = {"A": rng.random((60, 50)), "B": rng.random((50, 70)), "C": rng.random((70, 40))}
+    text = (
+        "CREATE TENSOR R AS sum(<(i, j), a> in A, <(j, k), b> in B, <(k, l), c> in C) {(i, l) -> a * b * c}"
+    )
+    kernel = storel.compile(text, **given)
+    found = products(kernel)
+    assert len(found) == 2
+    best = min(60 * 50 * 70 + 60 * 70 * 40, 50 * 70 * 40 + 60 * 50 * 40)
+    assert sum(math.prod(product.extents) for product in found) == best
+    np.testing.assert_allclose(dense(kernel(**given)), given["A"] @ given["B"] @ given["C"], rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("sum(<(m, k), x> in A, <(k, n), y> in B) {(m, n) -> x * y}", {"floating_point": "strict"}),
+        ("sum(<(m, k), x> in A, <(k, n), y> in B) if (m <= n) then {(m, n) -> x * y}", {}),
+        ("sum(<(m, k), x> in A, <(k, n), y> in B) {(m, n) -> max(x, y)}", {}),
+        ("sum(<(m, k), x> in A, <k, y> in b) {m -> x * y}", {}),
+    ],
+    ids=["in order", "a half", "another operation", "a vector"],
+)
+def test_what_is_no_matrix_product(text: str, options: dict[str, Any]) -> None:
+    given = operands(CASES[0])
+    if " b)" in text:
+        given = {"A": given["A"], "b": given["B"][:, 0].copy()}
+    assert products(storel.compile(f"CREATE TENSOR R AS {text}", **given, **options)) == []
+
+
+def test_a_zero_meets_infinity() -> None:
+    given = operands(CASES[0])
+    given["A"][3, 4] = np.inf
+    given["B"][4, :] = 0.0
+    kernel = storel.compile(program(CASES[0]), **given)
+    assert products(kernel) == []
+    assert np.isfinite(dense(kernel(**given))).all()
+
+
+def test_a_result_that_does_not_fit() -> None:
+    given = operands(CASES[0])
+    with pytest.raises(storel.StorelError, match="memory"):
+        storel.run(program(CASES[0]), memory_limit=1000, **given)

@@ -34,6 +34,7 @@ from storel.loops.nodes import Kernel
 from storel.loops.profile import Profile
 from storel.loops.reorder import reorder
 from storel.loops.simplify import simplify
+from storel.loops.tiles import tile
 from storel.loops.verify import verify as verify_loops
 from storel.optimizer.cardinality import entries
 from storel.optimizer.constants import Constants
@@ -273,7 +274,7 @@ def _lowered(
 ) -> Kernel:
     extents = extent_terms(tuple(extent.size for extent in definition.extents), symbols)
     kernel = simplify(lower_plan(plan, extents, symbols, is_finite=is_finite, profile=profile))
-    return reorder(kernel) if is_reordered else kernel
+    return tile(reorder(kernel) if is_reordered else kernel)
 
 
 def expected_time(compilation: Compilation) -> float:

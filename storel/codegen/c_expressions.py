@@ -8,7 +8,7 @@ import re
 from storel.codegen.c_helpers import C_TYPES, HELPED, name, suffix
 from storel.codegen.identifiers import Identifiers
 from storel.loops.arithmetic import cast
-from storel.loops.nodes import Binary, Cast, Constant, Expression, Load, Local, Select, Unary
+from storel.loops.nodes import Binary, Buffer, Cast, Constant, Expression, Load, Local, Select, Unary
 from storel.loops.types import SHIFTS, type_of
 from storel.scalars import ScalarType
 
@@ -21,11 +21,17 @@ _LIBRARY = frozenset({"exp", "log", "sqrt", "tanh", "floor", "ceil", "sin", "cos
 
 
 class Expressions:
-    """Prints the expressions of one procedure; ``helpers`` collects the helper functions they call."""
+    """Prints the expressions of one procedure; ``helpers`` collects the helper functions they call.
+
+    ``tiles`` are the names of the arrays that stand for rows of buffers, ``lane`` is the variable of the
+    innermost loop, at which all of them are accessed.
+    """
 
     def __init__(self, names: Identifiers, helpers: set[tuple[str, ScalarType]]) -> None:
         self._names = names
         self._helpers = helpers
+        self.tiles: dict[Buffer, str] = {}
+        self.lane = ""
 
     def text(self, expression: Expression) -> str:
         """Return ``expression`` in C."""
@@ -35,7 +41,7 @@ class Expressions:
             case Local(local):
                 return self._names[local]
             case Load(buffer, index):
-                return f"{self._names[buffer.name]}[{bare(self.text(index))}]"
+                return self.place(buffer, index)
             case Binary(operator, left, right):
                 return self._binary(operator, left, right)
             case Unary(operator, operand):
@@ -44,6 +50,12 @@ class Expressions:
                 return self._cast(to, operand)
             case Select(condition, positive, negative):
                 return f"({self.text(condition)} ? {self.text(positive)} : {self.text(negative)})"
+
+    def place(self, buffer: Buffer, index: Expression) -> str:
+        """Return the element of ``buffer`` at ``index``."""
+        if buffer in self.tiles:
+            return f"{self.tiles[buffer]}[{self.lane}]"
+        return f"{self._names[buffer.name]}[{bare(self.text(index))}]"
 
     def call(self, operator: str, of: ScalarType, *arguments: str) -> str:
         """Return a call of the helper for ``operator``."""

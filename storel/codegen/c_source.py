@@ -27,6 +27,7 @@ from storel.loops.nodes import (
     Sort,
     Statement,
     Store,
+    Tile,
     Update,
     While,
 )
@@ -38,7 +39,7 @@ _KEYWORDS = (
     "asm auto break case char const continue default do double else enum extern float for goto if inline",
     "int long main register restrict return short signed sizeof static struct switch typedef typeof union",
     "unsigned void volatile while int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t linux",
-    "unix bound compute detail divide slots storel_bound storel_compute storel_divide",
+    "unix bound compute detail divide lane slots storel_bound storel_compute storel_divide",
 )
 _HELPERS = [c_helpers.name(operator, of) for operator in sorted(c_helpers.HELPED) for of in ScalarType]
 _RESERVED = (*" ".join(_KEYWORDS).split(), *_HELPERS)
@@ -117,9 +118,9 @@ class _Body:
             case Assign(local, value):
                 self._line(f"{self._names[local.name]} = {bare(text(value))};")
             case Store(buffer, index, value):
-                self._line(f"{self._place(buffer, index)} = {bare(text(value))};")
+                self._line(f"{self._expressions.place(buffer, index)} = {bare(text(value))};")
             case Update(buffer, index, operator, value):
-                self._update(buffer, self._place(buffer, index), operator, text(value))
+                self._update(buffer, self._expressions.place(buffer, index), operator, text(value))
             case For():
                 self._for(statement)
             case While(condition, body):
@@ -134,9 +135,6 @@ class _Body:
             case Fail(code, detail):
                 self._line(f"*detail = {bare(text(detail))};")
                 self._line(f"return {code + 1};")
-
-    def _place(self, buffer: Buffer, index: Expression) -> str:
-        return f"{self._names[buffer.name]}[{bare(self._expressions.text(index))}]"
 
     def _update(self, buffer: Buffer, place: str, operator: str, value: str) -> None:
         if operator in LOGICAL:
@@ -153,13 +151,43 @@ class _Body:
             end = self._names.fresh(f"{variable}_end")
             self._line(f"const {kind} {end} = {bare(high)};")
             high = end
-        operator = _reduction_operator(loop)
-        if operator is not None and loop.reduction is not None:
-            self._line(f"#pragma omp simd reduction({operator}:{self._names[loop.reduction[0].name]})")
         low = bare(self._expressions.text(loop.low))
-        self._line(f"for ({kind} {variable} = {low}; {variable} < {high}; ++{variable}) {{")
+        header = f"for ({kind} {variable} = {low}; {variable} < {high}; ++{variable}) {{"
+        if not loop.tiles:
+            self._iterate(loop, header)
+            return
+        self._line(f"if ({low} < {high}) {{")
+        self._depth += 1
+        tiles = [(self._names.fresh(f"{tile.buffer.name}_tile"), tile) for tile in loop.tiles]
+        for name, tile in tiles:
+            self._line(f"{C_TYPES[tile.buffer.type]} {name}[{tile.length}];")
+            self._copy(name, tile, "{0} = {1};")
+        self._expressions.tiles.update({tile.buffer: name for name, tile in tiles})
+        self._iterate(loop, header)
+        for name, tile in tiles:
+            del self._expressions.tiles[tile.buffer]
+            self._copy(name, tile, "{1} = {0};")
+        self._depth -= 1
+        self._line("}")
+
+    def _iterate(self, loop: For, header: str) -> None:
+        operator = _reduction_operator(loop)
+        if loop.in_lanes:
+            self._line("#pragma omp simd")
+        elif operator is not None and loop.reduction is not None:
+            self._line(f"#pragma omp simd reduction({operator}:{self._names[loop.reduction[0].name]})")
+        self._expressions.lane = self._names[loop.local.name]
+        self._line(header)
         self.block(loop.body)
         self._line("}")
+
+    def _copy(self, name: str, tile: Tile, assignment: str) -> None:
+        """Copy all elements of a tile by an assignment between it, {0}, and its buffer, {1}."""
+        start = self._expressions.text(tile.start)
+        place = f"{self._names[tile.buffer.name]}[{start} + lane]"
+        self._line("#pragma omp simd")
+        self._line(f"for (int64_t lane = 0; lane < {tile.length}; ++lane)")
+        self._line("    " + assignment.format(f"{name}[lane]", place))
 
     def _if(
         self, condition: Expression, body: tuple[Statement, ...], otherwise: tuple[Statement, ...]

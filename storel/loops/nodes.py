@@ -149,11 +149,26 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
+class Tile:
+    """``buffer[start : start + length]``, which a loop may hold in registers while it runs.
+
+    Nothing in the loop changes ``start``, and all that it does to the buffer is in loops whose variable runs
+    from 0 to at most ``length``, at ``start`` + that variable.
+    """
+
+    buffer: Buffer
+    start: Expression
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
 class For:
     """``local`` runs over low … high - 1, ascending; ``high`` is evaluated once.
 
-    ``reduction`` names an accumulating local and its operator where partial results may be combined
-    in any order (the loads in the body are contiguous, so that vector code pays).
+    The rest changes nothing but speed. ``reduction`` names an accumulating local and its operator where
+    partial results may be combined in any order (the loads in the body are contiguous, so that vector code
+    pays). In a loop ``in_lanes`` no iteration reads what another one writes, and all is contiguous.
+    ``tiles`` may stay in registers from the first iteration to the last.
     """
 
     local: Local
@@ -162,6 +177,8 @@ class For:
     body: tuple[Statement, ...]
     role: Role = Role.LOOP
     reduction: tuple[Local, str] | None = None
+    in_lanes: bool = False
+    tiles: tuple[Tile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,9 +142,8 @@ def _lines(statement: Statement) -> Iterator[str]:
             place = f"{buffer.name}[{text(index)}]"
             symbol = _INFIX[operator][0] if operator in _INFIX else operator
             yield f"{place} {symbol}= {text(value)}"
-        case For(local, low, high, body, role, reduction):
-            reduced = "" if reduction is None else f" reducing {reduction[0].name} by {reduction[1]}"
-            yield f"for{_role(role)} {local.name} in {text(low)} : {text(high)}{reduced}"
+        case For(local, low, high, body, role):
+            yield f"for{_role(role)} {local.name} in {text(low)} : {text(high)}{_hints(statement)}"
             yield from _block(body)
         case While(condition, body, role):
             yield f"while{_role(role)} {text(condition)}"
@@ -163,3 +162,10 @@ def _lines(statement: Statement) -> Iterator[str]:
 
 def _role(role: Role) -> str:
     return "" if role is Role.LOOP else f" ({role.value})"
+
+
+def _hints(loop: For) -> str:
+    reduced = "" if loop.reduction is None else f" reducing {loop.reduction[0].name} by {loop.reduction[1]}"
+    lanes = " in lanes" if loop.in_lanes else ""
+    tiles = [f"{tile.buffer.name}[{text(tile.start)} + 0:{tile.length}]" for tile in loop.tiles]
+    return f"{reduced}{lanes}{' holding ' if tiles else ''}{', '.join(tiles)}"

@@ -10,18 +10,16 @@ a vector.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 
+from storel.loops.dependence import changing, declared, is_fixed, step
 from storel.loops.nodes import (
     Assign,
     Binary,
     Buffer,
-    Cast,
     Constant,
     Declare,
-    Expression,
     For,
     If,
     Kernel,
@@ -48,7 +46,7 @@ def reorder(kernel: Kernel) -> Kernel:
 
 
 def _procedure(procedure: Procedure, constant: frozenset[Buffer]) -> Procedure:
-    reordering = _Reordering(constant, {local.name for local in _declared(procedure.body)})
+    reordering = _Reordering(constant, {local.name for local in declared(procedure.body)})
     return replace(procedure, body=reordering.block(procedure.body))
 
 
@@ -75,16 +73,16 @@ class _Reordering:
 
     def _promoted(self, loop: For) -> tuple[Statement, ...]:
         """Return the loop with its updates of one place outside of it."""
-        changing = {loop.local, *_declared(loop.body), *_assigned(loop.body)}
-        if not (self._is_fixed(loop.low, changing) and self._is_fixed(loop.high, changing)):
+        moving = changing(loop)
+        if not (is_fixed(loop.low, moving, self.constant) and is_fixed(loop.high, moving, self.constant)):
             return (loop,)  # whether there were iterations cannot be told afterwards
         before: list[Statement] = []
         after: list[Statement] = []
         body: list[Statement] = []
         for statement in loop.body:
             match statement:
-                case Update(buffer, place, operator, value) if self._is_fixed(
-                    place, changing
+                case Update(buffer, place, operator, value) if is_fixed(
+                    place, moving, self.constant
                 ) and _is_only_updated(buffer, operator, loop.body):
                     partial = Local(next(self._fresh), buffer.type)
                     unit = Constant(buffer.type.dtype.type(UNITS[operator]).item(), buffer.type)
@@ -97,12 +95,6 @@ class _Reordering:
         if not after:
             return (made,)
         return (*before, made, If(Binary("less", loop.low, loop.high), tuple(after)))
-
-    def _is_fixed(self, place: Expression, changing: set[Local]) -> bool:
-        inside = list(parts(place))
-        return not any(part in changing for part in inside) and all(
-            part.buffer in self.constant for part in inside if isinstance(part, Load)
-        )
 
 
 def _is_only_updated(buffer: Buffer, operator: str, body: tuple[Statement, ...]) -> bool:
@@ -130,19 +122,19 @@ def _as_reduction(loop: For) -> For:
     for statement in loop.body:
         match statement:
             case Declare(local, value):
-                locals_[local] = _step(value, locals_)
+                locals_[local] = step(value, locals_)
             case Assign(local, Binary(operator, accumulated, value)) if (
                 local == accumulated and operator in UNITS and local not in parts(value)
             ):
                 sums.append((local, operator))
-            case Update(buffer, place) if _step(place, locals_) == 1 and buffer not in written:
+            case Update(buffer, place) if step(place, locals_) == 1 and buffer not in written:
                 written.add(buffer)
             case _:
                 return loop
     loads = [
         part for statement in loop.body for part in all_parts(evaluated(statement)) if isinstance(part, Load)
     ]
-    steps = [_step(load.index, locals_) for load in loads]
+    steps = [step(load.index, locals_) for load in loads]
     if (
         len(sums) != 1
         or 1 not in steps
@@ -155,34 +147,3 @@ def _as_reduction(loop: For) -> For:
         part for statement in loop.body for part in all_parts(evaluated(statement)) if part == accumulator
     ]
     return replace(loop, reduction=(accumulator, operator)) if len(uses) == 1 else loop
-
-
-def _step(expression: Expression, steps: Mapping[Local, int | None]) -> int | None:
-    """Return by how much an index grows from one iteration to the next; None where that is not known.
-
-    ``steps`` says it of the locals that change.
-    """
-    match expression:
-        case Local():
-            return steps.get(expression, 0)
-        case Binary("add" | "subtract" as operator, left, right):
-            one, other = _step(left, steps), _step(right, steps)
-            if one is None or other is None:
-                return None
-            return one + other if operator == "add" else one - other
-        case Cast(_, operand):
-            return _step(operand, steps)
-        case _:
-            is_fixed = all(steps.get(part, 0) == 0 for part in parts(expression) if isinstance(part, Local))
-            return 0 if is_fixed else None
-
-
-def _declared(body: tuple[Statement, ...]) -> Iterator[Local]:
-    """Yield the locals that a body declares, its loops' variables among them."""
-    for statement in walk(body):
-        if isinstance(statement, Declare | For):
-            yield statement.local
-
-
-def _assigned(body: tuple[Statement, ...]) -> Iterator[Local]:
-    return (statement.local for statement in walk(body) if isinstance(statement, Assign))

@@ -5,11 +5,13 @@
 3. Indices, bounds of loops and of sorting are integers, conditions are bool, a failure's detail is int64.
 4. Inputs, parameters and the variables of ``for`` are never written.
 5. Roles are those that the node can have; failures have a message.
-6. A kernel's procedures take the parameters that ``Kernel`` says.
+6. Lanes and tiles are what ``For`` and ``Tile`` say.
+7. A kernel's procedures take the parameters that ``Kernel`` says.
 """
 
 from __future__ import annotations
 
+from storel.loops.dependence import changing, is_fixed
 from storel.loops.nodes import (
     BINARY_OPERATORS,
     UNARY_OPERATORS,
@@ -36,6 +38,7 @@ from storel.loops.nodes import (
     Update,
     While,
 )
+from storel.loops.tiles import holds, is_contiguous
 from storel.loops.types import BOOLEAN, INTEGERS, OPERAND_TYPES, PREDICATES, SHIFTS, type_of
 from storel.scalars import ScalarType
 
@@ -82,6 +85,7 @@ class _Scope:
         self._where = procedure.name
         self._buffers = {buffer.name: buffer for buffer in procedure.buffers}
         self._readonly = readonly
+        self._inputs = frozenset(buffer for buffer in procedure.buffers if buffer.name in readonly)
         self._failures = failures
         self._visible = {local.name: local for local in procedure.scalars}
         self._fixed = set(self._visible)
@@ -144,6 +148,11 @@ class _Scope:
         if loop.reduction is not None:
             self._assigned(loop.reduction[0])
             self._require(loop.reduction[1] in BINARY_OPERATORS, f"{loop.reduction[1]} is no operator")
+        self._require(not loop.in_lanes or is_contiguous(loop), f"{loop.local.name} is not in lanes")
+        for tile in loop.tiles:
+            self._written(tile.buffer, tile.start)
+            fixed = is_fixed(tile.start, changing(loop), self._inputs)
+            self._require(fixed and holds(loop, tile), f"{tile.buffer.name} is no tile")
         outside = dict(self._visible)
         self._declare(loop.local)
         self._fixed.add(loop.local.name)

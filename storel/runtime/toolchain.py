@@ -24,7 +24,14 @@ from storel import cache
 from storel.errors import BackendError
 
 REQUIRED = ("-O3", "-fwrapv", "-fPIC", "-shared", "-std=gnu11", "-w")
-OPTIONAL = ("-march=native", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd", "-fopenmp")
+OPTIONAL = (
+    "-march=native",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fopenmp-simd",
+    "-fopenmp",
+    "-fno-loop-unroll-and-jam",
+)
 
 _PROBE = """\
 #include <stdint.h>

@@ -1,0 +1,169 @@
+"""Rows of constant width are kept in registers, and worked on in the lanes of vectors.
+
+    for p in l:h { …; for j in 0:64 { b[i + j] += e(p, j) } }
+
+loads and stores the same 64 elements of b in each iteration of p. Where i stays the same and nothing else in
+the loop touches b, they are a tile of that loop: read once before it, written once after it (register
+tiling; Carr, Kennedy, "Improving the Ratio of Memory Operations to Floating-Point Operations in Loops",
+TOPLAS 1994). Every sum keeps its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import replace
+
+from storel.loops.dependence import changing, is_fixed, start_of, step
+from storel.loops.nodes import (
+    Buffer,
+    Constant,
+    Declare,
+    Expression,
+    Fail,
+    For,
+    If,
+    Kernel,
+    Load,
+    Local,
+    Sort,
+    Statement,
+    Store,
+    Tile,
+    Update,
+    While,
+)
+from storel.loops.walk import all_parts, evaluated, walk
+
+LONGEST = 128
+"""The most elements of a tile: 1 KiB of numbers are half of the registers of AVX-512."""
+
+
+def tile(kernel: Kernel) -> Kernel:
+    """Return the same kernel, with its loops marked as ``in_lanes`` and with tiles where they can be."""
+    body = _tiled(_in_lanes(kernel.compute.body), frozenset(kernel.inputs), frozenset())
+    return replace(kernel, compute=replace(kernel.compute, body=body))
+
+
+def holds(loop: For, tile: Tile) -> bool:
+    """Return whether all that ``loop`` does to the tile's buffer is what ``Tile`` says."""
+    return not any(part.buffer == tile.buffer for part in _loads(loop)) and _stays(tile, loop.body, None)
+
+
+def is_contiguous(loop: For) -> bool:
+    """Return whether a loop may be ``in_lanes``: all places are fixed or next to each other, and what is
+    written is read at the same place only.
+    """
+    steps: dict[Local, int | None] = {loop.local: 1}
+    written: dict[Buffer, Expression] = {}
+    for statement in loop.body:
+        match statement:
+            case Declare(local, value):
+                steps[local] = step(value, steps)
+            case Store(buffer, place) | Update(buffer, place) if written.setdefault(buffer, place) == place:
+                if step(place, steps) != 1:
+                    return False
+            case _:
+                return False
+    loads = [load for statement in loop.body for load in _loads(statement)]
+    return all(
+        step(load.index, steps) in (0, 1) and written.get(load.buffer, load.index) == load.index
+        for load in loads
+    )
+
+
+def _in_lanes(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """Return the statements with every loop marked that is short and contiguous."""
+    made: list[Statement] = []
+    for statement in body:
+        match statement:
+            case For() if _width(statement) is not None and is_contiguous(statement):
+                made.append(replace(statement, in_lanes=True))
+            case For(body=inner) | While(body=inner):
+                made.append(replace(statement, body=_in_lanes(inner)))
+            case If(_, inner, otherwise):
+                made.append(replace(statement, body=_in_lanes(inner), otherwise=_in_lanes(otherwise)))
+            case _:
+                made.append(statement)
+    return tuple(made)
+
+
+def _tiled(
+    body: tuple[Statement, ...], constant: Set[Buffer], held: frozenset[Buffer]
+) -> tuple[Statement, ...]:
+    """Return the statements with tiles for the buffers that no outer loop holds."""
+    made: list[Statement] = []
+    for statement in body:
+        match statement:
+            case For(body=inner):
+                found = tuple(
+                    each for each in _candidates(statement, constant, held) if holds(statement, each)
+                )
+                within = held.union(each.buffer for each in found)
+                made.append(replace(statement, body=_tiled(inner, constant, within), tiles=found))
+            case While(body=inner):
+                made.append(replace(statement, body=_tiled(inner, constant, held)))
+            case If(_, inner, otherwise):
+                branches = _tiled(inner, constant, held), _tiled(otherwise, constant, held)
+                made.append(replace(statement, body=branches[0], otherwise=branches[1]))
+            case _:
+                made.append(statement)
+    return tuple(made)
+
+
+def _candidates(loop: For, constant: Set[Buffer], held: frozenset[Buffer]) -> Iterator[Tile]:
+    """Yield the rows that every iteration writes, at a place that does not change.
+
+    A failure would end the loop before it came to a place, which need not exist then.
+    """
+    if any(isinstance(inner, Fail) for inner in walk(loop.body)):
+        return
+    moving, seen = changing(loop), set(held)
+    for inner in loop.body:
+        if isinstance(inner, For) and inner.in_lanes:
+            for statement in inner.body:
+                if isinstance(statement, Store | Update) and statement.buffer not in seen:
+                    seen.add(statement.buffer)
+                    start, length = start_of(statement.index, inner.local), _width(inner)
+                    if start is not None and length is not None and is_fixed(start, moving, constant):
+                        yield Tile(statement.buffer, start, length)
+
+
+def _stays(tile: Tile, body: tuple[Statement, ...], lane: Local | None) -> bool:
+    """Return whether the statements, in a loop of ``lane``, touch the tile's buffer in the tile only."""
+    for statement in body:
+        indices = [load.index for load in _loads(statement) if load.buffer == tile.buffer]
+        match statement:
+            case Store(buffer, index) | Update(buffer, index) if buffer == tile.buffer:
+                indices.append(index)
+            case Sort(buffer) if buffer == tile.buffer:
+                return False
+            case _:
+                pass
+        if indices and (lane is None or any(start_of(index, lane) != tile.start for index in indices)):
+            return False
+        match statement:
+            case For(local, body=inner):
+                width = _width(statement) if statement.in_lanes else None
+                stays = _stays(tile, inner, local if width is not None and width <= tile.length else None)
+            case While(body=inner):
+                stays = _stays(tile, inner, None)
+            case If(_, inner, otherwise):
+                stays = _stays(tile, inner, None) and _stays(tile, otherwise, None)
+            case _:
+                stays = True
+        if not stays:
+            return False
+    return True
+
+
+def _width(loop: For) -> int | None:
+    """Return the number of iterations if it is constant and small, and they start at 0."""
+    match loop:
+        case For(_, Constant(0), Constant(high)) if 1 < high <= LONGEST:
+            return int(high)
+        case _:
+            return None
+
+
+def _loads(statement: Statement) -> list[Load]:
+    return [part for part in all_parts(evaluated(statement)) if isinstance(part, Load)]

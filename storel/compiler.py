@@ -29,6 +29,7 @@ from storel.codegen import c_source, numba_source
 from storel.environment import Environment
 from storel.errors import DataError
 from storel.loops import printer as loop_printer
+from storel.loops.ahead import look_ahead
 from storel.loops.lower import lower as lower_plan
 from storel.loops.nodes import Kernel
 from storel.loops.profile import Profile
@@ -274,7 +275,7 @@ def _lowered(
 ) -> Kernel:
     extents = extent_terms(tuple(extent.size for extent in definition.extents), symbols)
     kernel = simplify(lower_plan(plan, extents, symbols, is_finite=is_finite, profile=profile))
-    return tile(reorder(kernel) if is_reordered else kernel)
+    return look_ahead(tile(reorder(kernel) if is_reordered else kernel), symbols)
 
 
 def expected_time(compilation: Compilation) -> float:

@@ -14,6 +14,7 @@ from storel.codegen.c_expressions import INFIX, Expressions, bare
 from storel.codegen.c_helpers import C_TYPES
 from storel.codegen.identifiers import Identifiers
 from storel.loops.nodes import (
+    Ahead,
     Assign,
     Buffer,
     Constant,
@@ -23,17 +24,23 @@ from storel.loops.nodes import (
     For,
     If,
     Kernel,
+    Local,
     Procedure,
+    Row,
     Sort,
     Statement,
     Store,
-    Tile,
     Update,
     While,
 )
 from storel.loops.types import LOGICAL
-from storel.loops.walk import walk
+from storel.loops.walk import substituted, walk
 from storel.scalars import ScalarType
+
+DISTANCE = 8
+"""How many iterations ahead a row is asked for."""
+
+CACHE_LINE = 64
 
 _KEYWORDS = (
     "asm auto break case char const continue default do double else enum extern float for goto if inline",
@@ -178,10 +185,26 @@ class _Body:
             self._line(f"#pragma omp simd reduction({operator}:{self._names[loop.reduction[0].name]})")
         self._expressions.lane = self._names[loop.local.name]
         self._line(header)
+        if loop.ahead is not None:
+            self._prefetch(loop.local, loop.ahead)
         self.block(loop.body)
         self._line("}")
 
-    def _copy(self, name: str, tile: Tile, assignment: str) -> None:
+    def _prefetch(self, local: Local, ahead: Ahead) -> None:
+        """Ask for the rows of a later iteration; for the present ones again where there is none."""
+        later = Local(f"{local.name} later", local.type)
+        now, then = self._names[local.name], f"{self._names[local.name]} + {DISTANCE}"
+        end = self._expressions.text(ahead.end)
+        self._line(
+            f"const {C_TYPES[local.type]} {self._names[later.name]} = {then} < {end} ? {then} : {now};"
+        )
+        for row in ahead.rows:
+            start = self._expressions.text(substituted(row.start, {local: later}))
+            step = CACHE_LINE // row.buffer.type.itemsize
+            self._line(f"for (int64_t lane = 0; lane < {row.length}; lane += {step})")
+            self._line(f"    __builtin_prefetch(&{self._names[row.buffer.name]}[{start} + lane]);")
+
+    def _copy(self, name: str, tile: Row, assignment: str) -> None:
         """Copy all elements of a tile by an assignment between it, {0}, and its buffer, {1}."""
         start = self._expressions.text(tile.start)
         place = f"{self._names[tile.buffer.name]}[{start} + lane]"

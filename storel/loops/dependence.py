@@ -22,11 +22,11 @@ from storel.loops.walk import parts, walk
 
 def changing(loop: For) -> frozenset[Local]:
     """Return the locals that may differ between iterations, those declared in the loop among them."""
-    return frozenset((loop.local, *declared(loop.body), *_assigned(loop.body)))
+    return frozenset((loop.local, *declared(loop.body), *assigned(loop.body)))
 
 
 def is_fixed(expression: Expression, moving: Set[Local], constant: Set[Buffer]) -> bool:
-    """Return whether an expression keeps its value while ``moving`` and all but ``constant`` buffers change."""
+    """Return whether an expression keeps its value where all change but the buffers ``constant``."""
     inside = list(parts(expression))
     return not any(part in moving for part in inside) and all(
         part.buffer in constant for part in inside if isinstance(part, Load)
@@ -82,5 +82,6 @@ def declared(body: tuple[Statement, ...]) -> Iterator[Local]:
             yield statement.local
 
 
-def _assigned(body: tuple[Statement, ...]) -> Iterator[Local]:
+def assigned(body: tuple[Statement, ...]) -> Iterator[Local]:
+    """Yield the locals that a body assigns."""
     return (statement.local for statement in walk(body) if isinstance(statement, Assign))

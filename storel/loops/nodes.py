@@ -149,16 +149,24 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
-    """``buffer[start : start + length]``, which a loop may hold in registers while it runs.
-
-    Nothing in the loop changes ``start``, and all that it does to the buffer is in loops whose variable runs
-    from 0 to at most ``length``, at ``start`` + that variable.
-    """
+class Row:
+    """``buffer[start : start + length]``."""
 
     buffer: Buffer
     start: Expression
     length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Rows that each iteration of a loop reads at a place that it looks up.
+
+    Their starts may be evaluated for any value of the loop's variable from the present one up to ``end``,
+    exclusive: for those to come, and those that the loop will have when it is next entered.
+    """
+
+    rows: tuple[Row, ...]
+    end: Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +175,10 @@ class For:
 
     The rest changes nothing but speed. ``reduction`` names an accumulating local and its operator where
     partial results may be combined in any order (the loads in the body are contiguous, so that vector code
-    pays). In a loop ``in_lanes`` no iteration reads what another one writes, and all is contiguous.
-    ``tiles`` may stay in registers from the first iteration to the last.
+    pays). In a loop ``in_lanes`` no iteration reads what another one writes, and all places are contiguous.
+    ``tiles`` may stay in registers while the loop runs: their starts do not change in it, and all that it does
+    to their buffers is in loops ``in_lanes`` from 0 to at most their length, at the start + the variable.
+    ``ahead`` is worth asking the memory for early.
     """
 
     local: Local
@@ -178,7 +188,8 @@ class For:
     role: Role = Role.LOOP
     reduction: tuple[Local, str] | None = None
     in_lanes: bool = False
-    tiles: tuple[Tile, ...] = ()
+    tiles: tuple[Row, ...] = ()
+    ahead: Ahead | None = None
 
 
 @dataclass(frozen=True, slots=True)

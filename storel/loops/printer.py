@@ -30,6 +30,7 @@ from storel.loops.nodes import (
     Local,
     Procedure,
     Role,
+    Row,
     Select,
     Sort,
     Statement,
@@ -167,5 +168,10 @@ def _role(role: Role) -> str:
 def _hints(loop: For) -> str:
     reduced = "" if loop.reduction is None else f" reducing {loop.reduction[0].name} by {loop.reduction[1]}"
     lanes = " in lanes" if loop.in_lanes else ""
-    tiles = [f"{tile.buffer.name}[{text(tile.start)} + 0:{tile.length}]" for tile in loop.tiles]
-    return f"{reduced}{lanes}{' holding ' if tiles else ''}{', '.join(tiles)}"
+    ahead = "" if loop.ahead is None else _rows(" ahead ", loop.ahead.rows)
+    return reduced + lanes + _rows(" holding ", loop.tiles) + ahead
+
+
+def _rows(title: str, rows: tuple[Row, ...]) -> str:
+    texts = [f"{row.buffer.name}[{text(row.start)} : +{row.length}]" for row in rows]
+    return title + ", ".join(texts) if texts else ""

@@ -25,10 +25,10 @@ from storel.loops.nodes import (
     Kernel,
     Load,
     Local,
+    Row,
     Sort,
     Statement,
     Store,
-    Tile,
     Update,
     While,
 )
@@ -44,8 +44,8 @@ def tile(kernel: Kernel) -> Kernel:
     return replace(kernel, compute=replace(kernel.compute, body=body))
 
 
-def holds(loop: For, tile: Tile) -> bool:
-    """Return whether all that ``loop`` does to the tile's buffer is what ``Tile`` says."""
+def holds(loop: For, tile: Row) -> bool:
+    """Return whether all that ``loop`` does to the tile's buffer is what ``For`` says of a tile."""
     return not any(part.buffer == tile.buffer for part in _loads(loop)) and _stays(tile, loop.body, None)
 
 
@@ -110,7 +110,7 @@ def _tiled(
     return tuple(made)
 
 
-def _candidates(loop: For, constant: Set[Buffer], held: frozenset[Buffer]) -> Iterator[Tile]:
+def _candidates(loop: For, constant: Set[Buffer], held: frozenset[Buffer]) -> Iterator[Row]:
     """Yield the rows that every iteration writes, at a place that does not change.
 
     A failure would end the loop before it came to a place, which need not exist then.
@@ -125,10 +125,10 @@ def _candidates(loop: For, constant: Set[Buffer], held: frozenset[Buffer]) -> It
                     seen.add(statement.buffer)
                     start, length = start_of(statement.index, inner.local), _width(inner)
                     if start is not None and length is not None and is_fixed(start, moving, constant):
-                        yield Tile(statement.buffer, start, length)
+                        yield Row(statement.buffer, start, length)
 
 
-def _stays(tile: Tile, body: tuple[Statement, ...], lane: Local | None) -> bool:
+def _stays(tile: Row, body: tuple[Statement, ...], lane: Local | None) -> bool:
     """Return whether the statements, in a loop of ``lane``, touch the tile's buffer in the tile only."""
     for statement in body:
         indices = [load.index for load in _loads(statement) if load.buffer == tile.buffer]

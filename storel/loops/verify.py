@@ -5,7 +5,7 @@
 3. Indices, bounds of loops and of sorting are integers, conditions are bool, a failure's detail is int64.
 4. Inputs, parameters and the variables of ``for`` are never written.
 5. Roles are those that the node can have; failures have a message.
-6. Lanes and tiles are what ``For`` and ``Tile`` say.
+6. Lanes and tiles are what ``For`` says.
 7. A kernel's procedures take the parameters that ``Kernel`` says.
 """
 
@@ -156,6 +156,11 @@ class _Scope:
         outside = dict(self._visible)
         self._declare(loop.local)
         self._fixed.add(loop.local.name)
+        for row in loop.ahead.rows if loop.ahead else ():
+            self._require(row.buffer in self._inputs, f"{row.buffer.name} is no input")
+            self._integer(row.start, f"a row of {row.buffer.name}")
+        if loop.ahead is not None:
+            self._typed(loop.ahead.end, loop.local.type, f"the last end of {loop.local.name}")
         self.block(loop.body)
         self._visible = outside
 

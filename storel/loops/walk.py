@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from storel.loops.nodes import (
     Assign,
@@ -69,6 +69,26 @@ def parts(expression: Expression) -> Iterator[Expression]:
             yield from parts(operand)
         case Select(condition, positive, negative):
             yield from all_parts((condition, positive, negative))
+
+
+def substituted(expression: Expression, values: Mapping[Local, Expression]) -> Expression:
+    """Return an expression with values in the place of locals."""
+    match expression:
+        case Constant():
+            return expression
+        case Local():
+            return values.get(expression, expression)
+        case Load(buffer, index):
+            return Load(buffer, substituted(index, values))
+        case Binary(operator, left, right, role):
+            return Binary(operator, substituted(left, values), substituted(right, values), role)
+        case Unary(operator, operand, role):
+            return Unary(operator, substituted(operand, values), role)
+        case Cast(to, operand):
+            return Cast(to, substituted(operand, values))
+        case Select(condition, positive, negative):
+            chosen = substituted(positive, values), substituted(negative, values)
+            return Select(substituted(condition, values), *chosen)
 
 
 def all_parts(expressions: Iterable[Expression]) -> Iterator[Expression]:

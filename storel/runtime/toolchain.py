@@ -30,7 +30,7 @@ OPTIONAL = (
     "-fno-trapping-math",
     "-fopenmp-simd",
     "-fopenmp",
-    "-fno-loop-unroll-and-jam",
+    "-fno-loop-unroll-and-jam",  # it makes gathers of contiguous rows
 )
 
 _PROBE = """\

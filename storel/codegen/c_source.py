@@ -186,18 +186,18 @@ class _Body:
         self._expressions.lane = self._names[loop.local.name]
         self._line(header)
         if loop.ahead is not None:
+            self._depth += 1
             self._prefetch(loop.local, loop.ahead)
+            self._depth -= 1
         self.block(loop.body)
         self._line("}")
 
     def _prefetch(self, local: Local, ahead: Ahead) -> None:
         """Ask for the rows of a later iteration; for the present ones again where there is none."""
         later = Local(f"{local.name} later", local.type)
-        now, then = self._names[local.name], f"{self._names[local.name]} + {DISTANCE}"
-        end = self._expressions.text(ahead.end)
-        self._line(
-            f"const {C_TYPES[local.type]} {self._names[later.name]} = {then} < {end} ? {then} : {now};"
-        )
+        now, end = self._names[local.name], self._expressions.text(ahead.end)
+        chosen = f"{now} + {DISTANCE} < {end} ? {now} + {DISTANCE} : {now}"
+        self._line(f"const {C_TYPES[local.type]} {self._names[later.name]} = {chosen};")
         for row in ahead.rows:
             start = self._expressions.text(substituted(row.start, {local: later}))
             step = CACHE_LINE // row.buffer.type.itemsize

@@ -61,7 +61,7 @@ from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS, Scalar
 from storel.symbols import ArraySymbol, EndSymbol, ParameterSymbol, SizeSymbol, Symbols
 
-SMALL_SIZE = 64
+SMALL_SIZE = 128
 """Sizes up to this one become constants of the kernel, so that short inner loops unroll."""
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from strategies.loops import INT64, LENGTHS, SIZES, N, index, integer, kernel, next_to, plus
 
 from storel.loops.nodes import (
+    Ahead,
     Allocation,
     Binary,
     Buffer,
@@ -15,6 +16,7 @@ from storel.loops.nodes import (
     If,
     Load,
     Role,
+    Row,
     Select,
     Sort,
     Store,
@@ -47,6 +49,8 @@ def test_expressions() -> None:
 def test_kernel() -> None:
     x, keys = Buffer("x", INT64), Buffer("keys", INT64, Role.INDEX)
     branch = If(Binary("less", INDEX, N), (Fail(0, INDEX),), (Store(keys, INDEX, N),))
+    lanes = For(index("l"), integer(0), integer(8), (Store(keys, plus(N, index("l")), N),), in_lanes=True)
+    row = Row(x, index("k"), 4)
     made = kernel(
         [x],
         [(Allocation(keys, 0, 0, is_output=True, used=0, overflow=0), N)],
@@ -56,6 +60,7 @@ def test_kernel() -> None:
             While(Binary("less", index("s"), N), (next_to(index("s")),), Role.SEARCH),
             For(index("j"), integer(0), N, (), reduction=(index("s"), "add")),
             Sort(keys, integer(0), N),
+            For(index("k"), integer(0), N, (lanes,), tiles=(Row(keys, N, 8),), ahead=Ahead((row,), N)),
         ],
         ("failed at {}",),
     )
@@ -75,4 +80,7 @@ def test_kernel() -> None:
         "    s = s + 1",
         "  for j in 0 : n reducing s by add",
         "  sort keys[0 : n]",
+        "  for k in 0 : n holding keys[n : +8] ahead x[k : +4]",
+        "    for l in 0 : 8 in lanes",
+        "      keys[n + l] = n",
     ]

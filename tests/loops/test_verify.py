@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from storel.loops.nodes import (
+    Ahead,
     Allocation,
     Assign,
     Binary,
@@ -18,6 +19,7 @@ from storel.loops.nodes import (
     Local,
     Procedure,
     Role,
+    Row,
     Select,
     Sort,
     Statement,
@@ -34,8 +36,11 @@ N, INDEX, X = Local("n", INT64), Local("i", INT64), Local("x", FLOAT64)
 SOURCE, TARGET = Buffer("source", FLOAT64), Buffer("target", FLOAT64)
 ZERO, ONE, HALF = Constant(0, INT64), Constant(1, INT64), Constant(0.5, FLOAT64)
 TRUE = Constant(True, BOOL)
+LANE = Local("j", INT64)
+FILL = For(LANE, ZERO, Constant(8, INT64), (Store(TARGET, LANE, HALF),), in_lanes=True)
 
 LEGAL: list[tuple[Statement, ...]] = [
+    (For(INDEX, ZERO, N, (FILL,), tiles=(Row(TARGET, ZERO, 8),), ahead=Ahead((Row(SOURCE, INDEX, 8),), N)),),
     (Declare(X, HALF), Assign(X, Binary("add", X, Load(SOURCE, N)))),
     (For(INDEX, ZERO, N, (Store(TARGET, INDEX, HALF),)), Fail(0, N)),
     (Update(TARGET, ZERO, "minimum", Cast(FLOAT64, N)),),
@@ -71,6 +76,12 @@ ILLEGAL: list[tuple[tuple[Statement, ...], str]] = [
     ((Declare(INDEX, Binary("divide", ONE, ONE)),), "divide of int64"),
     ((Declare(INDEX, Constant(0.5, INT64)),), "0.5 is no int64"),
     ((Declare(X, Select(TRUE, HALF, ONE)),), "the other choice is float64"),
+    ((For(INDEX, ZERO, N, (Store(TARGET, N, HALF),), in_lanes=True),), "i is not in lanes"),
+    ((For(INDEX, ZERO, N, (FILL,), tiles=(Row(TARGET, ONE, 8),)),), "target is no tile"),
+    ((For(INDEX, ZERO, N, (FILL,), tiles=(Row(TARGET, INDEX, 8),)),), "i is not declared here"),
+    ((For(INDEX, ZERO, N, (FILL,), tiles=(Row(SOURCE, ZERO, 8),)),), "the input source is written"),
+    ((For(INDEX, ZERO, N, (), ahead=Ahead((Row(TARGET, INDEX, 8),), N)),), "target is no input"),
+    ((For(INDEX, ZERO, N, (), ahead=Ahead((Row(SOURCE, INDEX, 8),), HALF)),), "end of i is int64"),
 ]
 
 

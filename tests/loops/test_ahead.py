@@ -1,0 +1,134 @@
+"""Rows are asked for ahead exactly where their places are looked up, and none is looked up past the end."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+
+import numpy as np
+import pytest
+from strategies.loops import FLOAT64, INT32, INT64, Array, N, check, index, integer, kernel, plus
+
+from storel.loops.ahead import look_ahead
+from storel.loops.nodes import (
+    Ahead,
+    Allocation,
+    Assign,
+    Binary,
+    Buffer,
+    Cast,
+    Declare,
+    Expression,
+    For,
+    If,
+    Kernel,
+    Load,
+    Role,
+    Row,
+    Statement,
+    Update,
+)
+from storel.loops.verify import verify
+from storel.loops.walk import walk
+from storel.symbols import ArraySymbol, Symbols
+
+POS, IDX = Buffer("pos", INT64, Role.INDEX), Buffer("idx", INT64, Role.INDEX)
+SHORT = Buffer("short", INT32, Role.INDEX)
+D, Y = Buffer("d", FLOAT64), Buffer("y", FLOAT64)
+I, J, K, P = index("i"), index("j"), index("k"), index("p")  # noqa: E741
+WIDTH = integer(8)
+
+
+def times(left: Expression, right: Expression) -> Binary:
+    return Binary("multiply", left, right)
+
+
+def facts(length: int) -> Symbols:
+    types = {"pos": INT64, "idx": INT64, "short": INT32, "d": FLOAT64}
+    return {name: ArraySymbol(name, of, length) for name, of in types.items()}
+
+
+def looking(*body: Statement, length: int = 1 << 20) -> Kernel:
+    allocation = (Allocation(Y, 0, fill=0.0, is_output=True), times(N, WIDTH))
+    made = look_ahead(kernel([POS, IDX, SHORT, D], [allocation], list(body)), facts(length))
+    verify(made)
+    return made
+
+
+def ahead(made: Kernel) -> list[tuple[str, Ahead]]:
+    loops = [each for each in walk(made.compute.body) if isinstance(each, For)]
+    return [(loop.local.name, loop.ahead) for loop in loops if loop.ahead is not None]
+
+
+def rows(*body: Statement) -> For:
+    return For(I, integer(0), N, body)
+
+
+def segments(*body: Statement, boundaries: Buffer = POS) -> For:
+    def at(position: Expression) -> Expression:
+        load = Load(boundaries, position)
+        return load if boundaries.type is INT64 else Cast(INT64, load)
+
+    return For(P, at(I), at(plus(I, integer(1))), body)
+
+
+def added(place: Expression, width: Expression = WIDTH) -> For:
+    value = Load(D, plus(times(place, WIDTH), J))
+    return For(J, integer(0), width, (Update(Y, plus(times(I, WIDTH), J), "add", value),))
+
+
+KEY = Declare(K, Load(IDX, P))
+FOUND = Row(D, times(Load(IDX, P), WIDTH), 8)
+
+
+def test_the_last_of_all_segments_is_the_end() -> None:
+    assert ahead(looking(rows(segments(KEY, added(K))))) == [("p", Ahead((FOUND,), Load(POS, N)))]
+    narrow = looking(rows(segments(KEY, added(K), boundaries=SHORT)))
+    assert ahead(narrow) == [("p", Ahead((FOUND,), Cast(INT64, Load(SHORT, N))))]
+
+
+def test_any_other_loop_ends_where_it_ends() -> None:
+    other = For(P, Load(POS, I), Load(IDX, plus(I, integer(1))), (KEY, added(K)))
+    assert ahead(looking(rows(other))) == [("p", Ahead((FOUND,), other.high))]
+    guarded = If(Binary("less", I, integer(3)), (segments(KEY, added(K)),))
+    assert ahead(looking(rows(guarded)))[0][1].end == Load(POS, plus(I, integer(1)))
+
+
+NOTHING: list[tuple[str, Statement]] = [
+    ("the place is the position", segments(added(P))),
+    ("the place is the same for all", segments(added(Load(IDX, I)))),
+    ("the place is changed", segments(KEY, Assign(K, plus(K, integer(1))), added(K))),
+    ("the place depends on what is written", segments(added(Load(IDX, Cast(INT64, Load(Y, P)))))),
+    ("no position is after this one", segments(added(Load(IDX, plus(P, integer(1)))))),
+    ("the row is long", segments(KEY, added(K, width=N))),
+]
+
+
+@pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in NOTHING])
+def test_what_is_not_looked_up(body: Statement) -> None:
+    assert ahead(looking(rows(body))) == []
+
+
+def test_a_small_table_is_near() -> None:
+    assert ahead(looking(rows(segments(KEY, added(K))), length=1 << 17)) == []
+
+
+def test_an_index_is_looked_up_nowhere_past_its_end(guarded: Array) -> None:
+    """The last row ends with the index array, behind which memory may not be read."""
+    made = looking(rows(segments(KEY, added(K))))
+    table = np.arange(40.0)
+    inputs = {"pos": np.array([0, 2, 2, 12]), "idx": guarded, "short": np.zeros(1, np.int32), "d": table}
+    sums = [table.reshape(5, 8)[guarded[low:high]].sum(0) for low, high in ((0, 2), (2, 2), (2, 12))]
+    check(made, {"n": 3}, inputs, {"y": np.concatenate(sums)})
+
+
+@pytest.fixture
+def guarded() -> Array:
+    """Twelve indices at the very end of a page; the one behind it is not this process's to read."""
+    memory = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    protect = ctypes.CDLL(None).mprotect
+    assert protect(ctypes.c_void_p(address + mmap.PAGESIZE), ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
+    indices = np.frombuffer(memory, np.int64, 12, mmap.PAGESIZE - 12 * 8)
+    indices[:] = [4, 0, 1, 1, 3, 4, 2, 0, 0, 1, 2, 3]
+    return indices

@@ -86,7 +86,7 @@ class Assembly:
                 if number > 0:
                     self.filled[number] = self.emitter.declare(f"filled_{number}", index(0))
             if isinstance(level, Gather):
-                self.workspace = Workspace(self.emitter, level, self.plan.leaf)
+                self.workspace = Workspace(self.emitter, level, self.plan.leaf, self.extents[number])
                 self.workspace.begin()
         self._open_children(-1, index(0))
         return self._target(0, index(0))

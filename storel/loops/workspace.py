@@ -2,7 +2,8 @@
 
 Two ways to remember, chosen by the plan: a bitmap with one bit per place and a summary with one bit
 per word of it, scanned in order when the row is drained; or a list of places, each marked when it is
-first met, sorted when drained. Between rows all values are zero and nothing is marked.
+first met, sorted when drained. A short row is scanned instead, since marking a place takes longer than
+reading it. Between rows all values are zero and nothing is marked.
 Source: Gustavson, TOMS 4(3), 1978, for the dense row with a list; the bitmap replaces its sort.
 """
 
@@ -35,6 +36,9 @@ from storel.scalars import ScalarType
 
 WORD_BITS = 64
 
+SHORT = 32
+"""The most places of a row that is scanned."""
+
 VALUES = "row.values"
 WORDS = Buffer("row.words", INDEX, Role.INDEX)
 SUMMARY = Buffer("row.summary", INDEX, Role.INDEX)
@@ -49,11 +53,12 @@ def words_of(extent: Expression) -> Expression:
 
 @dataclass
 class Workspace:
-    """The row workspace of the last level of a result."""
+    """The row workspace of the last level of a result; ``extent`` is the length of a row."""
 
     emitter: Emitter
     level: Gather
     leaf: ScalarStore
+    extent: Expression
     count: Local | None = None
 
     @property
@@ -64,14 +69,22 @@ class Workspace:
     def zero(self) -> Expression:
         return convert(Constant(self.leaf.zero or 0, self.leaf.type), self.leaf.type)
 
+    @property
+    def is_scanned(self) -> bool:
+        """Whether no place is marked, because all are looked at when the row is drained."""
+        is_short = isinstance(self.extent, Constant) and self.extent.value <= SHORT
+        return is_short and self.leaf.zero is not None
+
     def begin(self) -> None:
         """Emit the initial state."""
-        if not self.level.by_bitmap:
+        if not (self.is_scanned or self.level.by_bitmap):
             self.count = self.emitter.declare("row_count", index(0))
 
     def lengths(self, extent: Expression) -> list[tuple[Buffer, Expression, bool | int | float | None]]:
         """Return the buffers that are needed, with their lengths and initial values."""
         values = (self.values, extent, self.leaf.zero)
+        if self.is_scanned:
+            return [values]
         if not self.level.by_bitmap:
             return [values, (PLACES, extent, None), (MARKS, extent, False)]
         return [values, (WORDS, words_of(extent), 0), (SUMMARY, words_of(words_of(extent)), 0)]
@@ -79,6 +92,9 @@ class Workspace:
     def insert(self, key: Expression, value: Expression) -> None:
         """Emit the addition of ``value`` at ``key``."""
         value = self.emitter.declare("x", value, self.leaf.type)
+        if self.is_scanned:
+            self.emitter.emit(Update(self.values, key, self.leaf.operator, value))
+            return
         place = self.emitter.declare("place", key)
         self.emitter.emit(Update(self.values, place, self.leaf.operator, value))
         if self.level.by_bitmap:
@@ -96,7 +112,9 @@ class Workspace:
 
     def drain(self, consume: Callable[[Expression, Expression], None], extent: Expression) -> None:
         """Emit a loop over the occupied places, ascending, that consumes and clears them."""
-        if self.level.by_bitmap:
+        if self.is_scanned:
+            self._drain_all(consume)
+        elif self.level.by_bitmap:
             self._drain_bitmap(consume, extent)
         else:
             self._drain_list(consume)
@@ -105,6 +123,14 @@ class Workspace:
         value = self.emitter.declare("x", Load(self.values, place))
         self.emitter.emit(Store(self.values, place, self.zero))
         consume(place, value)
+
+    def _drain_all(self, consume: Callable[[Expression, Expression], None]) -> None:
+        place = self.emitter.fresh("place")
+        with self.emitter.block() as occupied:
+            self._take(place, consume)
+        is_occupied = Binary("not_equal", Load(self.values, place), self.zero)
+        body = (Branch(is_occupied, tuple(occupied)),)
+        self.emitter.emit(For(place, index(0), self.extent, body, Role.WORKSPACE))
 
     def _drain_list(self, consume: Callable[[Expression, Expression], None]) -> None:
         assert self.count is not None

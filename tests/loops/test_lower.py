@@ -30,6 +30,7 @@ from storel.errors import EvaluationError, MemoryLimitError
 from storel.loops import interpret
 from storel.loops.lower import lower
 from storel.loops.simplify import simplify
+from storel.loops.workspace import SHORT
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -167,6 +168,32 @@ def test_gathering_wide_rows(by_bitmap: bool) -> None:
     destination = Levels((Gather(N, by_bitmap=by_bitmap),), ADD)
     found = outputs_of(destination, action, symbols, {"k": keys, "w": np.ones(6)}, (N,))
     assert found == {"idx_0": [0, 63, 64, 4096, 4999], "val": [1.0, 1.0, 1.0, 1.0, 2.0]}
+
+
+@pytest.mark.parametrize("extent", [SHORT - 1, SHORT, SHORT + 1])
+def test_gathering_short_rows(extent: int) -> None:
+    """A short row needs no marks; its full rows, empty ones and sums that cancel come out the same."""
+    keys = np.array([extent - 1, 0, 5, 5, *range(extent), *range(extent)])
+    values = np.array([1.0, 2.0, 3.0, -3.0, *range(1, extent + 1), *range(-1, -extent - 1, -1)])
+    starts = np.array([0, 4, 4, 4 + extent, 4 + 2 * extent])
+    symbols = {
+        "m": SizeSymbol("m", 4),
+        "n": SizeSymbol("n", extent),
+        "s": array("s", starts),
+        "k": array("k", keys),
+        "w": array("w", values),
+    }
+    segment = Elements("k", read("s", var(0)), read("s", Add(var(0), number(1))))
+    action = Loop(upto("m"), Enter(var(0), Loop(segment, Enter(var(0), Accumulate(read("w", var(1)))))))
+    destination = Levels((Append(), Gather(N, by_bitmap=True)), ADD)
+    found = outputs_of(destination, action, symbols, {"s": starts, "k": keys, "w": values}, (M, N))
+    full = list(range(extent))
+    assert found == {
+        "idx_0": [0, 2, 3],
+        "pos_1": [0, 2, 2 + extent, 2 + 2 * extent],
+        "idx_1": [0, extent - 1, *full, *full],
+        "val": [2.0, 1.0, *(1.0 + k for k in full), *(-1.0 - k for k in full)],
+    }
 
 
 SUM = Levels((), ADD)

@@ -23,6 +23,7 @@ from storel.loops.nodes import (
     Constant,
     Declare,
     Expression,
+    Fail,
     For,
     If,
     Kernel,
@@ -32,7 +33,7 @@ from storel.loops.nodes import (
     Statement,
     While,
 )
-from storel.loops.walk import all_parts, evaluated, parts, substituted
+from storel.loops.walk import all_parts, evaluated, parts, substituted, walk
 from storel.symbols import ArraySymbol, Fact, Symbols
 
 NEAR = 1 << 20
@@ -54,6 +55,10 @@ def _is_large(buffer: Buffer, fact: Fact) -> bool:
     return isinstance(fact, ArraySymbol) and fact.length * buffer.type.itemsize > NEAR
 
 
+def _may_fail(statement: Statement) -> bool:
+    return any(isinstance(inner, Fail) for inner in walk((statement,)))
+
+
 class _Looking:
     """Rewrites blocks from the outside in; ``constant`` buffers are only read, ``large`` ones far away."""
 
@@ -62,8 +67,15 @@ class _Looking:
         self.large = large
 
     def block(self, body: tuple[Statement, ...], outer: For | None) -> tuple[Statement, ...]:
-        """Return the statements, which are the body of ``outer`` if it is given."""
-        return tuple(self._statement(statement, outer) for statement in body)
+        """Return the statements, which are the body of ``outer`` if it is given.
+
+        What comes after a failure may only exist where nothing failed, so the last iteration tells nothing.
+        """
+        made: list[Statement] = []
+        for statement in body:
+            made.append(self._statement(statement, outer))
+            outer = None if _may_fail(statement) else outer
+        return tuple(made)
 
     def _statement(self, statement: Statement, outer: For | None) -> Statement:
         match statement:
@@ -79,7 +91,10 @@ class _Looking:
                 return statement
 
     def _rows(self, loop: For) -> Iterator[Row]:
-        """Yield each row that a loop directly inside of ``loop`` reads at a place looked up for it."""
+        """Yield each row that a loop directly inside of ``loop`` reads at a place looked up for it.
+
+        A failure before it may be what keeps its place in bounds.
+        """
         moving, reassigned = changing(loop), frozenset(assigned(loop.body))
         known: dict[Local, Expression] = {}
         seen: set[Buffer] = set()
@@ -87,6 +102,8 @@ class _Looking:
             match statement:
                 case Declare(local, value) if local not in reassigned:
                     known[local] = substituted(value, known)
+                case _ if _may_fail(statement):
+                    return
                 case For(local, Constant(0), Constant(high), body) if 1 < high <= LONGEST:
                     for load in (part for inner in body for part in all_parts(evaluated(inner))):
                         if not isinstance(load, Load) or load.buffer not in self.large - seen:

@@ -19,6 +19,7 @@ from storel.loops.nodes import (
     Cast,
     Declare,
     Expression,
+    Fail,
     For,
     If,
     Kernel,
@@ -50,7 +51,7 @@ def facts(length: int) -> Symbols:
 
 def looking(*body: Statement, length: int = 1 << 20) -> Kernel:
     allocation = (Allocation(Y, 0, fill=0.0, is_output=True), times(N, WIDTH))
-    made = look_ahead(kernel([POS, IDX, SHORT, D], [allocation], list(body)), facts(length))
+    made = look_ahead(kernel([POS, IDX, SHORT, D], [allocation], list(body), ("bad",)), facts(length))
     verify(made)
     return made
 
@@ -78,6 +79,7 @@ def added(place: Expression, width: Expression = WIDTH) -> For:
 
 
 KEY = Declare(K, Load(IDX, P))
+CHECK = If(Binary("less", I, integer(3)), (Fail(0, I),))
 FOUND = Row(D, times(Load(IDX, P), WIDTH), 8)
 
 
@@ -92,6 +94,9 @@ def test_any_other_loop_ends_where_it_ends() -> None:
     assert ahead(looking(rows(other))) == [("p", Ahead((FOUND,), other.high))]
     guarded = If(Binary("less", I, integer(3)), (segments(KEY, added(K)),))
     assert ahead(looking(rows(guarded)))[0][1].end == Load(POS, plus(I, integer(1)))
+    checked = rows(CHECK, segments(KEY, added(K)))
+    assert ahead(looking(checked))[0][1].end == Load(POS, plus(I, integer(1)))
+    assert ahead(looking(rows(segments(KEY, added(K), CHECK))))[0][1].end == Load(POS, N)
 
 
 NOTHING: list[tuple[str, Statement]] = [
@@ -100,6 +105,7 @@ NOTHING: list[tuple[str, Statement]] = [
     ("the place is changed", segments(KEY, Assign(K, plus(K, integer(1))), added(K))),
     ("the place depends on what is written", segments(added(Load(IDX, Cast(INT64, Load(Y, P)))))),
     ("no position is after this one", segments(added(Load(IDX, plus(P, integer(1)))))),
+    ("the key is checked first", segments(KEY, CHECK, added(K))),
     ("the row is long", segments(KEY, added(K, width=N))),
 ]
 

@@ -40,7 +40,7 @@ LONGEST = 128
 
 def tile(kernel: Kernel) -> Kernel:
     """Return the same kernel, with its loops marked as ``in_lanes`` and with tiles where they can be."""
-    body = _tiled(_in_lanes(kernel.compute.body), frozenset(kernel.inputs), frozenset())
+    body = _with_tiles(_in_lanes(kernel.compute.body), frozenset(kernel.inputs), frozenset())
     return replace(kernel, compute=replace(kernel.compute, body=body))
 
 
@@ -87,7 +87,7 @@ def _in_lanes(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
     return tuple(made)
 
 
-def _tiled(
+def _with_tiles(
     body: tuple[Statement, ...], constant: Set[Buffer], held: frozenset[Buffer]
 ) -> tuple[Statement, ...]:
     """Return the statements with tiles for the buffers that no outer loop holds."""
@@ -99,11 +99,11 @@ def _tiled(
                     each for each in _candidates(statement, constant, held) if holds(statement, each)
                 )
                 within = held.union(each.buffer for each in found)
-                made.append(replace(statement, body=_tiled(inner, constant, within), tiles=found))
+                made.append(replace(statement, body=_with_tiles(inner, constant, within), tiles=found))
             case While(body=inner):
-                made.append(replace(statement, body=_tiled(inner, constant, held)))
+                made.append(replace(statement, body=_with_tiles(inner, constant, held)))
             case If(_, inner, otherwise):
-                branches = _tiled(inner, constant, held), _tiled(otherwise, constant, held)
+                branches = _with_tiles(inner, constant, held), _with_tiles(otherwise, constant, held)
                 made.append(replace(statement, body=branches[0], otherwise=branches[1]))
             case _:
                 made.append(statement)

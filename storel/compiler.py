@@ -29,13 +29,10 @@ from storel.codegen import c_source, numba_source
 from storel.environment import Environment
 from storel.errors import DataError
 from storel.loops import printer as loop_printer
-from storel.loops.ahead import look_ahead
 from storel.loops.lower import lower as lower_plan
 from storel.loops.nodes import Kernel
+from storel.loops.passes import improved
 from storel.loops.profile import Profile
-from storel.loops.reorder import reorder
-from storel.loops.simplify import simplify
-from storel.loops.tiles import tile
 from storel.loops.verify import verify as verify_loops
 from storel.optimizer.cardinality import entries
 from storel.optimizer.constants import Constants
@@ -159,7 +156,7 @@ class Compilation:
             stores=phase.stores,
             split=phase.split,
         )
-        kernel = reorder(simplify(kernel)) if self.is_reordered else simplify(kernel)
+        kernel = improved(kernel, self.symbols, reorders=self.is_reordered)
         return load(self._rendered(kernel), kernel, self.backend)
 
     def _rendered(self, kernel: Kernel) -> str:
@@ -274,8 +271,8 @@ def _lowered(
     profile: Profile | None = None,
 ) -> Kernel:
     extents = extent_terms(tuple(extent.size for extent in definition.extents), symbols)
-    kernel = simplify(lower_plan(plan, extents, symbols, is_finite=is_finite, profile=profile))
-    return look_ahead(tile(reorder(kernel) if is_reordered else kernel), symbols)
+    kernel = lower_plan(plan, extents, symbols, is_finite=is_finite, profile=profile)
+    return improved(kernel, symbols, reorders=is_reordered)
 
 
 def expected_time(compilation: Compilation) -> float:

@@ -1,0 +1,16 @@
+"""What a kernel goes through after lowering: each pass keeps its meaning, but for what it says."""
+
+from __future__ import annotations
+
+from storel.loops.ahead import look_ahead
+from storel.loops.nodes import Kernel
+from storel.loops.reorder import reorder
+from storel.loops.simplify import simplify
+from storel.loops.tiles import tile
+from storel.symbols import Symbols
+
+
+def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
+    """Return the kernel as it is rendered; ``reorders`` says whether real sums may be added up in any order."""
+    kernel = simplify(kernel)
+    return look_ahead(tile(reorder(kernel) if reorders else kernel), symbols)

@@ -48,6 +48,8 @@ class Expressions:
                 return self._unary(operator, operand)
             case Cast(to, operand):
                 return self._cast(to, operand)
+            case Select(condition, positive, negative, True) if (of := type_of(positive)).is_real:
+                return self.call("select", of, *map(self.text, (condition, positive, negative)))
             case Select(condition, positive, negative):
                 return f"({self.text(condition)} ? {self.text(positive)} : {self.text(negative)})"
 

@@ -1,6 +1,6 @@
 """C functions for the operators that C lacks or defines otherwise, one per operator and type.
 
-``T`` stands for the C type, ``W`` for its width in bits, ``_N`` for the name of the type, ``F`` for what
+``T`` stands for the C type, ``W`` for its width in bits, ``intW_t`` for the integer of that width, ``_N`` for the name of the type, ``F`` for what
 ends the name of a library function of the type. They follow ``loops/arithmetic.py``.
 """
 
@@ -134,6 +134,14 @@ static inline T sigmoid_N(T a) {
     return 1 / (1 + __builtin_expF(-a));
 }
 """,
+    "select": """\
+static inline T select_N(_Bool condition, T a, T b) {
+    union { T value; intW_t bits; } positive = {a}, negative = {b};
+    intW_t mask = -(intW_t)condition;
+    positive.bits = (positive.bits & mask) | (negative.bits & ~mask);
+    return positive.value;
+}
+""",
 }
 
 _TEMPLATES = {
@@ -166,5 +174,5 @@ def text(operator: str, of: ScalarType) -> str:
     width = str(8 * of.itemsize)
     words = {"T": C_TYPES[of], "W": width}
     template = templates[operator].replace("_N(", f"_{of.value}(")
-    template = re.sub(r"\b[TW]\b", lambda word: words[word[0]], template)
+    template = re.sub(r"\b[TW]\b|(?<=\bint)W(?=_t\b)", lambda word: words[word[0]], template)
     return re.sub(r"(__builtin_[a-z]+)F\(", rf"\1{suffix(of)}(", template)

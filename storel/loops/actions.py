@@ -5,22 +5,22 @@ The plan has made every choice; here each is carried out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Term
+from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
 from storel.loops.emitter import convert, index, times
 from storel.loops.expressions import ExpressionLowering, between
 from storel.loops.hashing import HashTarget, clear, open_table, sort_slots
-from storel.loops.iteration import IterationLowering
+from storel.loops.iteration import IterationLowering, Part
 from storel.loops.nodes import Buffer, Constant, Expression, Load, Local, Role
 from storel.loops.nodes import If as Branch
 from storel.loops.profile import Profile
 from storel.loops.protocol import LENGTHS
 from storel.loops.scope import HashRow, HashTable, Occupied, Scope, Value, View
 from storel.loops.stores import ListTarget, TableTarget, clear_list, clear_table, list_buffers, sort_list
-from storel.loops.targets import AssignTarget, FirstLocalTarget, LocalTarget, Target
+from storel.loops.targets import AssignTarget, FirstLocalTarget, LocalTarget, Target, add_where
 from storel.plan.binding import is_scanned, store_terms
 from storel.plan.nodes import (
     Accumulate,
@@ -32,6 +32,7 @@ from storel.plan.nodes import (
     ListStore,
     Loop,
     ScalarStore,
+    Source,
     Store,
     TableStore,
     Together,
@@ -39,6 +40,9 @@ from storel.plan.nodes import (
 )
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
+
+MOST_IN_REGIONS = 4
+"""Branches up to which a union is a loop for each set of them, of which there are 2ⁿ - 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +146,12 @@ class ActionLowering:
     def _unite(
         self, branches: tuple[Loop, ...], target: Target, scope: Scope, count: Callable[[], None]
     ) -> None:
+        sources = [branch.source for branch in branches]
+        values = [_light_value(branch) for branch in branches]
+        if self.profile is None and len(branches) <= MOST_IN_REGIONS and None not in values:
+            self._unite_values(sources, [value for value in values if value is not None], target, scope)
+            return
+
         def step(key: Expression, present: list[tuple[Expression, Scope]]) -> None:
             def fill(child: Target) -> None:
                 for branch, (is_here, inner) in zip(branches, present, strict=True):
@@ -155,7 +165,25 @@ class ActionLowering:
             count()
             target.enter(key, fill, is_simple=False)
 
-        self.iteration.union([branch.source for branch in branches], scope, step)
+        self.iteration.union(sources, scope, step)
+
+    def _unite_values(
+        self, sources: Sequence[Source], values: Sequence[Term], target: Target, scope: Scope
+    ) -> None:
+        """Emit a union whose branches each add a value that is as well computed where it is not needed."""
+
+        def step(key: Expression, parts: Sequence[Part]) -> None:
+            def fill(child: Target) -> None:
+                for part in parts:
+                    value = self.expressions.lower(values[part.number], part.scope, self.role)
+                    if part.is_here is None:
+                        child.add(value)
+                    else:
+                        add_where(self.emitter, child, part.is_here, value)
+
+            target.enter(key, fill, is_simple=len(parts) == 1)
+
+        self.iteration.regions(sources, scope, step)
 
     def _bind(self, action: Bind, target: Target, scope: Scope) -> None:
         store = action.store
@@ -249,6 +277,29 @@ class ActionLowering:
 def store_buffer(number: int, store: Store) -> Buffer:
     """Return the input that holds what the store with this number, in order of filling, was filled with."""
     return Buffer(f"store.{number}", store.type)
+
+
+def _light_value(branch: Loop) -> Term | None:
+    """Return what a branch of a union adds to its element, if it is one value that takes no time."""
+    match branch.body:
+        case Enter(_, Accumulate(value)) if _is_light(value):
+            return value
+        case _:
+            return None
+
+
+def _is_light(value: Term) -> bool:
+    match value:
+        case Variable() | Literal() | Symbol():
+            return True
+        case Lookup(Symbol(), key):
+            return _is_light(key)
+        case Add(left, right) | Multiply(left, right) | Apply("subtract", (left, right)):
+            return _is_light(left) and _is_light(right)
+        case Apply("negate", (operand,)):
+            return _is_light(operand)
+        case _:
+            return False
 
 
 def _uncounted() -> None:

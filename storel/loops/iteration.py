@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
 
 from storel.calculus.binding import shift
 from storel.calculus.domains import Domain
@@ -31,6 +33,15 @@ from storel.symbols import ArraySymbol
 
 NO_ELEMENT = 2**63 - 1
 """What stands for the element of an exhausted array: larger than any key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What source ``number`` gives to an element of a union, where ``is_here``: None if it always has it."""
+
+    number: int
+    is_here: Expression | None
+    scope: Scope
 
 
 @dataclass
@@ -189,6 +200,49 @@ class IterationLowering:
                 self.emitter.emit(Branch(Binary("equal", head, smallest), tuple(advance)))
             self.emitter.emit(Assign(smallest, _least([head for *_, head in heads])))
         running = Binary("not_equal", smallest, index(NO_ELEMENT))
+        self.emitter.emit(While(running, tuple(statements)))
+
+    def regions(
+        self,
+        sources: Sequence[Source],
+        scope: Scope,
+        step: Callable[[Expression, Sequence[Part]], None],
+    ) -> None:
+        """Emit one ascending pass as ``union`` does, as a loop for each set of sources not yet exhausted.
+
+        These are the points of a merge lattice, the largest sets first. No step branches: where a source
+        does not have the element, its scope is that of its next one, at which its body may be run as well.
+        """
+        scans = [source for source in sources if isinstance(source, Elements)]
+        ends = [self._pointer(source, scope) for source in scans]
+        for size in range(len(scans), 0, -1):
+            for region in combinations(range(len(scans)), size):
+                self._region(region, scans, ends, scope, step)
+
+    def _region(
+        self,
+        region: Sequence[int],
+        scans: Sequence[Elements],
+        ends: Sequence[tuple[Local, Local]],
+        scope: Scope,
+        step: Callable[[Expression, Sequence[Part]], None],
+    ) -> None:
+        """Emit the ascending pass until one of the sources in ``region`` is exhausted."""
+        with self.emitter.block() as statements:
+            heads = [self._element(scans[number].array, ends[number][0]) for number in region]
+            key = heads[0] if len(heads) == 1 else self.emitter.declare("key", _least(heads))
+            parts: list[Part] = []
+            for number, head in zip(region, heads, strict=True):
+                source, (pointer, _) = scans[number], ends[number]
+                inner = scope.bind(Value(pointer), self._between(source.low, source.high, scope))
+                inner = inner.bind(Value(head), self._element_interval(source.array))
+                parts.append(Part(number, None if key is head else Binary("equal", head, key), inner))
+            step(key, parts)
+            for part in parts:
+                taken = index(1) if part.is_here is None else Cast(INDEX, part.is_here)
+                self.emitter.advance(ends[part.number][0], taken)
+        conditions = [Binary("less", *ends[number]) for number in region]
+        running = reduce(lambda one, other: Binary("and", one, other), conditions)
         self.emitter.emit(While(running, tuple(statements)))
 
     def _read_head(self, source: Elements, pointer: Local, head: Local) -> Assign:

@@ -103,11 +103,15 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """``condition ? positive : negative``; both sides may be evaluated."""
+    """``condition ? positive : negative``; both sides may be evaluated.
+
+    ``branchless``: which side it is cannot be predicted, so that machine code shall not branch.
+    """
 
     condition: Expression
     positive: Expression
     negative: Expression
+    branchless: bool = False
 
 
 Expression: TypeAlias = Constant | Local | Load | Binary | Unary | Cast | Select

@@ -158,8 +158,9 @@ def expression(this: Expression) -> Expression:
             return _unary(Unary(operator, expression(operand), role))
         case Cast(to, operand):
             return _cast(to, expression(operand))
-        case Select(condition, positive, negative):
-            return _select(expression(condition), expression(positive), expression(negative))
+        case Select(condition, positive, negative, branchless):
+            parts = expression(condition), expression(positive), expression(negative)
+            return _select(Select(*parts, branchless))
 
 
 def _binary(this: Binary) -> Expression:
@@ -203,7 +204,7 @@ def _cast(to: ScalarType, operand: Expression) -> Expression:
     return operand if type_of(operand) is to else Cast(to, operand)
 
 
-def _select(condition: Expression, positive: Expression, negative: Expression) -> Expression:
-    if isinstance(condition, Constant):
-        return positive if condition.value else negative
-    return positive if positive == negative else Select(condition, positive, negative)
+def _select(this: Select) -> Expression:
+    if isinstance(this.condition, Constant):
+        return this.positive if this.condition.value else this.negative
+    return this.positive if this.positive == this.negative else this

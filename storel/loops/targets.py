@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from storel.loops.emitter import Emitter, convert
-from storel.loops.nodes import Assign, Buffer, Constant, Expression, Local, Store, Update
+from storel.loops.nodes import Assign, Buffer, Constant, Expression, Local, Select, Store, Update
 from storel.loops.nodes import If as Branch
 from storel.scalars import ScalarType
 
@@ -46,11 +46,12 @@ class Leaf:
 
 @dataclass
 class LocalTarget(Leaf):
-    """Accumulates into a local."""
+    """Accumulates into a local; ``zero``, if known, is the operator's neutral element."""
 
     emitter: Emitter
     local: Local
     operator: str
+    zero: Constant | None = None
 
     def add(self, value: Expression) -> None:
         self.emitter.combine(self.local, self.operator, value)
@@ -104,6 +105,17 @@ class ElementTarget(Leaf):
             self.emitter.emit(Update(self.buffer, self.index, self.operator, value))
 
 
+def add_where(emitter: Emitter, target: Target, condition: Expression, value: Expression) -> None:
+    """Combine ``value`` into a scalar target where the condition holds; it may be evaluated in any case."""
+    if isinstance(target, LocalTarget) and target.zero is not None:
+        value = convert(value, target.local.type)
+        target.add(Select(condition, value, target.zero, branchless=True))
+        return
+    with emitter.block() as statements:
+        target.add(value)
+    emitter.emit(Branch(condition, tuple(statements)))
+
+
 def reduced(
     emitter: Emitter,
     fill: Callable[[Target], None],
@@ -120,5 +132,5 @@ def reduced(
         assert target.local is not None
         return target.local
     local = emitter.declare("sum", zero)
-    fill(LocalTarget(emitter, local, operator))
+    fill(LocalTarget(emitter, local, operator, zero))
     return local

@@ -6,6 +6,7 @@
     interchange sum(<k,_> in R) {k -> sum(S) e}  =>  sum(S) sum(<k,_> in R) {k -> e}
     tabulate    … t(g) …              =>  let x = sum(<y,_> in 0:n) {y -> t(y)} in … x(g) …
     group       … find(<p> in R at g) t …  =>  let x = sum(<p,y> in R) {y -> t} in … x(g) …
+    mark        one side of an intersection, to be looked up (marking.py)
     collect     what loops bring to a key, before a loop over what lies there (collecting.py)
 
 ``t`` is a term that contains a loop (or, to be hoisted, a product): a scalar, but to be stored or tabulated
@@ -39,6 +40,7 @@ from storel.calculus.verify import infer
 from storel.optimizer import cost
 from storel.optimizer.collecting import collected
 from storel.optimizer.cost import CostModel
+from storel.optimizer.marking import marked
 from storel.optimizer.occurrences import (
     Occurrence,
     abstracted,
@@ -94,6 +96,7 @@ def _moves(term: Term, symbols: Symbols) -> Iterator[Term]:
     yield from _interchanged(term, symbols)
     yield from _tabulated(term, symbols)
     yield from _grouped(term, symbols)
+    yield from marked(term, symbols)
 
 
 def _stored(term: Term, symbols: Symbols) -> Iterator[Term]:

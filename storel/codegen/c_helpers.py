@@ -1,7 +1,7 @@
 """C functions for the operators that C lacks or defines otherwise, one per operator and type.
 
-``T`` stands for the C type, ``W`` for its width in bits, ``intW_t`` for the integer of that width, ``_N`` for the name of the type, ``F`` for what
-ends the name of a library function of the type. They follow ``loops/arithmetic.py``.
+``T`` stands for the C type, ``W`` for its width in bits, also in ``intW_t``, ``_N`` for the name of the type,
+``F`` for what ends the name of a library function of the type. They follow ``loops/arithmetic.py``.
 """
 
 from __future__ import annotations

@@ -203,7 +203,8 @@ class ActionLowering:
                 count = view.occupied.count
                 assert isinstance(count, Local)
                 self.run(action.value, ListTarget(self.emitter, view, count), scope)
-                sort_list(self.emitter, view)
+                if is_scanned(action.body):
+                    sort_list(self.emitter, view)
                 self.run(action.body, target, scope.bind(view, Interval()))
                 clear_list(self.emitter, view)
             case HashStore():

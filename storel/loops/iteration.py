@@ -11,7 +11,7 @@ from storel.calculus.binding import shift
 from storel.calculus.domains import Domain
 from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Term
-from storel.loops.emitter import INDEX, compare, convert, index, plus
+from storel.loops.emitter import INDEX, compare, convert, index, plus, times
 from storel.loops.expressions import ExpressionLowering
 from storel.loops.hashing import scan
 from storel.loops.nodes import (
@@ -33,6 +33,9 @@ from storel.symbols import ArraySymbol
 
 NO_ELEMENT = 2**63 - 1
 """What stands for the element of an exhausted array: larger than any key."""
+
+FAR_LONGER = 32
+"""How many times as long an array must be for elements to be searched for in it rather than scanned to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,16 +128,7 @@ class IterationLowering:
         key = self.emitter.declare("wanted", self.expressions.key(source.key, scope))
         low = self.emitter.declare("low", first)
         stop = self.emitter.declare("stop", last)
-        high = self.emitter.declare("high", stop)
-        with self.emitter.block() as search:
-            sum_of_ends = Binary("add", low, high)
-            middle = self.emitter.declare("middle", Binary("shift_right", sum_of_ends, index(1)))
-            element = self._element(source.array, middle)
-            is_below = Binary("less", element, key)
-            self.emitter.emit(
-                Branch(is_below, (Assign(low, plus(middle, index(1))),), (Assign(high, middle),))
-            )
-        self.emitter.emit(While(Binary("less", low, high), tuple(search), Role.SEARCH))
+        self._search(source.array, low, stop, key)
         inner = scope.bind(Value(low), self._between(source.low, source.high, scope))
         with self.emitter.block() as statements:
             body(inner)
@@ -146,12 +140,30 @@ class IterationLowering:
             step = Assign(low, plus(low, index(1)))
             self.emitter.emit(While(is_match, (*statements, step)))
 
+    def _search(self, array: str, low: Local, stop: Expression, key: Expression) -> None:
+        """Emit a binary search that moves ``low`` to the first element before ``stop`` that is not below."""
+        high = self.emitter.declare("high", stop)
+        with self.emitter.block() as search:
+            sum_of_ends = Binary("add", low, high)
+            middle = self.emitter.declare("middle", Binary("shift_right", sum_of_ends, index(1)))
+            element = self._element(array, middle)
+            is_below = Binary("less", element, key)
+            self.emitter.emit(
+                Branch(is_below, (Assign(low, plus(middle, index(1))),), (Assign(high, middle),))
+            )
+        self.emitter.emit(While(Binary("less", low, high), tuple(search), Role.SEARCH))
+
     def _intersection(
         self, left: Elements, right: Elements, scope: Scope, body: Callable[[Scope], None]
     ) -> None:
-        """Emit a two-pointer scan; both pointers advance without a branch."""
+        """Emit a two-pointer scan: both pointers advance without a branch, that of a far longer side by search."""
         p, p_end = self._pointer(left, scope)
         q, q_end = self._pointer(right, scope)
+        starts = self.emitter.declare("first", p), self.emitter.declare("first", q)
+        lengths = Binary("subtract", p_end, p), Binary("subtract", q_end, q)
+        left_is_long = self.emitter.declare("left_is_long", _is_far_longer(*lengths))
+        right_is_long = self.emitter.declare("right_is_long", _is_far_longer(*reversed(lengths)))
+        is_skewed = self.emitter.declare("is_skewed", Binary("or", left_is_long, right_is_long))
         with self.emitter.block() as statements:
             x = self._element(left.array, p)
             y = self._element(right.array, q)
@@ -162,8 +174,31 @@ class IterationLowering:
             self.emitter.emit(Branch(Binary("equal", x, y), tuple(common)))
             self.emitter.advance(p, Cast(INDEX, Binary("less_equal", x, y)))
             self.emitter.advance(q, Cast(INDEX, Binary("less_equal", y, x)))
+            with self.emitter.block() as skips:
+                self._skip(left_is_long, left.array, (starts[0], p, p_end), right.array, (q, q_end))
+                self._skip(right_is_long, right.array, (starts[1], q, q_end), left.array, (p, p_end))
+            self.emitter.emit(Branch(is_skewed, tuple(skips)))
         running = Binary("and", Binary("less", p, p_end), Binary("less", q, q_end))
         self.emitter.emit(While(running, tuple(statements)))
+
+    def _skip(
+        self,
+        is_long: Expression,
+        array: str,
+        ends: tuple[Local, Local, Local],
+        other: str,
+        others: tuple[Local, Local],
+    ) -> None:
+        """Emit the search in the long side of an intersection for the next element of the short one.
+
+        All searches start from the same ends, so that the elements that they meet first stay in a cache.
+        """
+        first, pointer, end = ends
+        with self.emitter.block() as statements:
+            wanted = self._element(other, others[0])
+            self.emitter.emit(Assign(pointer, first))
+            self._search(array, pointer, end, wanted)
+        self.emitter.emit(Branch(Binary("and", is_long, Binary("less", *others)), tuple(statements)))
 
     def union(
         self,
@@ -290,6 +325,10 @@ class IterationLowering:
     def _between(self, low: Term, high: Term, scope: Scope) -> Interval:
         first, last = self.expressions.interval(low, scope), self.expressions.interval(high, scope)
         return Interval(first.low, None if last.high is None else last.high - 1)
+
+
+def _is_far_longer(length: Expression, other: Expression) -> Expression:
+    return Binary("less", times(other, index(FAR_LONGER)), length)
 
 
 def _least(heads: list[Local]) -> Expression:

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 
 from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
+from storel.loops.coiteration import Part
 from storel.loops.emitter import convert, index, times
 from storel.loops.expressions import ExpressionLowering, between
 from storel.loops.hashing import HashTarget, clear, open_table, sort_slots
-from storel.loops.iteration import IterationLowering, Part
+from storel.loops.iteration import IterationLowering
 from storel.loops.nodes import Buffer, Constant, Expression, Load, Local, Role
 from storel.loops.nodes import If as Branch
 from storel.loops.profile import Profile
@@ -165,7 +166,7 @@ class ActionLowering:
             count()
             target.enter(key, fill, is_simple=False)
 
-        self.iteration.union(sources, scope, step)
+        self.iteration.coiteration.union(sources, scope, step)
 
     def _unite_values(
         self, sources: Sequence[Source], values: Sequence[Term], target: Target, scope: Scope
@@ -183,7 +184,7 @@ class ActionLowering:
 
             target.enter(key, fill, is_simple=len(parts) == 1)
 
-        self.iteration.regions(sources, scope, step)
+        self.iteration.coiteration.regions(sources, scope, step)
 
     def _bind(self, action: Bind, target: Target, scope: Scope) -> None:
         store = action.store

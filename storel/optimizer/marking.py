@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from storel.calculus.binding import free_variables, shift
-from storel.calculus.nodes import Let, Literal, Lookup, Merge, Multiply, Singleton, Sum, Term, Variable
+from storel.calculus.nodes import Let, Lookup, Merge, Multiply, Singleton, Sum, Term, Variable
 from storel.calculus.verify import infer
 from storel.optimizer.occurrences import Occurrence, at, is_safe, occurrences, reindexed, replaced
 from storel.optimizer.products import factors, product
-from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
 
 _POSITIONS = (2, 1)
@@ -43,12 +42,9 @@ def _with_mark(
     """Yield ``term`` with the second of the sources stored and the first one scanned."""
     parts = factors(merge.body, merge.semiring)
     stored = [part for part in parts if positions[1] in free_variables(part)]
-    if any(positions[0] in free_variables(part) for part in stored):
+    if not stored or any(positions[0] in free_variables(part) for part in stored):
         return
     rest = [part for part in parts if part not in stored]
-    if not stored:
-        scalar = infer(merge, symbols, found.types).scalar
-        stored = [Literal(SEMIRINGS[merge.semiring].one, scalar)]
     value = _within_sum(product(stored, merge.semiring))
     entries = Sum(sources[1], Singleton(Variable(0), value, merge.semiring), merge.semiring)
     outer = found.inside(min(free_variables(entries), default=len(found.scope)))

@@ -59,7 +59,7 @@ def applications(of: ScalarType) -> list[Expression]:
                 expressions += [Binary(operator, a, Constant(divisor, of)) for divisor in (1, 4, 7, -3)]
             if operator.startswith("shift"):
                 expressions += [Binary(operator, a, Constant(amount, of)) for amount in (0, 5, 31)]
-    return [*expressions, Select(Binary("less", a, b), a, b)]
+    return [*expressions, *(Select(Binary("less", a, b), a, b, branchless) for branchless in (False, True))]
 
 
 def pointwise(of: ScalarType, expressions: list[Expression]) -> Kernel:

@@ -1,0 +1,85 @@
+"""Parts of stored arrays: their ends, their elements, and searches in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from storel.calculus.intervals import Interval
+from storel.calculus.nodes import Term
+from storel.loops.emitter import INDEX, convert, index, plus
+from storel.loops.expressions import ExpressionLowering
+from storel.loops.nodes import Assign, Binary, Expression, Load, Local, Role, While
+from storel.loops.nodes import If as Branch
+from storel.loops.scope import Scope
+from storel.plan.nodes import Elements
+from storel.symbols import ArraySymbol
+
+
+@dataclass
+class Scans:
+    """Emits what reads an array from position to position."""
+
+    expressions: ExpressionLowering
+
+    def __post_init__(self) -> None:
+        self.emitter = self.expressions.emitter
+
+    def pointer(self, source: Elements, scope: Scope) -> tuple[Local, Local]:
+        """Declare the position that a scan starts at, to be advanced, and the one that it ends before."""
+        first, last = self.segment(source, scope)
+        return self.emitter.declare("p", first), self.emitter.declare("end", last)
+
+    def segment(self, source: Elements, scope: Scope) -> tuple[Expression, Expression]:
+        """Return the ends of a scan, after a check that it stays inside the array unless that is proved."""
+        first, last = self.expressions.key(source.low, scope), self.expressions.key(source.high, scope)
+        fact = self.expressions.symbols[source.array]
+        assert isinstance(fact, ArraySymbol)
+        low, high = (
+            self.expressions.interval(source.low, scope),
+            self.expressions.interval(source.high, scope),
+        )
+        starts_inside = low.low is not None and low.low >= 0
+        if not (starts_inside and high.high is not None and high.high <= fact.length):
+            first, last = self.emitter.declare("first", first), self.emitter.declare("last", last)
+            is_empty = Binary("greater_equal", first, last)
+            starts = Binary("greater_equal", first, index(0))
+            ends = Binary("less_equal", last, index(fact.length))
+            message = f"array {source.array} is read up to position {{}}, outside 0:{fact.length}"
+            inside = Binary("or", is_empty, Binary("and", starts, ends))
+            self.expressions.fail_unless(inside, message, last)
+        return first, last
+
+    def search(self, array: str, low: Local, stop: Expression, key: Expression) -> None:
+        """Emit a binary search that moves ``low`` to the first element before ``stop`` that is not below."""
+        high = self.emitter.declare("high", stop)
+        with self.emitter.block() as search:
+            sum_of_ends = Binary("add", low, high)
+            middle = self.emitter.declare("middle", Binary("shift_right", sum_of_ends, index(1)))
+            element = self.element(array, middle)
+            is_below = Binary("less", element, key)
+            self.emitter.emit(
+                Branch(is_below, (Assign(low, plus(middle, index(1))),), (Assign(high, middle),))
+            )
+        self.emitter.emit(While(Binary("less", low, high), tuple(search), Role.SEARCH))
+
+    def load(self, array: str, position: Expression) -> Expression:
+        """Return the element at ``position`` as an index."""
+        return convert(Load(self.expressions.array(array), position), INDEX)
+
+    def element(self, array: str, position: Expression) -> Local:
+        """Declare the element at ``position``, an index widened so that keys are of one type."""
+        load = Load(self.expressions.array(array), position)
+        if load.buffer.type.is_integer:
+            return self.emitter.declare("k", load, INDEX)
+        return self.emitter.declare("x", load)
+
+    def element_interval(self, array: str) -> Interval:
+        """Return what is known of all elements of an array."""
+        fact = self.expressions.symbols[array]
+        assert isinstance(fact, ArraySymbol)
+        return Interval(fact.low, fact.high)
+
+    def between(self, low: Term, high: Term, scope: Scope) -> Interval:
+        """Return what is known of the positions low … high - 1."""
+        first, last = self.expressions.interval(low, scope), self.expressions.interval(high, scope)
+        return Interval(first.low, None if last.high is None else last.high - 1)

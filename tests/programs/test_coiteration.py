@@ -1,0 +1,100 @@
+"""Unions and intersections of rows of all lengths, with all that floating point has."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import storel
+
+BACKENDS = ["c", "interpret"]
+ROWS, COLUMNS = 40, 3000
+Matrix: TypeAlias = NDArray[np.float64]
+
+
+def matrix(seed: int, special: tuple[float, ...] = ()) -> Matrix:
+    """Return rows of no, a few, many, or all entries; neighbours cancel each other."""
+    rng = np.random.default_rng(seed)
+    values = rng.choice([-2.0, -1.0, 1.0, 2.0, *special], (ROWS, COLUMNS))
+    density = rng.choice([0.0, 0.001, 0.01, 0.3, 1.0], (ROWS, 1))
+    return np.where(rng.random((ROWS, COLUMNS)) < density, values, 0.0)
+
+
+def stored(array: Matrix) -> storel.Tensor:
+    return storel.tensor(array, "csr")
+
+
+def operands(count: int, special: tuple[float, ...] = ()) -> dict[str, Any]:
+    return {name: matrix(seed, special) for seed, name in enumerate("ABCDE"[:count])}
+
+
+@pytest.mark.parametrize(
+    ("count", "backend"),
+    [(count, backend) for backend in BACKENDS for count in (2, 3, 4, 5)] + [(3, "numba")],
+)
+def test_unions(count: int, backend: str) -> None:
+    arrays = operands(count, (np.inf, -np.inf, np.nan))
+    program = f"CREATE TENSOR r STORED AS csr AS {' + '.join(arrays)}"
+    found = storel.run(program, backend=backend, **{name: stored(a) for name, a in arrays.items()})
+    assert isinstance(found, storel.Tensor)
+    with np.errstate(invalid="ignore"):
+        expected = np.sum(list(arrays.values()), axis=0)
+    np.testing.assert_array_equal(found.to_numpy(), expected)
+    assert found.nnz == np.count_nonzero(expected)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("program", "weights"),
+    [
+        ("A - B", (1, -1, 0, 0)),
+        ("2 * A + A * B", (2, 0, 0, 1)),
+        ("A - 3 * B + C", (1, -3, 1, 0)),
+        ("A + x(0) * B", (1, 3, 0, 0)),
+    ],
+)
+def test_unions_of_products(program: str, weights: tuple[float, ...], backend: str) -> None:
+    arrays: dict[str, Any] = operands(3)
+    used = {name: stored(a) for name, a in arrays.items() if name in program}
+    if "x" in program:
+        used["x"] = storel.tensor(np.array([3.0, 1.0]))
+    found = storel.run(f"CREATE TENSOR r STORED AS csr AS {program}", backend=backend, **used)
+    assert isinstance(found, storel.Tensor)
+    terms = [*arrays.values(), arrays["A"] * arrays["B"]]
+    expected = np.sum([weight * term for weight, term in zip(weights, terms, strict=True)], axis=0)
+    np.testing.assert_array_equal(found.to_numpy(), expected)
+    assert found.nnz == np.count_nonzero(expected)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("operator", ["min_plus", "max_times"])
+def test_unions_in_other_semirings(operator: str, backend: str) -> None:
+    arrays = {name: np.abs(array) for name, array in operands(3).items()}
+    least = operator == "min_plus"
+    missing, combine = (np.inf, np.minimum) if least else (0.0, np.maximum)
+    entries = {name: np.where(array == 0, missing, array) for name, array in arrays.items()}
+    program = f"CREATE TENSOR r OVER {operator} STORED AS csr AS A + B + C"
+    inputs = {name: storel.tensor(entries, "csr", semiring=operator) for name, entries in entries.items()}
+    found = storel.run(program, backend=backend, **inputs)
+    assert isinstance(found, storel.Tensor)
+    expected = combine(combine(entries["A"], entries["B"]), entries["C"])
+    np.testing.assert_array_equal(found.to_numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    ("count", "backend"),
+    [(count, backend) for backend in BACKENDS for count in (2, 3, 4)] + [(2, "numba")],
+)
+def test_intersections(count: int, backend: str) -> None:
+    """Sides of all ratios of lengths; a zero annihilates what is not finite."""
+    arrays = operands(count, (np.inf, np.nan))
+    program = f"CREATE TENSOR r STORED AS csr AS {' * '.join(arrays)}"
+    found = storel.run(program, backend=backend, **{name: stored(a) for name, a in arrays.items()})
+    assert isinstance(found, storel.Tensor)
+    factors = list(arrays.values())
+    with np.errstate(invalid="ignore"):
+        expected = np.where(np.all([f != 0 for f in factors], axis=0), np.prod(factors, axis=0), 0.0)
+    np.testing.assert_array_equal(found.to_numpy(), expected)

@@ -245,7 +245,7 @@ def _loop(
     around = sum(costs[:-1]) + start + times * body
     match constructor:
         case "Merge":
-            return around + _merged(*sorted(each.length for each in estimates[:2]), constants)
+            return around + (estimates[0].length + estimates[1].length) * constants.merge_step
         case "Find":
             return around + math.log2(max(2.0, source.length)) * constants.search_step
         case _ if source.is_array:
@@ -255,12 +255,6 @@ def _loop(
             return around + _scanned(source, constants)
         case _:
             return around + (1 + source.total) * constants.hash_build * variation.unstored
-
-
-def _merged(short: float, long: float, constants: Constants) -> float:
-    """Return the cost of going through two increasing arrays, by search in one that is far longer."""
-    each = constants.segment + constants.merge_step + math.log2(max(2.0, long)) * constants.search_step
-    return min((short + long) * constants.merge_step, short * each)
 
 
 def _scanned(stored: Estimate, constants: Constants) -> float:

@@ -18,6 +18,7 @@ from functools import reduce
 from storel.calculus.nodes import Add, Term
 from storel.calculus.verify import InvariantError, infer
 from storel.optimizer import cost, rulefile
+from storel.optimizer.association import associated
 from storel.optimizer.browse import Graph, graph_of
 from storel.optimizer.cost import ARITHMETIC, PLAIN, SHARED, TAKEN_APART, Variation
 from storel.optimizer.elimination import eliminated, loops
@@ -59,6 +60,8 @@ def optimize(
         more, third, graph = _searched(stored, symbols, chosen, options)
         plans |= more
         reports.append(third)
+    if (chained := associated(normalized, symbols)) is not None:
+        plans.setdefault(share(chained, symbols, options.cost), ["associated"])
     if options.expands and len(parts := monomials(term)) > 1:
         alone = replace(options, expands=False)
         whole = reduce(Add, [optimize(part, symbols, chosen, alone).term for part in parts])

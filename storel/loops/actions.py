@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
@@ -19,7 +20,8 @@ from storel.loops.nodes import Buffer, Constant, Expression, Load, Local, Role
 from storel.loops.nodes import If as Branch
 from storel.loops.profile import Profile
 from storel.loops.protocol import LENGTHS
-from storel.loops.scope import HashRow, HashTable, Occupied, Scope, Value, View
+from storel.loops.rows import RowsTarget, row_buffers
+from storel.loops.scope import HashRow, HashTable, Occupied, Rows, Scope, Value, View
 from storel.loops.stores import ListTarget, TableTarget, clear_list, clear_table, list_buffers, sort_list
 from storel.loops.targets import AssignTarget, FirstLocalTarget, LocalTarget, Target, add_where
 from storel.plan.binding import is_scanned, store_terms
@@ -32,6 +34,7 @@ from storel.plan.nodes import (
     HashStore,
     ListStore,
     Loop,
+    RowsStore,
     ScalarStore,
     Source,
     Store,
@@ -46,6 +49,10 @@ MOST_IN_REGIONS = 4
 """Branches up to which a union is a loop for each set of them, of which there are 2ⁿ - 1."""
 
 
+Counted: TypeAlias = tuple[HashStore, HashTable] | tuple[RowsStore, Rows]
+"""A store whose entries are counted beforehand, and where it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """A workspace that an action needs: ``length`` places that hold ``fill`` at first."""
@@ -57,7 +64,7 @@ class Request:
 
 @dataclass
 class ActionLowering:
-    """Lowers actions at the emitter's cursor; notes the workspaces and hash tables that they need.
+    """Lowers actions at the emitter's cursor; notes the workspaces and counted stores that they need.
 
     The capacities of the tables are elements of ``LENGTHS``, from the element ``lengths`` on.
     """
@@ -66,7 +73,7 @@ class ActionLowering:
     role: Role = Role.VALUE
     profile: Profile | None = None
     requests: list[Request] = field(default_factory=list[Request])
-    tables: list[tuple[HashStore, HashTable]] = field(default_factory=list[tuple[HashStore, HashTable]])
+    tables: list[Counted] = field(default_factory=list["Counted"])
     lengths: int = 0
 
     def __post_init__(self) -> None:
@@ -210,6 +217,9 @@ class ActionLowering:
                 clear_list(self.emitter, view)
             case HashStore():
                 self._hash(action, store, target, scope)
+            case RowsStore():
+                rows = self._rows(store, action.value, scope)
+                self.run(action.body, target, scope.bind(rows, Interval()))
 
     def _scalar(self, store: ScalarStore, value: Action, scope: Scope) -> tuple[Expression, Interval]:
         if adds_one_value(value):
@@ -265,6 +275,16 @@ class ActionLowering:
         self.run(action.body, target, scope.bind(row, Interval()))
         if self.emitter.depth > 0:
             clear(self.emitter, table)
+
+    def _rows(self, store: RowsStore, value: Action, scope: Scope) -> Rows:
+        extents = tuple(self.expressions.key(extent, Scope()) for extent in store.extents)
+        buffers = row_buffers(len(self.tables), store.type)
+        rows = Rows(*buffers, extents, self.limits(store.extents))
+        self.tables.append((store, rows))
+        workspace = self._list(ListStore(store.type, store.operator, store.zero, store.extents[1]))
+        assert workspace.occupied is not None and isinstance(count := workspace.occupied.count, Local)
+        self.run(value, RowsTarget(self.emitter, rows, workspace, count), scope)
+        return rows
 
     def limits(self, extents: tuple[Term, ...]) -> tuple[int, ...]:
         """Return what the extents are for the data at hand."""

@@ -54,7 +54,8 @@ from storel.loops.nodes import (
     Unary,
 )
 from storel.loops.nodes import If as Branch
-from storel.loops.scope import HashRow, Scope, Value, View
+from storel.loops.scope import HashRow, Rows, Scope, Stored, StoredRow, Value, View
+from storel.loops.rows import stored_row
 from storel.loops.stores import row_of
 from storel.loops.types import type_of
 from storel.scalars import ScalarType
@@ -148,19 +149,25 @@ class ExpressionLowering:
         assert isinstance(fact, ArraySymbol)
         return Buffer(name, fact.type, Role.VALUE if fact.type.is_real else Role.INDEX)
 
-    def view(self, term: Term, scope: Scope) -> View | HashRow:
+    def view(self, term: Term, scope: Scope) -> Stored:
         """Return the store, or part of a store, that ``term`` denotes."""
         if isinstance(term, Lookup):
             view = self.view(term.mapping, scope)
-            if isinstance(view, View):
-                return row_of(self.emitter, view, self.key(term.key, scope))
-            return row_at(self.emitter, view, *self._key_inside(term.key, view, scope))
+            match view:
+                case View():
+                    return row_of(self.emitter, view, self.key(term.key, scope))
+                case HashRow():
+                    return row_at(self.emitter, view, *self._key_inside(term.key, view, scope))
+                case Rows():
+                    return stored_row(self.emitter, view, *self._key_inside(term.key, view, scope))
+                case StoredRow():
+                    raise AssertionError("a stored row has one level")
         assert isinstance(term, Variable)
         view = scope.bindings[term.index]
         assert not isinstance(view, Value)
         return view
 
-    def _key_inside(self, key: Term, row: HashRow, scope: Scope) -> tuple[Expression, Expression | None]:
+    def _key_inside(self, key: Term, row: HashRow | Rows, scope: Scope) -> tuple[Expression, Expression | None]:
         """Return ``key``, and the condition that ``row`` may have it, None if that is proved."""
         position = self.emitter.declare("at", self.key(key, scope))
         is_inside = self.is_within(key, row.limits[0], scope)
@@ -188,7 +195,7 @@ class ExpressionLowering:
                 self._check(position, fact)
             return Load(self.array(mapping.name), position)
         view = self.view(mapping, scope)
-        assert len(view.extents) == 1
+        assert isinstance(view, View | HashRow) and len(view.extents) == 1
         if isinstance(view, HashRow):
             found = find(self.emitter, view, *self._key_inside(key, view, scope))
             return self._missing_over(semiring, found, view.table.zero.value)

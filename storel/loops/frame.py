@@ -14,7 +14,7 @@ from storel.loops.scope import Scope
 from storel.loops.targets import LocalTarget
 from storel.plan.binding import store_terms
 from storel.plan.count import total
-from storel.plan.nodes import Action, HashStore, Store
+from storel.plan.nodes import Action, HashStore, RowsStore, Store
 from storel.symbols import Symbols
 
 UNBOUNDED = 2**48
@@ -70,7 +70,7 @@ class Frame:
         return local
 
     def inserted(
-        self, number: int, store: HashStore, counted: Action | None
+        self, number: int, store: HashStore | RowsStore, counted: Action | None
     ) -> tuple[Expression, Expression]:
         """Emit a bound on the keys in the hash store of this number; return it, and the capacity it needs."""
         if number not in self._inserted:

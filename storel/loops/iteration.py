@@ -22,8 +22,9 @@ from storel.loops.nodes import (
     While,
 )
 from storel.loops.nodes import If as Branch
+from storel.loops.rows import scan_row
 from storel.loops.scans import Scans
-from storel.loops.scope import HashRow, Scope, Value, View
+from storel.loops.scope import HashRow, Rows, Scope, StoredRow, Value, View
 from storel.loops.stores import holds_entries, row_of, zero_of
 from storel.plan.nodes import Elements, Entries, Intersection, Matches, Positions, Source
 
@@ -48,10 +49,15 @@ class IterationLowering:
                 self._elements(source, scope, body)
             case Entries(store):
                 view = self.expressions.view(store, scope)
-                if isinstance(view, View):
-                    self._entries(view, scope, body)
-                else:
-                    self._hashed(view, scope, body)
+                match view:
+                    case View():
+                        self._entries(view, scope, body)
+                    case HashRow():
+                        self._hashed(view, scope, body)
+                    case StoredRow():
+                        self._row(view, scope, body)
+                    case Rows():
+                        raise AssertionError("of stored rows each one is scanned alone")
             case Matches():
                 self._matches(source, scope, body)
             case Intersection(left, right):
@@ -104,6 +110,14 @@ class IterationLowering:
             body(scope.bind(Value(key), interval).bind(value, Interval()))
 
         scan(self.emitter, row, step)
+
+    def _row(self, row: StoredRow, scope: Scope, body: Callable[[Scope], None]) -> None:
+        interval = Interval(0, row.rows.limits[1] - 1)
+
+        def step(key: Expression, value: Expression) -> None:
+            body(scope.bind(Value(key), interval).bind(Value(value), Interval()))
+
+        scan_row(self.emitter, row, step)
 
     def _matches(self, source: Matches, scope: Scope, body: Callable[[Scope], None]) -> None:
         """Emit a binary search for the first match, and a step or a scan from there."""

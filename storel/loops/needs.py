@@ -16,9 +16,9 @@ from storel.loops.coordinates import CoordinatesTarget
 from storel.loops.emitter import index, plus, times
 from storel.loops.frame import Frame
 from storel.loops.nodes import Buffer, Expression, Join
-from storel.loops.scope import HashTable
+from storel.loops.scope import HashTable, Rows
 from storel.plan.count import insertions
-from storel.plan.nodes import Action, Coordinates, Gather, HashStore, Level, Place
+from storel.plan.nodes import Action, Coordinates, Gather, HashStore, Level, Place, RowsStore
 from storel.semiring import Scalar
 
 Length: TypeAlias = Callable[[Frame], Expression]
@@ -135,9 +135,9 @@ def store_needs(compute: Frame, action: Action) -> list[Need]:
 
 
 def _table_needs(
-    number: int, store: HashStore, table: HashTable, counted: Action | None, used: int
+    number: int, store: HashStore | RowsStore, table: HashTable | Rows, counted: Action | None, used: int
 ) -> list[Need]:
-    """Return the buffers of a hash store; its capacity is the element ``used`` of ``LENGTHS``."""
+    """Return the buffers of a store; the capacity of a hash table is the element ``used`` of ``LENGTHS``."""
 
     def keys(bound: Frame) -> Expression:
         return bound.inserted(number, store, counted)[0]
@@ -145,6 +145,12 @@ def _table_needs(
     def capacity(bound: Frame) -> Expression:
         return bound.inserted(number, store, counted)[1]
 
+    if isinstance(table, Rows):
+        return [
+            Need(table.keys, keys, used=used),
+            Need(table.values, keys),
+            Need(table.begins, lambda bound: plus(bound.extent(store.extents[0]), index(1))),
+        ]
     return [
         Need(table.keys, capacity, 0, used=used),
         Need(table.values, capacity),

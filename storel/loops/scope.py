@@ -75,7 +75,29 @@ class HashRow:
     ends: tuple[Expression, Expression] | None = None
 
 
-Binding: TypeAlias = Value | View | HashRow
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The buffers of a ``RowsStore``: row i is at ``begins[i]`` … ``begins[i + 1]`` of the keys and values."""
+
+    begins: Buffer
+    keys: Buffer
+    values: Buffer
+    extents: tuple[Expression, ...]
+    limits: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRow:
+    """A row of ``rows``: the entries ``first`` … ``end`` - 1."""
+
+    rows: Rows
+    first: Expression
+    end: Expression
+
+
+Stored: TypeAlias = View | HashRow | Rows | StoredRow
+
+Binding: TypeAlias = Value | Stored
 
 
 @dataclass(frozen=True, slots=True)

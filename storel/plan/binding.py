@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from storel.calculus.binding import free_variables
-from storel.calculus.nodes import Lookup, Symbol, Term, Variable, children
+from storel.calculus.nodes import Literal, Lookup, Symbol, Term, Variable, children
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -27,6 +27,7 @@ from storel.plan.nodes import (
     Place,
     Plan,
     Positions,
+    RowsStore,
     ScalarStore,
     Source,
     Store,
@@ -76,7 +77,7 @@ def store_terms(store: Store) -> tuple[Term, ...]:
     match store:
         case ScalarStore():
             return ()
-        case TableStore(extents=extents) | HashStore(extents=extents):
+        case TableStore(extents=extents) | HashStore(extents=extents) | RowsStore(extents=extents):
             return extents
         case ListStore(extent=extent):
             return (extent,)
@@ -207,6 +208,33 @@ def is_scanned(action: Action, index: int = 0) -> bool:
             return is_scanned(value, index) or is_scanned(body, index + 1)
         case Together(actions) | Unite(actions):
             return any(is_scanned(part, index) for part in actions)
+
+
+def fills_rows(value: Action, rows: Term) -> bool:
+    """Return whether ``value`` enters each of so many rows once, one after the other."""
+    match value:
+        case Loop(Positions(Literal(0), high), Enter(Variable(0 | 1))):
+            return high == rows
+        case _:
+            return False
+
+
+def scans_rows(action: Action, index: int = 0) -> bool:
+    """Return whether ``action`` does nothing with the store of variable ``index`` but loop over its rows."""
+    match action:
+        case Loop(Entries(Lookup(Variable(store), key)), body) if store == index:
+            return index not in free_variables(key) and scans_rows(body, index + 2)
+        case Loop(source, body):
+            is_used = any(index in free_variables(term) for term in source_terms(source))
+            return not is_used and scans_rows(body, index + binders(source))
+        case Accumulate(term):
+            return index not in free_variables(term)
+        case Enter(term, body) | Guard(term, body):
+            return index not in free_variables(term) and scans_rows(body, index)
+        case Bind(_, value, body):
+            return scans_rows(value, index) and scans_rows(body, index + 1)
+        case Together(actions) | Unite(actions):
+            return all(scans_rows(part, index) for part in actions)
 
 
 def free_symbols(plan: Plan) -> list[str]:

@@ -6,7 +6,7 @@ times its length, and the entries of one parent are at most the extent. So the b
 product costs one pass over its left operand. Where nothing better is known the bound is None, and
 the caller takes the product of the extents.
 
-A count fills no hash store. There the variable of one is a number that its entries do not exceed, and
+A count fills no hash store, nor rows. There the variable of one is a number that its entries do not exceed, and
 that of a row of one the same of the row: what is counted of all rows, is counted of the store.
 """
 
@@ -31,6 +31,7 @@ from storel.plan.nodes import (
     Loop,
     Matches,
     Positions,
+    RowsStore,
     ScalarStore,
     Source,
     Store,
@@ -51,7 +52,7 @@ Scope: TypeAlias = tuple[Extents, ...]
 """What each binder stands for, the innermost first: a store with such extents, or a scalar."""
 
 _ENTRIES = Symbol("#entries")
-"""The extent of each level of a hash store: as many keys as its variable, a number here, says."""
+"""The extent of each level of a store whose entries are counted: as many keys as its variable, a number here, says."""
 
 
 def total(action: Action, level: int, extents: Extents | None = None, stores: Scope = ()) -> Action | None:
@@ -67,9 +68,9 @@ def total(action: Action, level: int, extents: Extents | None = None, stores: Sc
 
 
 def insertions(action: Action, stores: Scope = ()) -> tuple[Action | None, ...]:
-    """Return for each hash store, in preorder, an action that bounds the keys that arrive in it.
+    """Return for each store of hashed keys or of rows, in preorder, a bound on the keys that arrive in it.
 
-    It accumulates such a bound for each time that the store is filled: their maximum is wanted. ``stores``
+    An action accumulates it for each time that the store is filled: their maximum is wanted. ``stores``
     are those of the binders around ``action``.
     """
     return tuple(_insertions(action, stores))
@@ -88,7 +89,7 @@ def _insertions(action: Action, stores: Scope) -> Iterator[Action | None]:
             for inner in _insertions(body, stores):
                 yield None if inner is None else _guarded(condition, inner, stores)
         case Bind(store, value, body):
-            if isinstance(store, HashStore):
+            if isinstance(store, HashStore | RowsStore):
                 yield _arrivals(store, value, stores)
             yield from _insertions(value, stores)
             for inner in _insertions(body, (_kept(store), *stores)):
@@ -98,7 +99,7 @@ def _insertions(action: Action, stores: Scope) -> Iterator[Action | None]:
                 yield from _insertions(part, stores)
 
 
-def _arrivals(store: HashStore, value: Action, stores: Scope) -> Action | None:
+def _arrivals(store: HashStore | RowsStore, value: Action, stores: Scope) -> Action | None:
     """Return the count of the keys that arrive in ``store``, as one number."""
     counted = _entries(value, len(store.extents) - 1, None, stores)
     if counted is None or isinstance(counted, Accumulate):
@@ -148,7 +149,7 @@ def _within(store: Store, value: Action, inner: Action, stores: Scope) -> Action
     """Return ``inner``, counted inside a bind, outside it: with what it needs of the store."""
     if not occurs(inner, 0):
         return lowered(inner)
-    if isinstance(store, HashStore):
+    if isinstance(store, HashStore | RowsStore):
         arrivals = None if _is_read(inner) else _arrivals(store, value, stores)
         return None if arrivals is None else Bind(_COUNTER, arrivals, inner)
     is_index = isinstance(store, ScalarStore) and store.type.is_integer
@@ -167,7 +168,7 @@ def _is_read(action: Action) -> bool:
 
 
 def _kept(store: Store) -> Extents:
-    return (_ENTRIES,) * len(store.extents) if isinstance(store, HashStore) else store_terms(store)
+    return (_ENTRIES,) * len(store.extents) if isinstance(store, HashStore | RowsStore) else store_terms(store)
 
 
 def _below(body: Action, level: int, extents: Extents | None, stores: Scope) -> Action | None:

@@ -10,7 +10,7 @@
                   | unite loop, ...                       co-iterate loops that enter ascending keys
     source      ::= positions e:e | elements a(e:e) | entries x | matches a(e:e) at e
                   | intersection a(e:e), a(e:e)
-    store       ::= scalar | table(extents) | list(extent) | hash(extents)
+    store       ::= scalar | table(extents) | list(extent) | hash(extents) | rows(extents)
     destination ::= scalar | levels | coordinates
 
 Variables are De Bruijn indices, as in the calculus; loops bind what the corresponding constructor of
@@ -123,12 +123,26 @@ class HashStore:
     extents: tuple[Term, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class RowsStore:
+    """The rows of a matrix one after the other, each as its keys, ascending, with values that are not zero.
+
+    It is filled by ``loop positions 0:rows: enter k: row``, k the loop's key, and only its rows are scanned:
+    memory and scans are in the number of entries, and nothing is searched for or cleared.
+    """
+
+    type: ScalarType
+    operator: str
+    zero: bool | int | float
+    extents: tuple[Term, Term]
+
+
 LARGEST_KEY = 2**62
 
 ANY_KEY = Literal(2**63 - 1, ScalarType.INT64)
 """The extent of keys of which no bound is known: all int64 but the largest, which stands for none."""
 
-Store: TypeAlias = ScalarStore | TableStore | ListStore | HashStore
+Store: TypeAlias = ScalarStore | TableStore | ListStore | HashStore | RowsStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ from storel.plan.nodes import (
     Place,
     Plan,
     Positions,
+    RowsStore,
     ScalarStore,
     Source,
     Store,
@@ -165,6 +166,9 @@ def _store(store: Store) -> str:
             return f"table of {scalar_type.value}[{places}] ({operator})"
         case ListStore(scalar_type, operator, _, extent):
             return f"list of {scalar_type.value}[{show(extent)}] ({operator})"
+        case RowsStore(scalar_type, operator, _, extents):
+            places = ", ".join(show(extent) for extent in extents)
+            return f"rows of {scalar_type.value}[{places}] ({operator})"
         case HashStore(scalar_type, operator, _, extents):
             keys = ", ".join("any" if extent == ANY_KEY else show(extent) for extent in extents)
             return f"hash of {scalar_type.value}[{keys}] ({operator})"

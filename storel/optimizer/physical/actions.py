@@ -38,12 +38,13 @@ from storel.calculus.nodes import (
 )
 from storel.calculus.strictness import strict
 from storel.calculus.verify import Type, infer
+from storel.optimizer.cardinality import appraise
 from storel.optimizer.physical.facts import ZERO, array, is_increasing, size_term
 from storel.optimizer.physical.normalize import intersected, is_atom, scaled
 from storel.optimizer.physical.reductions import StoredEntries, any_entry, stored_entries, stored_rows
 from storel.optimizer.physical.scope import Monoid, Scope, sum_over
 from storel.optimizer.physical.shape import addends, entries_of, has_loop, is_store, semiring_of
-from storel.optimizer.physical.stores import choose_store, is_scanned, reduction_store
+from storel.optimizer.physical.stores import choose_store, in_rows, is_scanned, reduction_store
 from storel.plan.binding import source_extents, store_terms
 from storel.plan.nodes import (
     Accumulate,
@@ -176,7 +177,9 @@ class ActionPlanner:
         extents = store_terms(chosen)
         extent = bounds(extents[0], self.symbols)
         keys = Interval(0, None if extent.high is None else extent.high - 1)
-        return Bind(chosen, filled, use(scope.bind((type_, keys), extents=(extents,))))
+        known = appraise(value, self.symbols, scope.estimates)
+        body = use(scope.bind((type_, keys), extents=(extents,), appraised=known))
+        return Bind(in_rows(chosen, value, filled, body, scope, self.symbols), filled, body)
 
     def _reduced(self, term: Reduce, scope: Scope, into: Monoid) -> Action:
         """Plan a comprehension; one over the rows of its own source adds to the same destination."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 
+from storel.calculus.intervals import bounds
 from storel.calculus.nodes import Lookup, Sum, Term, Variable, children
 from storel.calculus.verify import Type, infer
 from storel.errors import MemoryLimitError
 from storel.optimizer.cardinality import appraise
-from storel.optimizer.cost import HASHED_PLACES, HASHED_SPARSENESS
+from storel.optimizer.cost import HASHED_PLACES, HASHED_SPARSENESS, SPARSE
 from storel.optimizer.physical.arrivals import key_intervals
 from storel.optimizer.physical.facts import size_term
 from storel.optimizer.physical.scope import Scope
-from storel.plan.binding import occurs
+from storel.plan.binding import fills_rows, occurs, scans_rows
 from storel.plan.count import total
 from storel.plan.nodes import (
     ANY_KEY,
@@ -20,6 +21,7 @@ from storel.plan.nodes import (
     Action,
     HashStore,
     ListStore,
+    RowsStore,
     ScalarStore,
     Store,
     TableStore,
@@ -83,6 +85,21 @@ def choose_store(
     if dictionary.rank == 1 and is_revisited and places > SMALL_TABLE:
         return ListStore(dictionary.scalar, ring.plus_name, ring.zero, terms[0])
     return TableStore(dictionary.scalar, ring.plus_name, ring.zero, terms)
+
+
+def in_rows(
+    chosen: Store, value: Term, filled: Action, body: Action, scope: Scope, symbols: Symbols
+) -> Store:
+    """Return a store of rows in place of ``chosen`` where rows are all that is made and read, and sparse."""
+    if not isinstance(chosen, TableStore | HashStore) or len(chosen.extents) != 2:
+        return chosen
+    rows, columns = chosen.extents
+    if not fills_rows(filled, rows) or not scans_rows(body):
+        return chosen
+    places = math.prod(bounds(extent, symbols).high or 0 for extent in chosen.extents)
+    if places <= SMALL_TABLE or appraise(value, symbols, scope.estimates).total > SPARSE * places:
+        return chosen
+    return RowsStore(chosen.type, chosen.operator, chosen.zero, (rows, columns))
 
 
 def _extents(filled: Action, rank: int, scope: Scope, symbols: Symbols) -> list[int]:

@@ -9,7 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from storel.calculus.nodes import Apply, Find, If, Let, Multiply, Singleton, Sum, Symbol, Term, children
+from storel.calculus.nodes import (
+    Apply,
+    Find,
+    If,
+    Let,
+    Multiply,
+    Range,
+    Singleton,
+    Sum,
+    Symbol,
+    Term,
+    Variable,
+    children,
+)
 from storel.environment import Environment
 from storel.storage.tensor import Tensor
 
@@ -55,10 +68,19 @@ def _searches(term: Term) -> bool:
     match term:
         case Find() | If(Apply("equal", _), _) | Sum(Sum() | Singleton(), _):
             return True
-        case Let(value, _) if _depth(value) > 1:
+        case Let(value, _) if _depth(value) > 1 and not _is_in_order(value):
             return True
         case _:
             return any(_searches(child) for child, _ in children(term))
+
+
+def _is_in_order(term: Term) -> bool:
+    """Return whether a dictionary is made row after row, as it is read, which turns no operand."""
+    match term:
+        case Sum(Range(), Singleton(Variable(1), _)):
+            return True
+        case _:
+            return False
 
 
 def _depth(term: Term) -> int:

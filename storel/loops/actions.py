@@ -282,7 +282,9 @@ class ActionLowering:
         rows = Rows(*buffers, extents, self.limits(store.extents))
         self.tables.append((store, rows))
         workspace = self._list(ListStore(store.type, store.operator, store.zero, store.extents[1]))
-        assert workspace.occupied is not None and isinstance(count := workspace.occupied.count, Local)
+        assert workspace.occupied is not None
+        count = workspace.occupied.count
+        assert isinstance(count, Local)
         self.run(value, RowsTarget(self.emitter, rows, workspace, count), scope)
         return rows
 

@@ -54,8 +54,8 @@ from storel.loops.nodes import (
     Unary,
 )
 from storel.loops.nodes import If as Branch
-from storel.loops.scope import HashRow, Rows, Scope, Stored, StoredRow, Value, View
 from storel.loops.rows import stored_row
+from storel.loops.scope import HashRow, Rows, Scope, Stored, StoredRow, Value, View
 from storel.loops.stores import row_of
 from storel.loops.types import type_of
 from storel.scalars import ScalarType
@@ -167,7 +167,9 @@ class ExpressionLowering:
         assert not isinstance(view, Value)
         return view
 
-    def _key_inside(self, key: Term, row: HashRow | Rows, scope: Scope) -> tuple[Expression, Expression | None]:
+    def _key_inside(
+        self, key: Term, row: HashRow | Rows, scope: Scope
+    ) -> tuple[Expression, Expression | None]:
         """Return ``key``, and the condition that ``row`` may have it, None if that is proved."""
         position = self.emitter.declare("at", self.key(key, scope))
         is_inside = self.is_within(key, row.limits[0], scope)

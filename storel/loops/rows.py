@@ -71,7 +71,9 @@ def stored_row(emitter: Emitter, rows: Rows, key: Expression, inside: Expression
     place = key if inside is None else emitter.declare("row", Select(inside, key, index(0)))
     first = emitter.declare("first", Load(rows.begins, place))
     end = Load(rows.begins, plus(place, index(1)))
-    return StoredRow(rows, first, emitter.declare("end", end if inside is None else Select(inside, end, first)))
+    return StoredRow(
+        rows, first, emitter.declare("end", end if inside is None else Select(inside, end, first))
+    )
 
 
 def scan_row(emitter: Emitter, row: StoredRow, body: Callable[[Expression, Expression], None]) -> None:

@@ -77,7 +77,7 @@ class HashRow:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The buffers of a ``RowsStore``: row i is at ``begins[i]`` … ``begins[i + 1]`` of the keys and values."""
+    """The buffers of a ``RowsStore``: row i is at ``begins[i]`` … ``begins[i + 1]`` of the others."""
 
     begins: Buffer
     keys: Buffer

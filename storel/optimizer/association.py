@@ -18,8 +18,8 @@ from typing import TypeAlias
 
 from storel.calculus.nodes import Lookup, Multiply, Range, Singleton, Slice, Symbol, Term
 from storel.optimizer.cardinality import appraise
-from storel.optimizer.chains import Chain, Operand, chain, keyed
-from storel.optimizer.nests import Loop, Nest, named
+from storel.optimizer.chains import Chain, Operand, chain
+from storel.optimizer.nests import Loop, Nest, keyed, named
 from storel.optimizer.sketches import Sketch, uniform
 from storel.symbols import ArraySymbol, Symbols
 

@@ -1,6 +1,6 @@
 """Chains of products: nests of sums in which every loop needs but one symbol of those before.
 
-    sum(A(i)) sum(B(j)) sum(C(k)) {l -> a * b * c}       j is bound by the loops over A(i), k by those over B(j)
+    sum(A(i)) sum(B(j)) sum(C(k)) {l -> a * b * c}       j is bound by the loops over A(i), k by those of B(j)
 
 is row i of a product of matrices. They may be associated in any way (association.py).
 """
@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from storel.calculus.intervals import Interval, binder_bounds
-from storel.calculus.nodes import Range, Singleton, Sum, Symbol, Term
+from storel.calculus.nodes import Range, Sum, Symbol, Term
 from storel.calculus.verify import KEY
-from storel.optimizer.nests import Loop, Nest, Part, binders_in, closed
+from storel.optimizer.nests import Loop, Nest, Part, binders_in, bound, closed, keyed
 from storel.optimizer.occurrences import is_safe
 from storel.optimizer.physical.facts import ZERO, size_term
 from storel.symbols import ParameterSymbol, Symbols
@@ -47,13 +47,6 @@ class Operand:
         return body
 
 
-def keyed(keys: Sequence[Term], value: Term, nest: Nest) -> Term:
-    """Return the dictionary of one entry, or the value if there are no keys."""
-    for key in reversed(keys):
-        value = Singleton(key, value, nest.semiring)
-    return value
-
-
 @dataclass(frozen=True, slots=True)
 class Chain:
     """The operands of a product; ``outer`` makes the rows, if there is more than one.
@@ -77,7 +70,9 @@ def chain(term: Term, symbols: Symbols) -> Chain | None:
     outer = operands.pop(0) if operands[0].keys and len(operands) > 1 else None
     if keys != nest.keys or any(operand.keys for operand in operands[:-1]):
         return None
-    columns = [Symbol(operand.row) for operand in operands if operand.row is not None and operand != operands[0]]
+    columns = [
+        Symbol(operand.row) for operand in operands if operand.row is not None and operand != operands[0]
+    ]
     linked = [replace(each, keys=(column,)) for each, column in zip(operands, columns, strict=False)]
     whole = (*linked, operands[-1])
     intervals = _intervals(nest.loops, symbols)
@@ -90,14 +85,14 @@ def _operands(nest: Nest) -> Iterator[Operand]:
     begin, row = 0, None
     for position in range(1, len(nest.loops)):
         shared = _shared(nest, position)
-        if len(shared) == 1 and shared <= _bound(nest.loops[begin:position]):
+        if len(shared) == 1 and shared <= bound(nest.loops[begin:position]):
             yield _operand(nest, begin, position, row)
             begin, (row,) = position, shared
     yield _operand(nest, begin, len(nest.loops), row)
 
 
 def _operand(nest: Nest, begin: int, end: int, row: str | None) -> Operand:
-    own, deeper = _bound(nest.loops[begin:end]), _bound(nest.loops[end:])
+    own, deeper = bound(nest.loops[begin:end]), bound(nest.loops[end:])
 
     def belongs(needs: frozenset[str]) -> bool:
         return not needs & deeper and (bool(needs & own) or begin == 0)
@@ -107,17 +102,13 @@ def _operand(nest: Nest, begin: int, end: int, row: str | None) -> Operand:
     return Operand(tuple(nest.loops[begin:end]), parts, keys, row)
 
 
-def _bound(loops: Sequence[Loop]) -> frozenset[str]:
-    return frozenset[str]().union(*(loop.binds for loop in loops))
-
-
 def _shared(nest: Nest, position: int) -> frozenset[str]:
     """Return what the loops from ``position`` on, and all that needs them, need of those before."""
     deeper = nest.loops[position:]
-    bound = _bound(deeper)
+    inner = bound(deeper)
     others = (*(part.needs for part in nest.parts), *map(binders_in, nest.keys))
-    needs = (*(loop.needs for loop in deeper), *(each for each in others if each & bound))
-    return frozenset[str]().union(*needs) - bound
+    needs = (*(loop.needs for loop in deeper), *(each for each in others if each & inner))
+    return frozenset[str]().union(*needs) - inner
 
 
 def _intervals(loops: Sequence[Loop], symbols: Symbols) -> dict[str, Interval]:

@@ -11,9 +11,10 @@ the orders of a product outgrow every budget, and this is done at once, before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
-from storel.calculus.nodes import Add, Singleton, Sum, Term, children
-from storel.optimizer.nests import Loop, Nest, Part, binders_in
+from storel.calculus.nodes import Add, Sum, Term, children
+from storel.optimizer.nests import Loop, Nest, Part, binders_in, bound, keyed
 
 
 def loops(term: Term) -> int:
@@ -21,49 +22,66 @@ def loops(term: Term) -> int:
     return isinstance(term, Sum) + sum(loops(child) for child, _ in children(term))
 
 
-def eliminated(term: Term) -> Term:
+def eliminated(term: Term, *, earlier: bool = False) -> Term:
     """Return sums in which no factor and no loop stands deeper than it must.
 
+    With ``earlier``, loops that need no other one are moved outward, to the first factor that needs them.
     A product of two dictionaries is not told from one that scales: whoever calls this compares types.
     """
     if isinstance(term, Add):
-        return Add(eliminated(term.left), eliminated(term.right), term.semiring)
+        left, right = (eliminated(side, earlier=earlier) for side in (term.left, term.right))
+        return Add(left, right, term.semiring)
     if not isinstance(term, Sum):
         return term
     nest = Nest(term)
-    entry = _entry(nest)
-    return _closed(nest, nest.loops, nest.parts if entry is None else [entry, *nest.parts])
+    loops = _moved_outward(nest.loops, nest.parts) if earlier else nest.loops
+    return _closed(nest, loops, nest.parts, nest.keys)
 
 
-def _entry(nest: Nest) -> Part | None:
-    """Return the entry of one that the product scales, None if the sum is a scalar."""
-    if not nest.keys:
-        return None
-    entry: Term = nest.one
-    for key in reversed(nest.keys):
-        entry = Singleton(key, entry, nest.semiring)
-    return Part(entry, binders_in(entry))
+def _moved_outward(loops: Sequence[Loop], parts: Sequence[Part]) -> Sequence[Loop]:
+    """Return the loops, those that need no other one right below the loops of the first factor with them.
+
+    What is summed by the loops that now stand deeper is multiplied by that factor once, not in each.
+    """
+    ordered = list(loops)
+    for loop in loops:
+        users = [part.needs for part in parts if part.needs & loop.binds and not part.is_condition]
+        if loop.needs or any(other.needs & loop.binds for other in loops) or not users:
+            continue
+        ordered.remove(loop)
+        ends = [
+            max((at for at, other in enumerate(ordered) if needs & other.binds), default=-1)
+            for needs in users
+        ]
+        ordered.insert(1 + min(ends), loop)
+    return ordered
 
 
-def _closed(nest: Nest, loops: Sequence[Loop], parts: Sequence[Part]) -> Term:
-    """Return the sum over ``loops`` of the product of ``parts``."""
-    inner = frozenset[str]().union(*(loop.binds for loop in loops))
+def _closed(nest: Nest, loops: Sequence[Loop], parts: Sequence[Part], keys: Sequence[Term]) -> Term:
+    """Return the sum over ``loops`` of the product of ``parts``, each of the ``keys`` where it is bound."""
+    inner = bound(loops)
+    entered = list(takewhile(lambda key: not binders_in(key) & inner, keys))
+    deeper = keys[len(entered) :]
+    together = frozenset[str]().union(*map(binders_in, deeper))
     here = [part for part in parts if not part.needs & inner]
-    within = [
-        members[0].around(_closed(nest, members[1:], own), nest.semiring)
-        for members, own in _components(loops, [part for part in parts if part.needs & inner])
-    ]
-    return nest.product(here, within)
+    within: list[Term] = []
+    for members, own in _components(loops, [part for part in parts if part.needs & inner], together):
+        body = _closed(nest, members[1:], own, deeper if together & bound(members) else ())
+        within.append(members[0].around(body, nest.semiring))
+    factors = nest.product([part for part in here if not part.is_condition], within)
+    conditions = [part for part in here if part.is_condition]
+    return nest.product(conditions, (keyed(entered, factors, nest),))
 
 
-def _components(loops: Sequence[Loop], parts: Sequence[Part]) -> Iterator[tuple[list[Loop], list[Part]]]:
-    """Yield the loops that depend on one another, or meet in a factor, with their factors."""
-    groups: list[frozenset[str]] = []
-    for names in (*(loop.binds | loop.needs for loop in loops), *(part.needs for part in parts)):
-        local = names & frozenset[str]().union(*(loop.binds for loop in loops))
+def _components(
+    loops: Sequence[Loop], parts: Sequence[Part], together: frozenset[str]
+) -> Iterator[tuple[list[Loop], list[Part]]]:
+    """Yield the loops that depend on one another, or meet in a factor or the keys, with their factors."""
+    inner, groups = bound(loops), list[frozenset[str]]()
+    for names in (*(loop.binds | loop.needs for loop in loops), *(part.needs for part in parts), together):
+        local = names & inner
         joined = [group for group in groups if group & local]
         groups = [group for group in groups if not group & local] + [local.union(*joined)]
-    for group in groups:
+    for group in filter(None, groups):
         members = [loop for loop in loops if loop.binds & group]
         yield members, [part for part in parts if part.needs & group]
-

@@ -7,7 +7,7 @@ Symbols can be put together in any order that binds them before they are used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import count
@@ -93,9 +93,21 @@ class Nest:
         return whole
 
 
+def keyed(keys: Sequence[Term], value: Term, nest: Nest) -> Term:
+    """Return the dictionary of one entry, or the value if there are no keys."""
+    for key in reversed(keys):
+        value = Singleton(key, value, nest.semiring)
+    return value
+
+
 def named(name: str, value: Term, body: Term) -> Let:
     """Return ``body`` with the symbol ``name`` standing for ``value``."""
     return Let(value, closed(body, name))
+
+
+def bound(loops: Iterable[Loop]) -> frozenset[str]:
+    """Return the symbols that loops bind."""
+    return frozenset[str]().union(*(loop.binds for loop in loops))
 
 
 def binders_in(term: Term) -> frozenset[str]:

@@ -11,7 +11,7 @@ stays. Everything is deterministic: the same term and facts give the same plan.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -60,8 +60,8 @@ def optimize(
         more, third, graph = _searched(stored, symbols, chosen, options)
         plans |= more
         reports.append(third)
-    if (chained := associated(normalized, symbols)) is not None:
-        plans.setdefault(share(chained, symbols, options.cost), ["associated"])
+    for name, other in _arranged(normalized, symbols):
+        plans.setdefault(share(other, symbols, options.cost), [name])
     if options.expands and len(parts := monomials(term)) > 1:
         alone = replace(options, expands=False)
         whole = reduce(Add, [optimize(part, symbols, chosen, alone).term for part in parts])
@@ -97,6 +97,15 @@ def _searched(
     return plans, report, graph
 
 
+def _arranged(term: Term, symbols: Symbols) -> Iterator[tuple[str, Term]]:
+    """Yield what else the sums of a normalized term may be, found without a search."""
+    chain = associated(term, symbols)
+    if chain is not None:
+        yield "associated", chain
+    if loops(term) >= MANY_LOOPS:
+        yield "factored", _ordered(term, symbols, earlier=True)
+
+
 def _fitting(plans: Sequence[Priced], symbols: Symbols, memory: float) -> Sequence[Priced]:
     """Return the plans that fit into memory, or if none does the one that needs least."""
     needs = [footprint(plan.term, symbols) for plan in plans]
@@ -112,9 +121,9 @@ def _is_cheaper(term: Term, plans: Iterable[Term], symbols: Symbols, options: Op
     return price(term) < min(map(price, plans))
 
 
-def _ordered(term: Term, symbols: Symbols) -> Term:
+def _ordered(term: Term, symbols: Symbols, *, earlier: bool = False) -> Term:
     """Return ``term`` with its variables eliminated one by one, if that can be done."""
-    found = eliminated(term)
+    found = eliminated(term, earlier=earlier)
     try:
         return found if infer(found, symbols) == infer(term, symbols) else term
     except InvariantError:

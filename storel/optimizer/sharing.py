@@ -24,6 +24,7 @@ from functools import cache
 from storel.calculus.binding import free_variables, shift
 from storel.calculus.nodes import (
     Find,
+    If,
     Let,
     Literal,
     Lookup,
@@ -222,8 +223,14 @@ def _tables(keys: Range, entry: Term) -> Iterator[Term]:
         swapped = reindexed(
             entry.body, lambda index: index + 2 if index < 2 else index - 2 if index < 4 else index
         )
-        row = Sum(shift(keys, 2), Singleton(Variable(1), swapped, entry.semiring), entry.semiring)
-        yield Sum(source, row, entry.semiring)
+        yield Sum(source, _row(shift(keys, 2), swapped, entry.semiring), entry.semiring)
+
+
+def _row(keys: Range, entry: Term, semiring: str) -> Term:
+    """Return the dictionary of ``entry`` under each key; what does not depend on the key is asked once."""
+    if isinstance(entry, If) and entry.semiring == semiring and not free_variables(entry.condition) & {0, 1}:
+        return If(shift(entry.condition, -2), _row(keys, entry.body, semiring), semiring)
+    return Sum(keys, Singleton(Variable(1), entry, semiring), semiring)
 
 
 def _grouped(term: Term, symbols: Symbols) -> Iterator[Term]:

@@ -54,9 +54,7 @@ class Sketch:
     def times(self, other: Sketch) -> Sketch:
         """Return the sketch of the product."""
         share = self.pairs(other) / max(1.0, self.entries * other.entries)
-        return Sketch(
-            _occupied(self.rows, other.columns, share), _occupied(other.columns, self.rows, share)
-        )
+        return Sketch(_occupied(self.rows, other.columns, share), _occupied(other.columns, self.rows, share))
 
 
 def uniform(spans: tuple[float, ...], entries: float) -> Sketch:

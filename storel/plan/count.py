@@ -6,8 +6,8 @@ times its length, and the entries of one parent are at most the extent. So the b
 product costs one pass over its left operand. Where nothing better is known the bound is None, and
 the caller takes the product of the extents.
 
-A count fills no hash store, nor rows. There the variable of one is a number that its entries do not exceed, and
-that of a row of one the same of the row: what is counted of all rows, is counted of the store.
+A count fills no hash store, nor rows. There the variable of one is a number that its entries do not exceed,
+and that of a row of one the same of the row: what is counted of all rows, is counted of the store.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Scope: TypeAlias = tuple[Extents, ...]
 """What each binder stands for, the innermost first: a store with such extents, or a scalar."""
 
 _ENTRIES = Symbol("#entries")
-"""The extent of each level of a store whose entries are counted: as many keys as its variable, a number here, says."""
+"""The extent of each level of a store that is counted: as many keys as its variable, a number here, says."""
 
 
 def total(action: Action, level: int, extents: Extents | None = None, stores: Scope = ()) -> Action | None:
@@ -168,7 +168,9 @@ def _is_read(action: Action) -> bool:
 
 
 def _kept(store: Store) -> Extents:
-    return (_ENTRIES,) * len(store.extents) if isinstance(store, HashStore | RowsStore) else store_terms(store)
+    return (
+        (_ENTRIES,) * len(store.extents) if isinstance(store, HashStore | RowsStore) else store_terms(store)
+    )
 
 
 def _below(body: Action, level: int, extents: Extents | None, stores: Scope) -> Action | None:

@@ -6,55 +6,19 @@ the better plan takes on these data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import reduce
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from case import LARGE, SMALL, Case, Matrix, Sizes, products, random_matrix
+from chains import chains
 
 import storel
-from storel.loops.interpret import Work
 
-Matrix: TypeAlias = Any
-"""A scipy.sparse array, whose own types say little."""
+__all__ = ["LARGE", "SMALL", "Case", "cases"]
 
-
-@dataclass(frozen=True)
-class Case:
-    """A program with operands, its rival's answer, and whether work is within the better plan's bound."""
-
-    name: str
-    program: str
-    operands: dict[str, Any]
-    rival: Callable[[], Any]
-    bound: Callable[[Work], bool]
-    options: dict[str, Any] = field(default_factory=dict[str, Any])
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How large the data are: rows, columns and entries per row of matrices, and the width of factors."""
-
-    rows: int
-    columns: int
-    degree: int
-    width: int
-
-    @property
-    def density(self) -> float:
-        return self.degree / self.columns
-
-
-SMALL = Sizes(90, 50, 8, 8)
-LARGE = Sizes(20_000, 15_000, 20, 16)
 EXPANDED = {"floating_point": "expand"}
-
-
-def products(left: Matrix, right: Matrix) -> int:
-    """Return the number of pairs of entries that a matrix product multiplies."""
-    return int(np.diff(sp.csc_array(left).indptr) @ np.diff(sp.csr_array(right).indptr))
 
 
 def met_halfway(there: Matrix, back: Matrix) -> Any:
@@ -74,16 +38,11 @@ def cases(sizes: Sizes) -> Iterator[Case]:
     yield from implicit(sizes)
 
 
-def _random(rows: int, columns: int, degree: float, seed: int) -> Matrix:
-    rng = np.random.default_rng(seed)
-    return sp.csr_array(sp.random(rows, columns, min(1.0, degree / columns), format="csr", rng=rng))
-
-
 def algebra(sizes: Sizes) -> Iterator[Case]:
     """Yield sums, products and chains of matrices."""
     m, n, d = sizes.rows, sizes.columns, sizes.degree
     rng = np.random.default_rng(0)
-    a, b = _random(m, n, d, 1), _random(n, m, d, 2)
+    a, b = random_matrix(m, n, d, 1), random_matrix(n, m, d, 2)
     x, left, right = rng.random(n), rng.random(m), rng.random(m)
     yield Case(
         "sum of a product",
@@ -99,7 +58,7 @@ def algebra(sizes: Sizes) -> Iterator[Case]:
         lambda: sp.csr_array(sp.diags_array(left + right) @ a),
         lambda w: w.multiplications <= 2 * a.nnz and w.additions <= a.nnz + m,
     )
-    few = _random(m, n // 2, 1 / 8, 3)
+    few = random_matrix(m, n // 2, 1 / 8, 3)
     late = sp.csr_array(b @ few)
     yield Case(
         "chain of three, the last one nearly empty",
@@ -109,7 +68,7 @@ def algebra(sizes: Sizes) -> Iterator[Case]:
         lambda: a @ late if m > 1000 else a @ (b @ few),
         lambda w: w.multiplications <= products(b, few) + products(a, late),
     )
-    chain = [_random(n, n, d, seed) for seed in range(10, 14)]
+    chain = [random_matrix(n, n, d, seed) for seed in range(10, 14)]
     names = "ABCD"
     sources = ", ".join(f"<(k{i}, k{i + 1}), v{i}> in {name}" for i, name in enumerate(names))
     end = rng.random(n)
@@ -129,91 +88,11 @@ def algebra(sizes: Sizes) -> Iterator[Case]:
     )
 
 
-def chains(sizes: Sizes, length: int) -> Iterator[Case]:
-    """Yield chains of so many matrices: alone, between vectors, and with a matrix of two columns at the end.
-
-    Which association is best depends on extents and degrees, which differ from matrix to matrix.
-    """
-    extents = [max(8, int(sizes.rows * share)) for share in SHARES[: length + 1]]
-    pairs = zip(extents[:-1], extents[1:], DEGREES, strict=False)
-    matrices = [_random(m, n, d, 30 + at) for at, (m, n, d) in enumerate(pairs)]
-    names = "ABCDEFGH"[:length]
-    loops = ", ".join(f"<(k{at}, k{at + 1}), v{at}> in {name}" for at, name in enumerate(names))
-    product = " * ".join(f"v{at}" for at in range(length))
-    operands = dict(zip(names, matrices, strict=True))
-    tree, least = best_association(matrices)
-    yield Case(
-        f"chain of {length}",
-        f"CREATE TENSOR s AS sum({loops}) {{(k0, k{length}) -> {product}}}",
-        operands,
-        lambda: multiplied(tree, matrices),
-        lambda w: w.multiplications <= 1.05 * least,
-    )
-    ends = np.random.default_rng(29).random(extents[-1]), np.random.default_rng(28).random(extents[0])
-    entries = sum(matrix.nnz for matrix in matrices)
-    yield Case(
-        f"chain of {length} and a vector",
-        f"CREATE TENSOR s AS sum({loops}, <k{length}, y> in x) {{k0 -> {product} * y}}",
-        {**operands, "x": ends[0]},
-        lambda: reduce(lambda x, matrix: matrix @ x, reversed(matrices), ends[0]),
-        lambda w: w.multiplications <= entries,
-    )
-    yield Case(
-        f"vector and a chain of {length}",
-        f"CREATE TENSOR s AS sum(<k0, y> in x, {loops}) {{k{length} -> y * {product}}}",
-        {**operands, "x": ends[1]},
-        lambda: reduce(lambda x, matrix: matrix.T @ x, matrices, ends[1]),
-        lambda w: w.multiplications <= entries,
-    )
-    narrow = [*matrices, _random(extents[-1], 8, 1, 27)]
-    narrow_tree, narrow_least = best_association(narrow)
-    yield Case(
-        f"chain of {length} and a narrow matrix",
-        f"""CREATE TENSOR s AS
-              sum({loops}, <(k{length}, z), y> in Z) {{(k0, z) -> {product} * y}}""",
-        {**operands, "Z": narrow[-1]},
-        lambda: multiplied(narrow_tree, narrow),
-        lambda w: w.multiplications <= 1.05 * narrow_least,
-    )
-
-
-SHARES = (0.7, 1.0, 0.45, 0.9, 0.55, 0.8, 0.65, 0.35, 0.9)
-DEGREES = (4, 2, 6, 1, 3, 2, 1, 5)
-"""Extents as shares of the rows, and entries per row, of the matrices of a chain."""
-
-Tree: TypeAlias = "int | tuple[Tree, Tree]"
-
-
-def best_association(matrices: list[Matrix]) -> tuple[Tree, int]:
-    """Return the association of a chain that multiplies least, and how often, by exact intermediates."""
-    made: dict[tuple[int, int], tuple[int, Tree, Matrix]] = {}
-    for at, matrix in enumerate(matrices):
-        made[at, at] = 0, at, sp.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), matrix.shape)
-    for width in range(1, len(matrices)):
-        for first in range(len(matrices) - width):
-            last = first + width
-            splits = [(made[first, at], made[at + 1, last]) for at in range(first, last)]
-            works = [a[0] + b[0] + products(a[2], b[2]) for a, b in splits]
-            least = int(np.argmin(works))
-            (_, left, one), (_, right, other) = splits[least]
-            made[first, last] = works[least], (left, right), sp.csr_array(one @ other)
-    work, tree, _ = made[0, len(matrices) - 1]
-    return tree, work
-
-
-def multiplied(tree: Tree, matrices: list[Matrix]) -> Matrix:
-    """Return the product of a chain, associated as ``tree`` says."""
-    if isinstance(tree, int):
-        return matrices[tree]
-    left, right = tree
-    return multiplied(left, matrices) @ multiplied(right, matrices)
-
-
 def graphs(sizes: Sizes) -> Iterator[Case]:
     """Yield triangles, cycles and a sampled product."""
     n, width = sizes.rows, sizes.width
     rng = np.random.default_rng(4)
-    p, q, r, s = (_random(n, n, sizes.degree / 2, seed) for seed in range(5, 9))
+    p, q, r, s = (random_matrix(n, n, sizes.degree / 2, seed) for seed in range(5, 9))
     left, right = rng.random((n, width)), rng.random((width, n))
     row = np.repeat(np.arange(n), np.diff(p.indptr))
 
@@ -261,7 +140,7 @@ def joins(sizes: Sizes) -> Iterator[Case]:
     """Yield learning over a join of three tables, which is never built: pairs, and features of both sides."""
     rng = np.random.default_rng(9)
     left, right, width = sizes.rows // 3, sizes.columns // 3, sizes.width
-    pairs = _random(left, right, sizes.degree * 2, 15)
+    pairs = random_matrix(left, right, sizes.degree * 2, 15)
     pairs.data[:] = 1
     s, t = rng.random((left, width)), rng.random((right, width + 1))
     u, v = rng.random(width), rng.random(width + 1)
@@ -349,7 +228,7 @@ def expansions(sizes: Sizes) -> Iterator[Case]:
     """Yield products of sums, which may be multiplied out."""
     rng = np.random.default_rng(17)
     m, n, width = sizes.rows // 2, sizes.columns // 2, sizes.width
-    a = _random(m, n, sizes.degree, 18)
+    a = random_matrix(m, n, sizes.degree, 18)
     u, v, mean = rng.random(m), rng.random(n), rng.random(n)
     yield Case(
         "distance of a sparse matrix from a product",

@@ -226,7 +226,7 @@ def _tables(keys: Range, entry: Term) -> Iterator[Term]:
         yield Sum(source, _row(shift(keys, 2), swapped, entry.semiring), entry.semiring)
 
 
-def _row(keys: Range, entry: Term, semiring: str) -> Term:
+def _row(keys: Term, entry: Term, semiring: str) -> Term:
     """Return the dictionary of ``entry`` under each key; what does not depend on the key is asked once."""
     if isinstance(entry, If) and entry.semiring == semiring and not free_variables(entry.condition) & {0, 1}:
         return If(shift(entry.condition, -2), _row(keys, entry.body, semiring), semiring)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from strategies.terms import REAL, Surroundings, dictionary, surroundings, terms
 
 import storel
@@ -28,9 +29,9 @@ def matrices(number: int) -> list[Matrix]:
 
 
 @settings(max_examples=50, deadline=None)
-@given(surroundings(), terms(REAL) | terms(dictionary(2)))
-def test_the_value_stays(around: Surroundings, term: Term) -> None:
-    found = eliminated(term)
+@given(surroundings(), terms(REAL) | terms(dictionary(2)), st.booleans())
+def test_the_value_stays(around: Surroundings, term: Term, earlier: bool) -> None:
+    found = eliminated(term, earlier=earlier)
     try:
         is_typed = infer(found, around.symbols) == infer(term, around.symbols)
     except InvariantError:

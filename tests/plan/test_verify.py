@@ -25,6 +25,7 @@ from storel.plan.nodes import (
     Loop,
     Place,
     Plan,
+    RowsStore,
     TableStore,
     Together,
     Unite,
@@ -36,6 +37,7 @@ M, N = Symbol("m"), Symbol("n")
 ONE = Accumulate(real(1.0))
 FLOAT64 = ScalarType.FLOAT64
 TABLE = TableStore(FLOAT64, "add", 0, (M, N))
+ROWS = RowsStore(FLOAT64, "add", 0, (M, N))
 SCALAR: Destination = Levels((), ADD)
 VECTOR: Destination = Levels((Place(N),), ADD)
 SCAN = Loop(row(number(0)), Enter(var(0), ONE))
@@ -51,6 +53,7 @@ LEGAL = [
     (SCALAR, Bind(TABLE, FILLED, Loop(Entries(Lookup(var(0), number(1))), Accumulate(var(0))))),
     (SCALAR, Bind(HashStore(FLOAT64, "add", 0, (ANY_KEY,)), SCAN, Loop(Entries(var(0)), Accumulate(var(0))))),
     (SCALAR, Bind(HashStore(FLOAT64, "add", 0, (number(2**31), M)), FILLED, ONE)),
+    (SCALAR, Bind(ROWS, FILLED, Loop(Entries(Lookup(var(0), number(1))), Accumulate(var(0))))),
     (Levels((Append(), Place(M, repeats=True), Append()), ADD), Together(())),
     (Levels((Place(M), Gather(N, by_bitmap=True)), ADD), Together(())),
 ]
@@ -60,6 +63,8 @@ ILLEGAL = [
     ("do not fit an integer", SCALAR, Bind(HashStore(FLOAT64, "add", 0, (ANY_KEY, M)), FILLED, ONE)),
     ("do not fit an integer", SCALAR,
      Bind(HashStore(FLOAT64, "add", 0, (number(2**31), number(2**31))), FILLED, ONE)),
+    ("filled in another order", SCALAR, Bind(ROWS, SCAN, ONE)),
+    ("not only scanned", SCALAR, Bind(ROWS, FILLED, Loop(Entries(var(0)), ONE))),
     ("is not bound", SCALAR, Accumulate(var(0))),
     ("is not bound", SCALAR, Loop(upto("n"), Accumulate(var(2)))),
     ("is not bound", SCALAR, Bind(ADD, Accumulate(var(0)), ONE)),

@@ -171,15 +171,13 @@ class ActionPlanner:
             store = ScalarStore(type_.scalar, ring.plus_name, ring.zero)
             return Bind(store, self.scalar(value, scope, into), use(scope.bind((type_, interval))))
         filled = self.dictionary(value, scope, into)
-        chosen = choose_store(
-            value, filled, type_, ring, scope, self.symbols, is_revisited=scanned or scope.loops > 0
-        )
-        extents = store_terms(chosen)
-        extent = bounds(extents[0], self.symbols)
-        keys = Interval(0, None if extent.high is None else extent.high - 1)
-        known = appraise(value, self.symbols, scope.estimates)
-        body = use(scope.bind((type_, keys), extents=(extents,), appraised=known))
-        return Bind(in_rows(chosen, value, filled, body, scope, self.symbols), filled, body)
+        again = scanned or scope.loops > 0
+        chosen = choose_store(value, filled, type_, ring, scope, self.symbols, is_revisited=again)
+        extents, known = store_terms(chosen), appraise(value, self.symbols, scope.estimates)
+        high = bounds(extents[0], self.symbols).high
+        keys = (type_, Interval(0, None if high is None else high - 1))
+        body = use(scope.bind(keys, extents=(extents,), appraised=known))
+        return Bind(in_rows(chosen, known, filled, body, self.symbols), filled, body)
 
     def _reduced(self, term: Reduce, scope: Scope, into: Monoid) -> Action:
         """Plan a comprehension; one over the rows of its own source adds to the same destination."""

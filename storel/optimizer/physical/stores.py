@@ -10,6 +10,7 @@ from storel.calculus.verify import Type, infer
 from storel.errors import MemoryLimitError
 from storel.optimizer.cardinality import appraise
 from storel.optimizer.cost import HASHED_PLACES, HASHED_SPARSENESS, SPARSE
+from storel.optimizer.estimate import Estimate
 from storel.optimizer.physical.arrivals import key_intervals
 from storel.optimizer.physical.facts import size_term
 from storel.optimizer.physical.scope import Scope
@@ -87,9 +88,7 @@ def choose_store(
     return TableStore(dictionary.scalar, ring.plus_name, ring.zero, terms)
 
 
-def in_rows(
-    chosen: Store, value: Term, filled: Action, body: Action, scope: Scope, symbols: Symbols
-) -> Store:
+def in_rows(chosen: Store, known: Estimate, filled: Action, body: Action, symbols: Symbols) -> Store:
     """Return a store of rows in place of ``chosen`` where rows are all that is made and read, and sparse."""
     if not isinstance(chosen, TableStore | HashStore) or len(chosen.extents) != 2:
         return chosen
@@ -97,7 +96,7 @@ def in_rows(
     if not fills_rows(filled, rows) or not scans_rows(body):
         return chosen
     places = math.prod(bounds(extent, symbols).high or 0 for extent in chosen.extents)
-    if places <= SMALL_TABLE or appraise(value, symbols, scope.estimates).total > SPARSE * places:
+    if places <= SMALL_TABLE or known.total > SPARSE * places:
         return chosen
     return RowsStore(chosen.type, chosen.operator, chosen.zero, (rows, columns))
 

@@ -69,8 +69,7 @@ from storel.symbols import Symbols
 
 PlanBody: TypeAlias = Callable[[Term, Scope, Monoid], Action]
 
-INDEX_TYPE = Type(ScalarType.INT64, 0)
-TRUTH_TYPE = Type(ScalarType.BOOL, 0)
+INDEX_TYPE, TRUTH_TYPE = Type(ScalarType.INT64), Type(ScalarType.BOOL)
 
 
 @dataclass

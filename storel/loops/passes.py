@@ -11,6 +11,6 @@ from storel.symbols import Symbols
 
 
 def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
-    """Return the kernel as it is rendered; ``reorders`` says whether real sums may be added up in any order."""
+    """Return the kernel as it is rendered; real sums are added up in any order if ``reorders``."""
     kernel = simplify(kernel)
     return look_ahead(tile(reorder(kernel) if reorders else kernel), symbols)

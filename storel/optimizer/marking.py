@@ -17,8 +17,8 @@ from storel.optimizer.occurrences import Occurrence, at, is_safe, occurrences, r
 from storel.optimizer.products import factors, product
 from storel.symbols import Symbols
 
-_POSITIONS = (2, 1)
-"""The variables of a merge that are the positions in its left and its right source; its element is 0."""
+_LEFT, _RIGHT = 2, 1
+"""The variables of a merge that are the positions in its two sources; its element is 0."""
 
 
 def marked(term: Term, symbols: Symbols) -> Iterator[Term]:
@@ -27,8 +27,8 @@ def marked(term: Term, symbols: Symbols) -> Iterator[Term]:
         merge = found.term
         if not isinstance(merge, Merge) or infer(merge, symbols, found.types).rank > 0:
             continue
-        yield from _with_mark(term, found, merge, (merge.left, merge.right), _POSITIONS, symbols)
-        yield from _with_mark(term, found, merge, (merge.right, merge.left), _POSITIONS[::-1], symbols)
+        yield from _with_mark(term, found, merge, (merge.left, merge.right), (_LEFT, _RIGHT), symbols)
+        yield from _with_mark(term, found, merge, (merge.right, merge.left), (_RIGHT, _LEFT), symbols)
 
 
 def _with_mark(

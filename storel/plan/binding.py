@@ -165,7 +165,7 @@ def _map_store(store: Store, mapped: Callable[[Term], Term]) -> Store:
     match store:
         case ScalarStore():
             return store
-        case TableStore(extents=extents) | HashStore(extents=extents):
+        case TableStore(extents=extents) | HashStore(extents=extents) | RowsStore(extents=extents):
             return replace(store, extents=tuple(map(mapped, extents)))
         case ListStore(extent=extent):
             return replace(store, extent=mapped(extent))

@@ -4,8 +4,8 @@
                                                    in loop i in 0:n: B with T(i) for t
 
 Row by row a chain of dense products needs room for one row only, but each stage is a product of a vector;
-taken apart, each stage is a product of matrices. Source: loop distribution with array expansion, Kennedy, Allen,
-"Optimizing Compilers for Modern Architectures", 2001, chapters 5 and 6.
+taken apart, each stage is a product of matrices. Source: loop distribution with array expansion, Kennedy,
+Allen, "Optimizing Compilers for Modern Architectures", 2001, chapters 5 and 6.
 """
 
 from __future__ import annotations

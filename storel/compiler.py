@@ -25,7 +25,7 @@ from storel.calculus import printer as term_printer
 from storel.calculus.lower import lower as lower_expression
 from storel.calculus.nodes import Apply, If, Lookup, Range, Singleton, Slice, Symbol, Term, children
 from storel.calculus.verify import verify as verify_term
-from storel.codegen import c_source, numba_source
+from storel.codegen import c_contraction, c_source, numba_source
 from storel.environment import Environment
 from storel.errors import DataError
 from storel.loops import printer as loop_printer
@@ -146,7 +146,8 @@ class Compilation:
     def _loaded(self, phase: Phase) -> CompiledKernel | ContractionKernel:
         """Return the kernel of a phase, which makes a part of the result or fills a store."""
         if phase.contraction is not None:
-            return contraction_kernel(phase.contraction, self.backend, self.used_threads)
+            source = c_contraction.render(phase.contraction.type) if self.backend == "c" else None
+            return contraction_kernel(phase.contraction, source, self.used_threads)
         extents = extent_terms(tuple(extent.size for extent in self.definition.extents), self.symbols)
         kernel = lower_plan(
             phase.plan if phase.split is None else phase.split.plan,

@@ -10,30 +10,17 @@ Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", TOMS
 from __future__ import annotations
 
 from storel.codegen.c_helpers import C_TYPES
+from storel.loops.blocks import BLOCK_COLUMNS, BLOCK_ROWS, DEPTH, TILE_ROWS, TILE_VECTORS
 from storel.scalars import ScalarType
-
-TILE_ROWS = 8
-TILE_VECTORS = 3
-"""The tile in registers: rows, and vectors in a row."""
-
-DEPTH = 320
-BLOCK_ROWS = 12
-BLOCK_COLUMNS = 80
-"""The packed blocks: summands, and tiles of rows and columns: a block of rows fits into the second cache."""
-
-ARGUMENTS = (
-    "left", "right", "result", "left_rows", "left_depth", "right_depth", "right_columns", "result_rows",
-    "result_columns", "packed_left", "packed_right", "rows", "columns", "depth",
-)  # fmt: skip
-"""The slots of ``storel_contract``, in order: addresses, then numbers; the last one is a factor, a double."""
-
-PACKED_LEFT = TILE_ROWS * BLOCK_ROWS * DEPTH
-PACKED_RIGHT = TILE_VECTORS * 64 * BLOCK_COLUMNS * DEPTH
-"""How many elements the packed blocks take at most: a vector has 64 bytes, or fewer."""
 
 
 def render(scalar_type: ScalarType) -> str:
-    """Return the C source of ``storel_contract`` for values of a real type."""
+    """Return the C source of ``storel_contract`` for values of a real type.
+
+    Its slots are the addresses of both operands and of the result; those of the offsets of rows and summands
+    in the left operand, of summands and columns in the right one, of rows and columns in the result, and of
+    room for two packed blocks; then the numbers of rows, columns and summands, and a factor (a double).
+    """
     rows, vectors = range(TILE_ROWS), range(TILE_VECTORS)
     names = [[f"c{row}_{vector}" for vector in vectors] for row in rows]
     lines = {

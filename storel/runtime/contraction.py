@@ -18,13 +18,12 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from storel import threads
-from storel.codegen import c_contraction
-from storel.codegen.c_contraction import PACKED_LEFT, PACKED_RIGHT, TILE_ROWS
+from storel.loops.blocks import PACKED_LEFT, PACKED_RIGHT, TILE_ROWS
 from storel.loops.nodes import Allocation, Buffer
 from storel.memory import require_memory
 from storel.plan.contraction import Contraction, Operand
 from storel.runtime import buffers
-from storel.runtime.kernel import Backend, Entry, load_entries
+from storel.runtime.kernel import Entry, load_entries
 from storel.semiring import Scalar
 
 Array: TypeAlias = NDArray[Any]
@@ -88,11 +87,9 @@ class ContractionKernel:
         threads.run_all([partial(run, low, high) for low, high in zip(cuts, ends, strict=True)])
 
 
-def contraction_kernel(contraction: Contraction, backend: Backend, count: int) -> ContractionKernel:
-    """Return the kernel of a contraction, run by ``count`` threads."""
-    if backend == "numba":
-        return ContractionKernel(contraction, count, None)
-    (entry,) = load_entries(c_contraction.render(contraction.type), ["contract"], backend)
+def contraction_kernel(contraction: Contraction, source: str | None, count: int) -> ContractionKernel:
+    """Return the kernel of a contraction, run by ``count`` threads; without C ``source`` by NumPy."""
+    entry = None if source is None else load_entries(source, ["contract"], "c")[0]
     return ContractionKernel(contraction, count, entry)
 
 

@@ -38,6 +38,19 @@ def eliminated(term: Term, *, earlier: bool = False) -> Term:
     return _closed(nest, loops, nest.parts, nest.keys)
 
 
+def in_order_of_keys(term: Term) -> Term:
+    """Return sums whose loops stand in the order of the keys that they make, those that make none last.
+
+    Only loops that need no other one are moved: a result is then filled place by place.
+    """
+    if not isinstance(term, Sum):
+        return term
+    nest = Nest(term)
+    making = [loop for key in nest.keys for loop in nest.loops if binders_in(key) & loop.binds]
+    first = [loop for loop in dict.fromkeys(making) if not loop.needs]
+    return _closed(nest, [*first, *(loop for loop in nest.loops if loop not in first)], nest.parts, nest.keys)
+
+
 def _moved_outward(loops: Sequence[Loop], parts: Sequence[Part]) -> Sequence[Loop]:
     """Return the loops, those that need no other one right below the loops of the first factor with them.
 

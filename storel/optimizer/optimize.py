@@ -21,7 +21,7 @@ from storel.optimizer import cost, rulefile
 from storel.optimizer.association import associated
 from storel.optimizer.browse import Graph, graph_of
 from storel.optimizer.cost import ARITHMETIC, PLAIN, SHARED, TAKEN_APART, Variation
-from storel.optimizer.elimination import eliminated, loops
+from storel.optimizer.elimination import eliminated, in_order_of_keys, loops
 from storel.optimizer.expansion import monomials
 from storel.optimizer.facts import encoded
 from storel.optimizer.footprint import footprint
@@ -86,7 +86,7 @@ def _searched(
 ) -> tuple[dict[Term, list[str]], PhaseReport, Graph]:
     """Return the plans that the algebra makes of a normalized term, each with what it was extracted for."""
     if loops(start) >= MANY_LOOPS:
-        start, rules = _ordered(start, symbols), rules.without_tag("reorder")
+        start, rules = _typed(eliminated(start), start, symbols), rules.without_tag("reorder")
     candidates, report, graph = _phase(start, symbols, rules, "main", options.main, options, _VARIATIONS)
     origins: dict[Term, list[str]] = {}
     for variation, candidate in zip(_VARIATIONS, candidates, strict=True):
@@ -103,7 +103,8 @@ def _arranged(term: Term, symbols: Symbols) -> Iterator[tuple[str, Term]]:
     if chain is not None:
         yield "associated", chain
     if loops(term) >= MANY_LOOPS:
-        yield "factored", _ordered(term, symbols, earlier=True)
+        yield "factored", _typed(eliminated(term, earlier=True), term, symbols)
+        yield "in order of keys", _typed(in_order_of_keys(term), term, symbols)
 
 
 def _fitting(plans: Sequence[Priced], symbols: Symbols, memory: float) -> Sequence[Priced]:
@@ -121,9 +122,8 @@ def _is_cheaper(term: Term, plans: Iterable[Term], symbols: Symbols, options: Op
     return price(term) < min(map(price, plans))
 
 
-def _ordered(term: Term, symbols: Symbols, *, earlier: bool = False) -> Term:
-    """Return ``term`` with its variables eliminated one by one, if that can be done."""
-    found = eliminated(term, earlier=earlier)
+def _typed(found: Term, term: Term, symbols: Symbols) -> Term:
+    """Return ``found``, made of ``term``, if it is of the same type, else ``term``."""
     try:
         return found if infer(found, symbols) == infer(term, symbols) else term
     except InvariantError:

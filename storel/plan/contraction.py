@@ -19,6 +19,7 @@ from storel.calculus.binding import shift
 from storel.calculus.domains import affine
 from storel.calculus.intervals import ANY, Context, Interval, bounds
 from storel.calculus.nodes import Literal, Lookup, Multiply, Symbol, Term, Variable
+from storel.plan.copies import Key, copied_keys
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -159,38 +160,52 @@ class _Nest:
 
 
 def _nest(action: Action, stores: tuple[Store, ...], symbols: Symbols) -> _Nest | None:
+    """Return ``action`` as a nest of loops around one value; a table that is only copied counts as none."""
     extents: list[int] = []
-    entered: list[int] = []
     binders: Binders = ()
+    entered: list[int | Term] = []
+    copy: _Copy | None = None
     while True:
         match action:
             case Loop(Positions(Literal(0), high), body):
-                extent = _constant(high, symbols)
-                if extent is None or extent == 0:
-                    return None
+                extent = _constant(high, symbols) or 0
                 binders = (len(extents), len(extents), *binders)
                 extents.append(extent)
-                action = body
             case Loop(Entries(row), body):
                 extent = _row_extent(row, len(binders), stores, symbols)
-                if extent == 0:
-                    return None
                 binders = (Lookup(shift(row, 1), Variable(0)), len(extents), *binders)
                 extents.append(extent)
-                action = body
             case Enter(Variable(index), body) if index < len(binders):
-                loop = binders[index]
-                if not isinstance(loop, int) or loop in entered:
-                    return None
-                entered.append(loop)
-                action = body
+                entered.append(binders[index])
             case Bind(ScalarStore(), Accumulate(value), body):
                 binders = (value, *binders)
-                action = body
+            case Bind(TableStore() as store, body, copying) if copy is None:
+                keys = copied_keys(copying, store.extents)
+                if keys is None:
+                    return None
+                copy, entered = _Copy(keys, tuple(entered), binders), []
             case Accumulate(value):
-                return _Nest(tuple(extents), tuple(entered), binders, value)
+                reached = entered if copy is None else copy.entered(entered)
+                loops = tuple(loop for loop in reached if isinstance(loop, int))
+                is_nest = all(extents) and len(set(loops)) == len(reached)
+                return _Nest(tuple(extents), loops, binders, value) if is_nest else None
             case _:
                 return None
+        action = body
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """A table that is copied: the keys of the copy, what was entered before it, and the binders around it."""
+
+    keys: tuple[Key, ...]
+    before: tuple[int | Term, ...]
+    outside: Binders
+
+    def entered(self, table: list[int | Term]) -> list[int | Term]:
+        """Return what is entered in all, where ``table`` is what the filling of the table enters."""
+        keys = (table[key.index] if key.is_of_table else self.outside[key.index] for key in self.keys)
+        return [*self.before, *keys]
 
 
 def _row_extent(row: Term, binders: int, stores: tuple[Store, ...], symbols: Symbols) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from storel.calculus.binding import shift
 from storel.calculus.nodes import Literal, Lookup, Term, Variable, map_children
 from storel.plan.binding import map_terms
-from storel.plan.nodes import Action, Bind, Enter, Loop, Plan, Positions, TableStore
+from storel.plan.nodes import Action, Bind, Enter, Loop, Plan, Positions, Store, TableStore
 
 
 def fission(plan: Plan) -> Plan:
@@ -24,7 +24,7 @@ def fission(plan: Plan) -> Plan:
 def _taken_apart(action: Action) -> Action:
     match action:
         case Bind(store, value, body):
-            return Bind(store, _taken_apart(value), _taken_apart(body))
+            return _after(_taken_apart(value), store, _taken_apart(body))
         case Loop(Positions(Literal(0), high) as source, body):
             stage = _bind_first(body)
             if not isinstance(stage, Bind) or not isinstance(stage.store, TableStore):
@@ -33,9 +33,19 @@ def _taken_apart(action: Action) -> Action:
             table = TableStore(row.type, row.operator, row.zero, (high, *row.extents))
             filling = Loop(source, Enter(Variable(0), stage.value))
             using = Loop(Positions(shift(source.low, 1), shift(high, 1)), map_terms(stage.body, _of_rows))
-            return Bind(table, _taken_apart(filling), _taken_apart(using))
+            return _after(_taken_apart(filling), table, _taken_apart(using))
         case _:
             return action
+
+
+def _after(value: Action, store: Store, body: Action) -> Action:
+    """Return a bind of ``value``, after the binds that it begins with."""
+    match value:
+        case Bind(TableStore() as first, inner, rest):
+            moved = map_terms(body, lambda term, depth: shift(term, 1, depth + 1))
+            return Bind(first, inner, _after(rest, store, moved))
+        case _:
+            return Bind(store, value, body)
 
 
 def _bind_first(action: Action) -> Action:

@@ -66,12 +66,20 @@ def test_contractions(case: str, backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", ["c", "numba"])
-def test_single_precision_factors_and_threads(backend: str) -> None:
+def test_single_precision_by_several_threads(backend: str) -> None:
     case, given = CASES[0], operands(CASES[0], "float32")
-    text = f"PARAMETER p: float32 = 2.0\n{program(case, '0.5 * p * ')}"
-    kernel = storel.compile(text, backend=backend, threads=3, **given)
-    result = dense(kernel(**given, p=3.0))
-    np.testing.assert_allclose(result, 1.5 * reference(case, given), rtol=1e-4, atol=1e-4)
+    kernel = storel.compile(program(case), backend=backend, threads=3, **given)
+    assert len(products(kernel)) == 1
+    np.testing.assert_allclose(dense(kernel(**given)), reference(case, given), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+def test_scalars(backend: str) -> None:
+    case, given = CASES[1], operands(CASES[1])
+    text = f"PARAMETER p: real = 2.0\n{program(case, '0.5 * p * ')}"
+    kernel = storel.compile(text, backend=backend, **given)
+    assert len(products(kernel)) == 1
+    np.testing.assert_allclose(dense(kernel(**given, p=3.0)), 1.5 * reference(case, given), rtol=1e-9)
 
 
 @settings(max_examples=15)
@@ -89,14 +97,14 @@ def test_any_size(rows: int, columns: int, depth: int, threads: int) -> None:
 
 def test_a_chain_is_two_products() -> None:
     rng = np.random.default_rng(1)
-    given = {"A": rng.random((60, 50)), "B": rng.random((50, 70)), "C": rng.random((70, 40))}
+    given = {"A": rng.random((90, 80)), "B": rng.random((80, 120)), "C": rng.random((120, 60))}
     text = (
         "CREATE TENSOR R AS sum(<(i, j), a> in A, <(j, k), b> in B, <(k, l), c> in C) {(i, l) -> a * b * c}"
     )
     kernel = storel.compile(text, **given)
     found = products(kernel)
     assert len(found) == 2
-    best = min(60 * 50 * 70 + 60 * 70 * 40, 50 * 70 * 40 + 60 * 50 * 40)
+    best = min(90 * 80 * 120 + 90 * 120 * 60, 80 * 120 * 60 + 90 * 80 * 60)
     assert sum(math.prod(product.extents) for product in found) == best
     np.testing.assert_allclose(dense(kernel(**given)), given["A"] @ given["B"] @ given["C"], rtol=1e-10)
 

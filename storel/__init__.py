@@ -1,8 +1,9 @@
 """storel: a compiler and cost-based optimizer for tensor programs over declarative storage."""
 
 from storel.advice.rows import Advice
-from storel.api import Kernel, advise, compile, declare, einsum, explain, read, run, tensor  # noqa: A004
+from storel.api import advise, compile, declare, einsum, explain, read, run, tensor  # noqa: A004
 from storel.errors import StorelError
+from storel.kernels import Kernel
 from storel.storage.tensor import Tensor
 
 __all__ = [

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -49,9 +49,9 @@ from storel.plan.partition import Phase, phases
 from storel.plan.verify import verify as verify_plan
 from storel.reformat import conversion_cost, conversions, convertible_operands
 from storel.results import ResultFormat, choose_result_format
-from storel.runtime.contraction import ContractionKernel, contraction_kernel
-from storel.runtime.kernel import CompiledKernel, load
+from storel.runtime.kernel import CompiledKernel
 from storel.runtime.parallel import ParallelKernel
+from storel.runtime.program import Program, Unit
 from storel.runtime.toolchain import choose
 from storel.storage.compose import Composed, View, compose
 from storel.storage.formats import Format
@@ -136,18 +136,22 @@ class Compilation:
         return 1 if self.optimized.cost.nanoseconds < WORTH_THREADS else self.threads
 
     @cached_property
-    def compiled(self) -> CompiledKernel | ParallelKernel:
-        """The kernel in machine code, one for each phase where several threads run it."""
+    def program(self) -> Program:
+        """The kernel's text, one for each phase where it is run in parts."""
         if not self.phases:
-            return load(self.source, self.kernel, self.backend)
-        loaded = threads.run_all([partial(self._loaded, phase) for phase in self.phases])
-        return ParallelKernel(tuple(loaded), self.used_threads)
+            return Program(self.backend, ((self.kernel, self.source),))
+        return Program(self.backend, tuple(map(self._unit, self.phases)), self.used_threads)
 
-    def _loaded(self, phase: Phase) -> CompiledKernel | ContractionKernel:
-        """Return the kernel of a phase, which makes a part of the result or fills a store."""
+    @property
+    def compiled(self) -> CompiledKernel | ParallelKernel:
+        """The kernel in machine code."""
+        return self.program.compiled
+
+    def _unit(self, phase: Phase) -> Unit:
+        """Return the kernel of a phase, which makes a part of the result or fills a store, and its text."""
         if phase.contraction is not None:
             source = c_contraction.render(phase.contraction.type) if self.backend == "c" else None
-            return contraction_kernel(phase.contraction, source, self.used_threads)
+            return phase.contraction, source
         extents = extent_terms(tuple(extent.size for extent in self.definition.extents), self.symbols)
         kernel = lower_plan(
             phase.plan if phase.split is None else phase.split.plan,
@@ -158,7 +162,7 @@ class Compilation:
             split=phase.split,
         )
         kernel = improved(kernel, self.symbols, reorders=self.is_reordered)
-        return load(self._rendered(kernel), kernel, self.backend)
+        return kernel, self._rendered(kernel)
 
     def _rendered(self, kernel: Kernel) -> str:
         return c_source.render(kernel) if self.backend == "c" else numba_source.render(kernel)
@@ -224,6 +228,8 @@ def compile_definition(
             break
         best, cost = candidate, cheapest
         pending.remove(name)
+    for name, tensor in best.converted.items():
+        environment.tensors[name].keep(tensor)
     return best
 
 

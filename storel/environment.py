@@ -142,7 +142,7 @@ class Environment:
 
     def parameter_facts(self) -> dict[str, tuple[ScalarType, bool]]:
         """Return what a plan may rely on about each scalar: its type, and whether it is finite."""
-        return {name: (type_of(value), math.isfinite(value)) for name, value in self.parameters.items()}
+        return {name: parameter_fact(value) for name, value in self.parameters.items()}
 
     def has_only_finite_parameters(self) -> bool:
         """Return whether no scalar is inf or NaN."""
@@ -151,6 +151,11 @@ class Environment:
     def _require_new(self, name: str, span: Span | None) -> None:
         if name in self:
             raise UnknownNameError(f"'{name}' is defined twice", span=span)
+
+
+def parameter_fact(value: Scalar) -> tuple[ScalarType, bool]:
+    """Return the type of a scalar, and whether it is finite."""
+    return type_of(value), math.isfinite(value)
 
 
 def type_of(value: Scalar) -> ScalarType:

@@ -14,7 +14,8 @@ from storel.environment import Environment
 from storel.errors import DataError
 from storel.loops import interpret as loop_interpreter
 from storel.loops.interpret import Work
-from storel.results import collect
+from storel.plan.nodes import Destination
+from storel.results import ResultFormat, collect
 from storel.semiring import PLUS_TIMES, SEMIRINGS, Scalar
 from storel.storage.build import from_coordinates
 from storel.storage.formats import Format
@@ -31,7 +32,8 @@ def execute(compilation: Compilation, environment: Environment, memory_limit: in
     Raises EvaluationError where the program fails, MemoryLimitError where the result does not fit.
     """
     scalars, arrays = arguments(compilation, environment)
-    return _collected(compilation, compilation.compiled(scalars, arrays, memory_limit))
+    outputs = compilation.compiled(scalars, arrays, memory_limit)
+    return collected(compilation.definition, compilation.plan.destination, compilation.result, outputs)
 
 
 def measure(
@@ -41,7 +43,8 @@ def measure(
     scalars, arrays = arguments(compilation, environment)
     limit = memory.available() if memory_limit is None else memory_limit
     outputs, work = loop_interpreter.run(compilation.kernel, scalars, arrays, limit)
-    return _collected(compilation, outputs), work
+    tensor = collected(compilation.definition, compilation.plan.destination, compilation.result, outputs)
+    return tensor, work
 
 
 def total_work(parts: list[Work]) -> Work:
@@ -51,20 +54,26 @@ def total_work(parts: list[Work]) -> Work:
 
 def arguments(compilation: Compilation, environment: Environment) -> tuple[dict[str, Scalar], dict[str, Any]]:
     """Return the scalar and array arguments of the kernel."""
-    _require_numbers(compilation.definition, environment)
-    sizes = {name: fact.value for name, fact in compilation.symbols.items() if isinstance(fact, SizeSymbol)}
+    require_numbers(compilation.definition, environment.tensors)
     tensors = {**environment.tensors, **compilation.converted}
     stored = replace(environment, tensors=tensors).physical_arrays()
     arrays = {buffer.name: stored[buffer.name] for buffer in compilation.kernel.inputs}
-    return {**sizes, **environment.parameters}, arrays
+    return {**sizes_of(compilation), **environment.parameters}, arrays
 
 
-def _collected(compilation: Compilation, outputs: Mapping[str, Any]) -> Tensor:
-    definition = compilation.definition
+def sizes_of(compilation: Compilation) -> dict[str, int]:
+    """Return the kernel's scalar arguments that were known when it was compiled."""
+    return {name: fact.value for name, fact in compilation.symbols.items() if isinstance(fact, SizeSymbol)}
+
+
+def collected(
+    definition: Definition, destination: Destination, result: ResultFormat, outputs: Mapping[str, Any]
+) -> Tensor:
+    """Return the tensor in the outputs of a kernel for ``definition``."""
     return collect(
         outputs,
-        compilation.plan.destination,
-        compilation.result,
+        destination,
+        result,
         tuple(extent.size for extent in definition.extents),
         definition.type,
         definition.semiring,
@@ -74,7 +83,7 @@ def _collected(compilation: Compilation, outputs: Mapping[str, Any]) -> Tensor:
 
 def evaluate_reference(definition: Definition, environment: Environment, storage: Format | None) -> Tensor:
     """Evaluate a definition by the reference interpreter and store what it gives."""
-    _require_numbers(definition, environment)
+    require_numbers(definition, environment.tensors)
     value = evaluate_definition(definition, {}, reference_values(environment))
     shape = tuple(extent.size for extent in definition.extents)
     found = list(_entries(value, len(shape), ()))
@@ -95,12 +104,12 @@ def reference_values(environment: Environment) -> dict[str, Any]:
     return values
 
 
-def _require_numbers(definition: Definition, environment: Environment) -> None:
+def require_numbers(definition: Definition, tensors: Mapping[str, Tensor]) -> None:
     """Raise DataError if a tensor that a definition names has entries that its semiring has no place for."""
     if SEMIRINGS[definition.semiring].has_negatives:
         return
-    for name in sorted(free_names(definition.expression) & environment.tensors.keys()):
-        coordinates, values = environment.tensors[name].to_coo()
+    for name in sorted(free_names(definition.expression) & tensors.keys()):
+        coordinates, values = tensors[name].to_coo()
         is_bad = ~(values >= 0)
         if is_bad.any():
             first = int(np.argmax(is_bad))

@@ -57,10 +57,13 @@ def convertible_operands(term: Term, environment: Environment, nanoseconds: floa
 
 
 def conversions(tensor: Tensor, environment: Environment) -> Iterator[Tensor]:
-    """Yield ``tensor`` in each other format that data of its rank may be stored in unasked."""
+    """Yield ``tensor`` in each other format that data of its rank may be stored in unasked.
+
+    One that was made for an earlier program is at hand; most of these are not worth keeping.
+    """
     for alternative in environment.formats.alternatives(tensor.rank, is_dense=False):
         if alternative.name != tensor.storage.name:
-            yield tensor.stored_as(alternative)
+            yield tensor.kept_as(alternative) or tensor.stored_as(alternative)
 
 
 def _searches(term: Term) -> bool:

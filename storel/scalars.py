@@ -21,13 +21,9 @@ class ScalarType(Enum):
     FLOAT32 = "float32"
     FLOAT64 = "float64"
 
-    @property
-    def dtype(self) -> np.dtype[np.generic]:
-        return np.dtype(self.value)
-
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
+    def __init__(self, name: str) -> None:
+        self.dtype: np.dtype[np.generic] = np.dtype(name)
+        self.itemsize = self.dtype.itemsize
 
     @property
     def is_real(self) -> bool:

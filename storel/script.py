@@ -59,7 +59,7 @@ class Outcome:
 
     ``chosen`` are the formats of what was to be stored in one that is chosen. ``work`` is None unless it
     was asked for, ``profiles`` are those of what is analyzed; ``seconds`` says what loading, compiling and
-    running took.
+    running took; ``includes_files`` says that the script is not all of its text.
     """
 
     results: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
@@ -71,6 +71,7 @@ class Outcome:
     warnings: tuple[str, ...] = ()
     work: Work | None = None
     seconds: dict[str, float] = field(default_factory=dict[str, float])
+    includes_files: bool = False
 
 
 @dataclass
@@ -177,6 +178,7 @@ class Runner:
             if not isinstance(statement, Include):
                 yield statement
                 continue
+            self.outcome.includes_files = True
             path = (self.directory / statement.path).resolve()
             if path in open_files:
                 raise ProgramSyntaxError(f"{statement.path} includes itself", span=statement.span)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from typing import TypeVar
 
@@ -39,15 +40,19 @@ def count(wanted: int | None = None) -> int:
 def run_all(tasks: Sequence[Callable[[], Returned]]) -> list[Returned]:
     """Run all tasks, each in a thread, and return what they return.
 
-    Where several raise, the first one's exception is raised, when all have ended.
+    Where several raise, the first one's exception is raised, when all have ended. What the system has no
+    thread for is run by this one.
     """
-    futures = [_pool(len(tasks) - 1).submit(task) for task in tasks[1:]] if len(tasks) > 1 else []
+    futures: list[Future[Returned]] = []
+    with suppress(RuntimeError):  # no thread can be started
+        futures += (_pool(len(tasks) - 1).submit(task) for task in tasks[1:])
     try:
         first = tasks[0]()
     finally:
         for future in futures:
             future.exception()
-    return [first, *(future.result() for future in futures)]
+    others = [future.result() for future in futures]
+    return [first, *others, *(task() for task in tasks[1 + len(others) :])]
 
 
 @cache

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from storel.api import CallOptions, compile, tensor  # noqa: A004
+from storel.api import compile, tensor  # noqa: A004
 from storel.bench.answers import is_same
 from storel.bench.kernels import problem_of
 from storel.bench.probes import probes
@@ -23,6 +23,7 @@ from storel.bench.problem import Answer, Entries, Formulation, Operand, Problem,
 from storel.bench.rivals.table import RIVALS
 from storel.bench.task import Measurement, Task, Timing
 from storel.errors import StorelError
+from storel.kernels import CallOptions
 from storel.runtime.peak import peak_of
 from storel.storage.tensor import Tensor
 

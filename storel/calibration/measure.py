@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from storel.api import bind
 from storel.calibration.fit import Measured, fit
 from storel.calibration.probes import Operands, probes
 from storel.compiler import Compilation, Options
 from storel.environment import Environment
 from storel.execution import arguments
+from storel.kernels import bind
 from storel.optimizer.constants import Constants
 from storel.optimizer.outcome import Options as SearchOptions
 from storel.script import Runner

@@ -10,7 +10,6 @@ import typer
 from storel.advice.advise import advise as advice_for
 from storel.advice.text import advice_text
 from storel.advice.trial import Trial
-from storel.api import CallOptions
 from storel.cli.options import (
     BackendOption,
     FloatingOption,
@@ -19,6 +18,7 @@ from storel.cli.options import (
     RulesOption,
 )
 from storel.cli.running import BindingOption, ScriptArgument, read_script, runner_for
+from storel.kernels import CallOptions
 
 
 def advise(

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from storel import report
-from storel.api import CallOptions, compiler_options
 from storel.compiler import read_rules
 from storel.errors import DataError
+from storel.kernels import CallOptions, compiler_options
 
 
 def rules(

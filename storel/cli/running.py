@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from storel import report
-from storel.api import CallOptions, bind, compiler_options
 from storel.cli.options import (
     BackendOption,
     BindersOption,
@@ -26,6 +25,7 @@ from storel.environment import Environment
 from storel.errors import DataError
 from storel.explain.render import Rendering, render
 from storel.explain.text import explain_text
+from storel.kernels import CallOptions, bind, compiler_options
 from storel.loading import declared_tensor, load_tensor
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source

@@ -8,6 +8,7 @@ one by one can cost more than the computation.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import mmap
 import os
 from typing import Any
@@ -56,6 +57,11 @@ def _mapped(dtype: np.dtype[Any], count: int) -> Array:
     with contextlib.suppress(OSError):  # a system without huge pages
         mapping.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(mapping, dtype)
+
+
+def address(array: Array) -> int:
+    """Return where an array of ours lies; NumPy's own way to ask takes several times as long."""
+    return ctypes.addressof(ctypes.c_char.from_buffer(array.data)) if array.size else array.ctypes.data
 
 
 def trim(array: Array, used: int) -> Array:

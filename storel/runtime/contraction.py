@@ -23,7 +23,7 @@ from storel.loops.nodes import Allocation, Buffer
 from storel.memory import require_memory
 from storel.plan.contraction import Contraction, Operand
 from storel.runtime import buffers
-from storel.runtime.kernel import Entry, load_entries
+from storel.runtime.kernel import Entry, Input, load_entries
 from storel.semiring import Scalar
 
 Array: TypeAlias = NDArray[Any]
@@ -36,14 +36,14 @@ RESULT = "result.val"
 
 @dataclass(frozen=True)
 class ContractionKernel:
-    """A contraction, called as a ``CompiledKernel`` is; without an ``entry`` it is computed by NumPy."""
+    """A contraction, run as a ``CompiledKernel`` is; without an ``entry`` it is computed by NumPy."""
 
     contraction: Contraction
     threads: int
     entry: Entry | None
 
-    def __call__(
-        self, scalars: Mapping[str, Scalar], inputs: Mapping[str, Array], memory_limit: int | None = None
+    def run(
+        self, scalars: Mapping[str, Scalar], inputs: Mapping[str, Input], memory_limit: int | None = None
     ) -> dict[str, Array]:
         """Return the result, dense and in one piece; raise MemoryLimitError where it does not fit."""
         this = _with_columns_last(self.contraction)
@@ -58,13 +58,13 @@ class ContractionKernel:
         return {RESULT: result}
 
     def _by_blocks(
-        self, this: Contraction, inputs: Mapping[str, Array], factor: float, result: Array, entry: Entry
+        self, this: Contraction, inputs: Mapping[str, Input], factor: float, result: Array, entry: Entry
     ) -> None:
         rows, columns, summed = (_nested(this, loops) for loops in (this.rows, this.columns, this.summed))
         left, right, made = (partial(_offsets, this, strides) for strides in this.all_strides)
         size = this.type.itemsize
-        left_at = inputs[this.left.name].ctypes.data + size * this.left.offset
-        right_at = inputs[this.right.name].ctypes.data + size * this.right.offset
+        left_at = inputs[this.left.name].address + size * this.left.offset
+        right_at = inputs[this.right.name].address + size * this.right.offset
         batch = [
             (left_at + size * int(one), right_at + size * int(other), result.ctypes.data + size * int(place))
             for one, other, place in zip(left(this.batch), right(this.batch), made(this.batch), strict=True)
@@ -120,7 +120,7 @@ def _offsets(this: Contraction, strides: tuple[int, ...], loops: Loops) -> NDArr
     return found
 
 
-def _by_numpy(this: Contraction, inputs: Mapping[str, Array], factor: float, result: Array) -> None:
+def _by_numpy(this: Contraction, inputs: Mapping[str, Input], factor: float, result: Array) -> None:
     rows, columns, summed = (_nested(this, loops) for loops in (this.rows, this.columns, this.summed))
     batch, counts = this.batch, [this.extent(loops) for loops in (this.batch, rows, columns, summed)]
     left = _view(this, this.left, inputs, (*batch, *rows, *summed)).reshape(counts[0], counts[1], counts[3])
@@ -136,7 +136,7 @@ def _by_numpy(this: Contraction, inputs: Mapping[str, Array], factor: float, res
     as_strided(result, shape, strides)[...] = product.reshape(shape)
 
 
-def _view(this: Contraction, operand: Operand, inputs: Mapping[str, Array], loops: Loops) -> Array:
-    array = inputs[operand.name][operand.offset :]
+def _view(this: Contraction, operand: Operand, inputs: Mapping[str, Input], loops: Loops) -> Array:
+    array = inputs[operand.name].array[operand.offset :]
     shape = [this.extents[loop] for loop in loops]
     return as_strided(array, shape, [operand.strides[loop] * array.itemsize for loop in loops])

@@ -13,9 +13,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 
 from storel import cache, memory
@@ -38,6 +37,25 @@ _SLOT = {
     ScalarType.FLOAT32: "f4x",
     ScalarType.FLOAT64: "d",
 }
+
+
+class Input(NamedTuple):
+    """A contiguous array and its address, which is right as long as the array is held."""
+
+    array: Array
+    address: int
+
+    @staticmethod
+    def of(array: Array) -> Input:
+        """Return where ``array`` is; raises TypeError if it is not contiguous."""
+        if not array.flags.c_contiguous:
+            raise TypeError(f"expected a contiguous array, found strides {array.strides}")
+        return Input(array, array.ctypes.data)
+
+
+def located(arrays: Mapping[str, Array]) -> dict[str, Input]:
+    """Return where arrays are; raises TypeError if one of them is not contiguous."""
+    return {name: Input.of(array) for name, array in arrays.items()}
 
 
 class CompiledKernel:
@@ -64,12 +82,17 @@ class CompiledKernel:
         ``inputs`` are contiguous arrays of the buffers' types. The default limit is the memory that is free.
         Raise EvaluationError where the kernel fails, MemoryLimitError where its buffers do not fit.
         """
+        return self.run(scalars, located(inputs), memory_limit)
+
+    def run(
+        self, scalars: Mapping[str, Scalar], inputs: Mapping[str, Input], memory_limit: int | None = None
+    ) -> dict[str, Array]:
+        """Do the same with arrays whose addresses were asked for before, which takes longer than a call."""
         addresses = self.addresses(inputs)
-        wanted = self.bound(scalars, addresses)
-        limit = memory_limit
-        if limit is None:
-            limit = memory.allowance(needed_bytes(self.kernel, wanted))
-        counts = capacities(self.kernel, wanted, limit)
+        sizes = self.bound(scalars, addresses)
+        needed = needed_bytes(self.kernel, sizes)
+        limit = memory.allowance(needed) if memory_limit is None else memory_limit
+        counts = capacities(self.kernel, sizes, limit) if needed > limit else self._counts(sizes)
         arrays = [
             buffers.allocate(allocation, count)
             for allocation, count in zip(self.kernel.allocations, counts, strict=True)
@@ -82,15 +105,24 @@ class CompiledKernel:
                 outputs[allocation.buffer.name] = buffers.trim(array, used)
         return outputs
 
-    def addresses(self, inputs: Mapping[str, Array]) -> list[int]:
-        """Return where the inputs are; the arrays must be kept as long as they are used."""
-        return [_address(name, inputs[name], dtype) for name, dtype in self._inputs]
+    def addresses(self, inputs: Mapping[str, Input]) -> list[int]:
+        """Return where the inputs are; raises TypeError for one of another type than the kernel reads."""
+        found: list[int] = []
+        for name, dtype in self._inputs:
+            array, address = inputs[name]
+            if array.dtype != dtype:
+                raise TypeError(f"{name}: expected an array of {dtype}, found {array.dtype}")
+            found.append(address)
+        return found
 
     def bound(self, scalars: Mapping[str, Scalar], addresses: list[int]) -> list[int]:
         """Return how many elements each allocation needs."""
         sizes = self._sizes()
         self._procedures["bound"](scalars, [*addresses, ctypes.addressof(sizes)])
         return list(sizes)
+
+    def _counts(self, sizes: list[int]) -> list[int]:
+        return [sizes[allocation.slot] for allocation in self.kernel.allocations]
 
     def compute(
         self, scalars: Mapping[str, Scalar], addresses: list[int], arrays: Sequence[Array]
@@ -100,7 +132,7 @@ class CompiledKernel:
         for allocation, array in zip(self.kernel.allocations, arrays, strict=True):
             if allocation.used is not None:
                 lengths[allocation.used] = len(array)
-        places = [array.ctypes.data for array in arrays]
+        places = [buffers.address(array) for array in arrays]
         self._procedures["compute"](scalars, [*addresses, *places, ctypes.addressof(lengths)])
         return list(lengths)
 
@@ -196,9 +228,3 @@ def _load_numba(source: str, names: list[str]) -> list[Entry]:
 def _slots(scalars: tuple[Local, ...], arrays: tuple[Buffer, ...]) -> struct.Struct:
     """Return the layout of a procedure's arguments: 8 bytes for each scalar, an address for each array."""
     return struct.Struct("=" + "".join(_SLOT[local.type] for local in scalars) + "Q" * len(arrays))
-
-
-def _address(name: str, array: Array, dtype: np.dtype[Any]) -> int:
-    if array.dtype != dtype or not array.flags.c_contiguous:
-        raise TypeError(f"{name}: expected a contiguous array of {dtype}, found {array.dtype}")
-    return array.ctypes.data

@@ -22,7 +22,7 @@ from storel.loops.nodes import Allocation, For, Join, While
 from storel.loops.walk import walk
 from storel.runtime import buffers
 from storel.runtime.contraction import ContractionKernel
-from storel.runtime.kernel import CompiledKernel
+from storel.runtime.kernel import CompiledKernel, Input, located
 from storel.semiring import Scalar
 
 Array: TypeAlias = NDArray[Any]
@@ -55,33 +55,39 @@ class ParallelKernel:
         memory_limit: int | None = None,
     ) -> dict[str, Array]:
         """Return the outputs by buffer name, as a ``CompiledKernel`` does."""
+        return self.run(scalars, located(inputs), memory_limit)
+
+    def run(
+        self, scalars: Arguments, inputs: Mapping[str, Input], memory_limit: int | None = None
+    ) -> dict[str, Array]:
+        """Do the same with arrays whose addresses are known."""
         given = dict(inputs)
         outputs: dict[str, Array] = {}
         for number, phase in enumerate(self.phases):
             outputs = self._run(phase, scalars, given, memory_limit)
-            given[f"store.{number}"] = outputs["result.val"]
+            given[f"store.{number}"] = Input.of(outputs["result.val"])
         return outputs
 
     def _run(
         self,
         phase: CompiledKernel | ContractionKernel,
         scalars: Arguments,
-        inputs: Mapping[str, Array],
+        inputs: Mapping[str, Input],
         limit: int | None,
     ) -> dict[str, Array]:
         if isinstance(phase, ContractionKernel) or phase.kernel.divide is None:
-            return phase(scalars, inputs, limit)
+            return phase.run(scalars, inputs, limit)
         addresses = phase.addresses(inputs)
         ends, work = phase.divide(scalars, addresses, self.threads)
         whole = {**scalars, PART_LOW.name: ends[0][0], PART_HIGH.name: ends[-1][1]}
         if len(ends) == 1:
-            return phase(whole, inputs, limit)
+            return phase.run(whole, inputs, limit)
         parts = [{**scalars, PART_LOW.name: low, PART_HIGH.name: high} for low, high in ends]
         bounds = [partial(phase.bound, part, addresses) for part in parts]
         is_counted = any(isinstance(each, For | While) for each in walk(phase.kernel.bound.body))
         sizes = threads.run_all(bounds) if is_counted else [bound() for bound in bounds]
         if not self._fits(phase, sizes, work, limit):
-            return phase(whole, inputs, limit)
+            return phase.run(whole, inputs, limit)
         regions = [
             _Region(allocation, [size[allocation.slot] for size in sizes])
             for allocation in phase.kernel.allocations

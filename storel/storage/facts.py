@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -27,9 +27,12 @@ from storel.syntax.nodes.declarations import (
     InRange,
     Pad,
 )
+from storel.syntax.nodes.statements import CreateFormat
 
 _KNOWN: WeakKeyDictionary[Tensor, dict[str, dict[str, Fact]]] = WeakKeyDictionary()
 """Facts by tensor and prefix: a tensor does not change, so its statistics are collected once."""
+
+_LIKENESS: WeakKeyDictionary[Tensor, Likeness] = WeakKeyDictionary()
 
 
 def symbols_of(tensor: Tensor, prefix: str) -> dict[str, Fact]:
@@ -40,24 +43,52 @@ def symbols_of(tensor: Tensor, prefix: str) -> dict[str, Fact]:
     return by_prefix[prefix]
 
 
-def is_finite(tensor: Tensor) -> bool:
-    """Return whether no value of ``tensor`` is inf or NaN."""
-    facts = symbols_of(tensor, "").values()
-    return all(fact.finite for fact in facts if isinstance(fact, ArraySymbol))
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """All that a kernel for a tensor relies on: it is right for every tensor of which the same is true.
+
+    Of each array that is its type, and whether it is finite. The declaration is here since formats of one
+    name may be declared otherwise, by a script or in a directory.
+    """
+
+    shape: tuple[int, ...]
+    type: ScalarType
+    format: str
+    semiring: str
+    is_closed: bool
+    is_declared: bool
+    sizes: tuple[tuple[str, int], ...]
+    arrays: tuple[tuple[str, str, bool], ...]
+    declaration: CreateFormat = field(hash=False, repr=False)
+
+
+def likeness(tensor: Tensor) -> Likeness:
+    """Return what a kernel for ``tensor`` relies on; values are read once, to see whether they are finite."""
+    known = _LIKENESS.get(tensor)
+    if known is None:
+        known = _LIKENESS[tensor] = Likeness(
+            tensor.shape,
+            tensor.type,
+            tensor.format,
+            tensor.semiring,
+            tensor.is_closed,
+            tensor.declared is not None,
+            tuple(sorted(tensor.sizes.items())),
+            tuple((name, each.dtype.name, _is_finite(each)) for name, each in sorted(tensor.arrays.items())),
+            tensor.storage.declaration,
+        )
+    return known
 
 
 def is_like(one: Tensor, other: Tensor) -> bool:
     """Return whether a kernel for ``one`` is right for ``other``: the same is promised of both."""
-    return (
-        one.shape == other.shape
-        and one.type is other.type
-        and one.format == other.format
-        and one.semiring == other.semiring
-        and one.sizes == other.sizes
-        and one.arrays.keys() == other.arrays.keys()
-        and all(one.arrays[name].dtype == other.arrays[name].dtype for name in one.arrays)
-        and is_finite(one) == is_finite(other)
-    )
+    return likeness(one) == likeness(other)
+
+
+def counted(tensor: Tensor) -> tuple[tuple[int | None, int | None], ...]:
+    """Return what was counted in the arrays: their distinct elements, and their nonzeros."""
+    facts = symbols_of(tensor, "").values()
+    return tuple((fact.distinct, fact.nonzeros) for fact in facts if isinstance(fact, ArraySymbol))
 
 
 def _collected(tensor: Tensor, prefix: str) -> dict[str, Fact]:
@@ -94,9 +125,13 @@ def array_symbol(
         symbol,
         distinct=count_runs(array) if symbol.ascending else None,
         nonzeros=int(np.count_nonzero(array)) if scalar_type.is_real else None,
-        finite=not scalar_type.is_real or is_all_finite(array),
+        finite=_is_finite(array),
     )
     return with_degrees(symbol, array)
+
+
+def _is_finite(array: NDArray[Any]) -> bool:
+    return array.dtype.kind != "f" or is_all_finite(array)
 
 
 def with_degrees(symbol: ArraySymbol, array: NDArray[Any]) -> ArraySymbol:

@@ -10,8 +10,10 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
+from threading import RLock
+from typing import Any
 
 from storel import resources
 from storel.errors import FormatError, nearest
@@ -52,6 +54,12 @@ class Format:
     arguments: Mapping[str, int] = field(default_factory=dict[str, int])
     takings: Mapping[str, Taking] = field(default_factory=dict[str, Taking])
     _bound: dict[str, Format] = field(default_factory=dict[str, "Format"], repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how the format is pickled: equal ones are one object again where they arrive."""
+        return _arrived, (
+            self.name, self.declaration, tuple(self.arguments.items()), tuple(self.takings.items())
+        )  # fmt: skip
 
     def bound(self, arguments: Mapping[str, int]) -> Format:
         """Return the format with these values of its parameters."""
@@ -134,6 +142,7 @@ class Formats:
     created: dict[tuple[str, int], Format] = field(default_factory=dict[tuple[str, int], Format])
     _loaded: dict[str, dict[int, Format]] = field(default_factory=dict[str, dict[int, Format]])
     _resolved: dict[tuple[str, int], Format] = field(default_factory=dict[tuple[str, int], Format])
+    _loading: RLock = field(default_factory=RLock, repr=False, compare=False)
 
     @property
     def defaults(self) -> Defaults:
@@ -228,13 +237,14 @@ class Formats:
         return [self.find(name, rank) for name in table[rank]]
 
     def _load(self, name: str, path: Path) -> dict[int, Format]:
-        if name not in self._loaded:
-            self._loaded[name] = {}
-            made = [self._written_out(each) for each in read_formats(path) if each.name == name]
-            if not made:
-                raise FormatError(f"{path} creates no format {name}", hint="a format's file has its name")
-            self._loaded[name] = {each.rank: each for each in made}
-        return self._loaded[name]
+        with self._loading:  # a thread sees only its own format without ranks, of which the format is a part
+            if name not in self._loaded:
+                self._loaded[name] = {}
+                made = [self._written_out(each) for each in read_formats(path) if each.name == name]
+                if not made:
+                    raise FormatError(f"{path} creates no format {name}", hint="a format's file has its name")
+                self._loaded[name] = {each.rank: each for each in made}
+            return self._loaded[name]
 
     def _written_out(self, storage: Format) -> Format:
         """Return a format, its parts written out."""
@@ -248,6 +258,17 @@ class Formats:
         if reference.name == CONSTRUCTOR:
             return levels_format(reference, rank)[1]
         return self.find(reference.name, rank, reference.span).declaration
+
+
+@lru_cache(maxsize=256)
+def _arrived(
+    name: str,
+    declaration: CreateFormat,
+    arguments: tuple[tuple[str, int], ...],
+    takings: tuple[tuple[str, Taking], ...],
+) -> Format:
+    """Return the format that was pickled as this."""
+    return Format(name, declaration, dict(arguments), dict(takings))
 
 
 def known_formats(directory: str | Path | None) -> Formats:

@@ -70,7 +70,27 @@ def packed_arrays(
 
 def all_sizes(storage: Format, shape: tuple[int, ...], arrays: Mapping[str, Array]) -> dict[str, int]:
     """Return the value of every size name of a mapping: extents, arguments, lengths of arrays."""
+    if _reads_sizes(storage):
+        return lengths(storage, storage.sizes(shape), arrays)
+    forms = tuple((name, array.shape, array.dtype) for name, array in arrays.items())
+    return dict(_sizes_by_forms(storage, shape, forms))
+
+
+@lru_cache(maxsize=1024)
+def _sizes_by_forms(
+    storage: Format, shape: tuple[int, ...], forms: tuple[tuple[str, tuple[int, ...], np.dtype[Any]], ...]
+) -> dict[str, int]:
+    """Return the sizes for arrays of which only the forms matter: those of like tensors are found once."""
+    arrays = {name: np.broadcast_to(np.zeros((), dtype), form) for name, form, dtype in forms}
     return lengths(storage, storage.sizes(shape), arrays)
+
+
+@cache
+def _reads_sizes(storage: Format) -> bool:
+    """Return whether some size is not a length, but the last element of an array."""
+    found = {length.name for each in storage.arrays for length in each.type.extents if isinstance(length, Name)}
+    ends = [each.last for array in storage.arrays for each in array.properties if isinstance(each, FromTo)]
+    return any(isinstance(last, Name) and last.name not in found for last in ends)
 
 
 @dataclass

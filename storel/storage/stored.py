@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -45,6 +45,10 @@ class Stored:
     semiring: str = "plus_times"
     is_closed: bool = True
     declared: Summary | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: nothing that was only computed."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def dtype(self) -> np.dtype[Any]:

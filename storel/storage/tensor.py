@@ -57,6 +57,24 @@ class Tensor(Stored):
             are_combined=are_combined,
         )
 
+    def converted(self, storage: Format) -> Tensor:
+        """Return the tensor in another format, which is kept as long as this one: it is made only once."""
+        kept = self.kept_as(storage)
+        return self.keep(self.stored_as(storage)) if kept is None else kept
+
+    def kept_as(self, storage: Format) -> Tensor | None:
+        """Return the tensor in another format if that was made before and kept."""
+        kept = self._kept.get(storage.text)
+        return kept if kept is not None and kept.storage.declaration == storage.declaration else None
+
+    def keep(self, other: Tensor) -> Tensor:
+        """Keep and return ``other``, which has the same entries, as long as this one lives."""
+        return self._kept.setdefault(other.format, other)
+
+    @cached_property
+    def _kept(self) -> dict[str, Tensor]:
+        return {}
+
     def save(self, path: str | Path) -> None:
         """Write the tensor to a file, as the ending of its name says; on an error nothing is written."""
         save_tensor(self, Path(path))

@@ -1,0 +1,149 @@
+"""Calls of a compiled program with other data, of which all is true that its kernel relies on.
+
+What a call needs of an operand depends on nothing else: whether the kernel is right for it, and where its
+arrays are. Tensors do not change, so both are found once and kept as long as the tensor lives; a tensor
+that is converted first is converted once (``Tensor.converted``). A ``Call`` refers to no data by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from storel.compiler import Compilation
+from storel.environment import Environment, parameter_fact
+from storel.execution import collected, require_numbers, sizes_of
+from storel.loading import as_tensor
+from storel.plan.nodes import Destination
+from storel.results import ResultFormat
+from storel.runtime.kernel import Input, located
+from storel.runtime.program import Program
+from storel.scalars import ScalarType
+from storel.semiring import Scalar
+from storel.storage.facts import Likeness, likeness
+from storel.storage.formats import Format, Formats
+from storel.storage.tensor import Tensor
+from storel.syntax.analyze import Definition
+
+Value: TypeAlias = Tensor | Scalar
+Inputs: TypeAlias = dict[str, Input]
+
+
+def as_value(given: Any, formats: Formats) -> Value:
+    """Return what a caller binds to a name: a number as it is, all else as a tensor.
+
+    Raises StorelError for what is neither.
+    """
+    if isinstance(given, Tensor):
+        return given
+    number = given.item() if isinstance(given, np.generic) else given
+    return number if isinstance(number, bool | int | float) else as_tensor(number, formats)
+
+
+@dataclass(frozen=True, eq=False)
+class Operand:
+    """What a kernel was compiled for: tensors like ``own``, which are ``read`` as they are or converted.
+
+    ``converted`` is the format in which they are read, None if it is their own.
+    """
+
+    name: str
+    own: Likeness
+    converted: Format | None
+    read: Likeness
+    _inputs: WeakKeyDictionary[Tensor, Inputs] = field(
+        default_factory=WeakKeyDictionary[Tensor, Inputs], repr=False
+    )
+
+    def inputs(self, tensor: Tensor, definition: Definition) -> Inputs | None:
+        """Return the arrays that the kernel reads of a tensor; None if it is not right for it.
+
+        Raises DataError if ``tensor`` holds numbers that ``definition`` has no place for.
+        """
+        known = self._inputs.get(tensor)
+        if known is not None:
+            return known
+        if self.own.is_declared or likeness(tensor) != self.own:
+            return None
+        stored = tensor if self.converted is None else tensor.converted(self.converted)
+        if likeness(stored) != self.read:
+            return None
+        require_numbers(definition, {self.name: tensor})
+        found = located({f"{self.name}_{array}": each for array, each in stored.arrays.items()})
+        self._inputs[tensor] = found
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how the operand is pickled: the tensors that were met stay behind."""
+        return Operand, (self.name, self.own, self.converted, self.read)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A compiled program with one result, without the data that it was compiled for.
+
+    ``defaults`` are the scalars that a call may leave out, ``facts`` what the plan relies on about each.
+    """
+
+    program: Program
+    definition: Definition
+    destination: Destination
+    result: ResultFormat
+    operands: Mapping[str, Operand]
+    sizes: Mapping[str, int]
+    defaults: Mapping[str, Scalar]
+    facts: Mapping[str, tuple[ScalarType, bool]]
+    memory_limit: int | None
+
+    @staticmethod
+    def of(compilation: Compilation, environment: Environment, memory_limit: int | None) -> Call:
+        """Return calls with data like that of ``environment``, which the definition was compiled for."""
+        operands: dict[str, Operand] = {}
+        for name, tensor in environment.tensors.items():
+            read = compilation.converted.get(name)
+            own = likeness(tensor)
+            operands[name] = (
+                Operand(name, own, None, own)
+                if read is None
+                else Operand(name, own, read.storage, likeness(read))
+            )
+        return Call(
+            compilation.program,
+            compilation.definition,
+            compilation.plan.destination,
+            compilation.result,
+            operands,
+            sizes_of(compilation),
+            dict(environment.parameters),
+            environment.parameter_facts(),
+            memory_limit,
+        )
+
+    def __call__(self, values: Mapping[str, Value]) -> Tensor | None:
+        """Return the result; None if the kernel is not right for ``values``, tensors and numbers by name.
+
+        Raises EvaluationError where the program fails, MemoryLimitError where the result does not fit.
+        """
+        inputs: Inputs = {}
+        scalars: dict[str, Scalar] = {**self.sizes, **self.defaults}
+        missing = len(self.operands)
+        for name, value in values.items():
+            if not isinstance(value, Tensor):
+                if self.facts.get(name) != parameter_fact(value):
+                    return None
+                scalars[name] = value
+                continue
+            operand = self.operands.get(name)
+            found = None if operand is None else operand.inputs(value, self.definition)
+            if found is None:
+                return None
+            inputs |= found
+            missing -= 1
+        if missing:
+            return None
+        outputs = self.program.compiled.run(scalars, inputs, self.memory_limit)
+        return collected(self.definition, self.destination, self.result, outputs)

@@ -1,0 +1,282 @@
+"""Compiled programs, the options of a call, and the programs that were run last.
+
+A program that is run again is not planned again if all is true of its tensors that was true before: what a
+kernel relies on (``storage.facts.likeness``), and what the choice of the result's format was based on.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cache, cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+from storel import threads
+from storel.calls import Call, Value, as_value
+from storel.compiler import (
+    BACKENDS,
+    FLOATING_POINT,
+    STAGES,
+    Backend,
+    Compilation,
+    FloatingPoint,
+    Options,
+    with_rules,
+)
+from storel.environment import Environment, parameter_fact
+from storel.errors import DataError, UnknownNameError, nearest
+from storel.explain.text import explain_text
+from storel.loading import format_text
+from storel.optimizer.outcome import BINDERS
+from storel.optimizer.outcome import Options as SearchOptions
+from storel.optimizer.rulefile import RuleSet
+from storel.runtime import toolchain
+from storel.script import Outcome, Runner, read_source
+from storel.source import Source
+from storel.storage.facts import counted, likeness
+from storel.storage.formats import Formats, is_automatic, known_formats
+from storel.storage.tensor import Tensor
+
+REMEMBERED = 128
+"""How many programs that were run are kept, the last ones."""
+
+_RUN: OrderedDict[Hashable, Call] = OrderedDict()
+_CHANGING = Lock()
+
+
+class Kernel:
+    """A compiled program: callable with tensors like those it was compiled for.
+
+    Called with tensors of other shapes, formats or types it is planned anew. Scalars that are left out have
+    the values that it was compiled with. Several threads may call it at once. Where the plan converts an
+    operand, the converted tensor is kept as long as the operand lives: it is made only once.
+
+    Pickled, it is the program, its options, what was explained of it, and its kernel as text, but no data; it
+    is compiled where it arrives, unless the cache there has it.
+    """
+
+    def __init__(self, source: str | Path, options: CallOptions, tensors: Mapping[str, Any]) -> None:
+        self._source = source
+        self._options = options
+        runner = runner_of(source, options, tensors)
+        runner.runs = False
+        self._scalars = dict(runner.environment.parameters)
+        self._operands = frozenset(runner.environment.tensors)
+        self._made: _Made | None = _Made(runner.run(source_of(source)), runner.environment)
+        self._texts: dict[str | None, str] = {}
+
+    def __call__(self, **tensors: Any) -> Tensor | dict[str, Tensor]:
+        """Run the program on ``tensors``."""
+        formats = _formats(self._options.formats)
+        values = {name: as_value(each, formats) for name, each in tensors.items()}
+        result = None if self._call is None else self._call(values)
+        return run_again(self._source, self._options, self._scalars | values) if result is None else result
+
+    @cached_property
+    def _call(self) -> Call | None:
+        made = self._known
+        return _call_of(made.outcome, made.environment, self._options, self._operands)
+
+    @property
+    def _known(self) -> _Made:
+        if self._made is None:
+            raise DataError(
+                "the kernel was pickled: what it was compiled for stayed behind", hint="compile it again"
+            )
+        return self._made
+
+    def explain(self, stage: str | None = None) -> str:
+        """Return what became of the program at each stage, or at one of them."""
+        if stage in self._texts:
+            return self._texts[stage]
+        return explain_text({} if self._made is None else self._made.outcome.compilations, stage)
+
+    @property
+    def environment(self) -> Environment:
+        """The data that it was compiled for; raises DataError for a kernel that was pickled."""
+        return self._known.environment
+
+    @property
+    def compilation(self) -> Compilation:
+        """The compilation of the last result; raises DataError for a kernel that was pickled."""
+        return list(self._known.outcome.compilations.values())[-1]
+
+    @property
+    def source(self) -> str:
+        """The kernel's C or Numba text."""
+        return self.compilation.source
+
+    @property
+    def plan(self) -> str:
+        """The physical plan as text."""
+        return self.explain("plan")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled."""
+        stages = (None, *(stage.name for stage in STAGES))
+        texts = {stage: self.explain(stage) for stage in stages}
+        return {**self.__dict__, "_call": self._call, "_made": None, "_texts": texts}
+
+
+class _Made(NamedTuple):
+    """What the compiler made of a program, and for which data."""
+
+    outcome: Outcome
+    environment: Environment
+
+
+@dataclass(frozen=True, slots=True)
+class CallOptions:
+    """The options among the keyword arguments of a call."""
+
+    backend: Backend = "auto"
+    formats: str | Path | None = None
+    rules: str | Path | RuleSet | None = None
+    memory_limit: int | None = None
+    floating_point: FloatingPoint = "reassociate"
+    format: str | None = None
+    binders: str = "named"
+    search: SearchOptions | None = None
+    threads: int | None = None
+
+
+_OPTIONS = frozenset(each.name for each in fields(CallOptions))
+
+
+def split(keywords: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
+    """Tell the options among keyword arguments from the tensors."""
+    options = {name: value for name, value in keywords.items() if name in _OPTIONS}
+    return CallOptions(**options), {name: value for name, value in keywords.items() if name not in _OPTIONS}
+
+
+def run_again(
+    source: str | Path, options: CallOptions, bindings: Mapping[str, Any]
+) -> Tensor | dict[str, Tensor]:
+    """Run a program, as it was planned for like data if it was run before.
+
+    Raises StorelError for whatever is wrong with the program or its data.
+    """
+    formats = _formats(options.formats)
+    values = {name: as_value(value, formats) for name, value in bindings.items()}
+    text = source_of(source)
+    key = _key(text, options, values)
+    with _CHANGING:
+        call = _RUN.get(key)
+        if call is not None:
+            _RUN.move_to_end(key)
+    result = None if call is None else call(values)
+    if result is not None:
+        return result
+    runner = runner_of(source, options, values)
+    outcome = runner.run(text)
+    given = frozenset(name for name, value in values.items() if isinstance(value, Tensor))
+    made = _call_of(outcome, runner.environment, options, given)
+    if key is not None and made is not None and not outcome.includes_files:
+        with _CHANGING:
+            _RUN[key] = made
+            while len(_RUN) > REMEMBERED:
+                _RUN.popitem(last=False)
+    return next(iter(outcome.results.values())) if len(outcome.results) == 1 else outcome.results
+
+
+def _call_of(
+    outcome: Outcome, environment: Environment, options: CallOptions, given: frozenset[str]
+) -> Call | None:
+    """Return calls of what a program became, if that is one kernel, and it reads only what was given."""
+    if len(outcome.compilations) != 1 or options.backend == "interpret" or environment.arrays:
+        return None
+    (compilation,) = outcome.compilations.values()
+    result_format = format_text(options.format) or compilation.definition.format
+    operands = frozenset(environment.tensors) - frozenset(outcome.results)
+    if is_automatic(result_format) or operands != given:
+        return None
+    data = replace(environment, tensors={name: environment.tensors[name] for name in sorted(given)})
+    return Call.of(compilation, data, options.memory_limit)
+
+
+def _key(source: Source, options: CallOptions, values: Mapping[str, Value]) -> Hashable:
+    """Return what the plan of a program depends on, None if that cannot be said or changes behind us."""
+    if options.formats is not None or options.rules is not None or options.search is not None:
+        return None
+    try:
+        compiler = None if options.backend in ("numba", "interpret") else toolchain.find()
+        facts = tuple((name, _facts(value)) for name, value in sorted(values.items()))
+        key = (source.text, options, compiler, threads.count(options.threads), facts)
+        hash(key)
+    except TypeError:  # an option that is none is refused with a message
+        return None
+    return key
+
+
+def _facts(value: Value) -> Hashable:
+    return (likeness(value), counted(value)) if isinstance(value, Tensor) else parameter_fact(value)
+
+
+def _formats(directory: str | Path | None) -> Formats:
+    return _shipped_formats() if directory is None else known_formats(directory)
+
+
+@cache
+def _shipped_formats() -> Formats:
+    """Return the formats that data is stored in unasked, parsed once; no script adds to these."""
+    return known_formats(None)
+
+
+def runner_of(source: str | Path, options: CallOptions, bindings: Mapping[str, Any]) -> Runner:
+    """Return what runs a program, its names bound."""
+    environment = Environment(known_formats(options.formats))
+    for name, value in bindings.items():
+        bind(environment, name, value)
+    runner = Runner(environment, compiler_options(options))
+    runner.result_format = format_text(options.format)
+    if _is_path(source):
+        runner.directory = Path(source).parent
+    return runner
+
+
+def bind(environment: Environment, name: str, value: Any) -> None:
+    """Bind a name to a number, an array, a matrix or a tensor."""
+    value = as_value(value, environment.formats)
+    if isinstance(value, Tensor):
+        environment.add_tensor(name, value)
+    else:
+        environment.add_parameter(name, value)
+
+
+def compiler_options(options: CallOptions) -> Options:
+    """Return what the compiler is told; raises UnknownNameError for a value that is none."""
+    if options.backend not in BACKENDS:
+        raise UnknownNameError(
+            f"unknown backend '{options.backend}'",
+            expected=", ".join(BACKENDS),
+            hint=nearest(options.backend, BACKENDS),
+        )
+    if options.floating_point not in FLOATING_POINT:
+        raise UnknownNameError(
+            f"unknown floating_point '{options.floating_point}'", expected=", ".join(FLOATING_POINT)
+        )
+    if options.binders not in BINDERS:
+        raise UnknownNameError(f"unknown binders '{options.binders}'", expected=", ".join(BINDERS))
+    rules = with_rules(Path(options.rules)) if isinstance(options.rules, str | Path) else options.rules
+    return Options(
+        options.backend,
+        options.memory_limit,
+        rules,
+        floating_point=options.floating_point,
+        binders=options.binders,
+        search=options.search,
+        threads=options.threads,
+    )
+
+
+def _is_path(source: str | Path) -> bool:
+    """Return whether ``source`` names a script file; a text has spaces, a path need not end in .sdql."""
+    return isinstance(source, Path) or (len(source.split()) == 1 and source.endswith(".sdql"))
+
+
+def source_of(source: str | Path) -> Source:
+    """Return the text of a program, or of the script that it is the path of."""
+    return read_source(Path(source)) if _is_path(source) else Source("<program>", str(source))

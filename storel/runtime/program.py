@@ -1,0 +1,46 @@
+"""Kernels as text, which can be sent to another process, and as machine code, once they are needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
+from typing import Any, TypeAlias
+
+from storel import threads as pool
+from storel.loops.nodes import Kernel
+from storel.plan.contraction import Contraction
+from storel.runtime.contraction import ContractionKernel, contraction_kernel
+from storel.runtime.kernel import Backend, CompiledKernel, load
+from storel.runtime.parallel import ParallelKernel
+
+Unit: TypeAlias = "tuple[Kernel | Contraction, str | None]"
+"""A kernel with its text, or a contraction, whose text is None where NumPy computes it."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """The kernels of a plan and their sources: one, or one for each phase that ``threads`` threads run."""
+
+    backend: Backend
+    kernels: tuple[Unit, ...]
+    threads: int | None = None
+
+    @cached_property
+    def compiled(self) -> CompiledKernel | ParallelKernel:
+        """The machine code, compiled or taken from the cache; raises BackendError if neither can be."""
+        loaded = tuple(pool.run_all([partial(self._loaded, unit) for unit in self.kernels]))
+        first = loaded[0]
+        if self.threads is None and isinstance(first, CompiledKernel):
+            return first
+        return ParallelKernel(loaded, self.threads or 1)
+
+    def _loaded(self, unit: Unit) -> CompiledKernel | ContractionKernel:
+        kernel, source = unit
+        if isinstance(kernel, Contraction):
+            return contraction_kernel(kernel, source, self.threads or 1)
+        assert source is not None
+        return load(source, kernel, self.backend)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: machine code is made where it arrives."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}

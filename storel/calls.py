@@ -16,6 +16,7 @@ import numpy as np
 
 from storel.compiler import Compilation
 from storel.environment import Environment, parameter_fact
+from storel.errors import TypeMismatchError
 from storel.execution import collected, require_numbers, sizes_of
 from storel.loading import as_tensor
 from storel.plan.nodes import Destination
@@ -41,7 +42,13 @@ def as_value(given: Any, formats: Formats) -> Value:
     if isinstance(given, Tensor):
         return given
     number = given.item() if isinstance(given, np.generic) else given
-    return number if isinstance(number, bool | int | float) else as_tensor(number, formats)
+    if not isinstance(number, bool | int | float):
+        return as_tensor(number, formats)
+    if isinstance(number, int) and not -(1 << 63) <= number < 1 << 63:
+        raise TypeMismatchError(
+            "a number does not fit into int64", found=f"{number.bit_length()} bits", hint="give a float"
+        )
+    return number
 
 
 @dataclass(frozen=True, eq=False)

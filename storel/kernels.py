@@ -182,6 +182,12 @@ def run_again(
     return next(iter(outcome.results.values())) if len(outcome.results) == 1 else outcome.results
 
 
+def forget() -> None:
+    """Forget all programs that were run: the next ones are planned as the machine and the code are then."""
+    with _CHANGING:
+        _RUN.clear()
+
+
 def _call_of(
     outcome: Outcome, environment: Environment, options: CallOptions, given: frozenset[str]
 ) -> Call | None:

@@ -55,7 +55,8 @@ class ScalarType(Enum):
     @staticmethod
     def of(dtype: np.dtype[np.generic]) -> ScalarType | None:
         """Return the scalar type of a NumPy dtype, or None if storel has no such type."""
-        try:
-            return ScalarType(np.dtype(dtype).name)
-        except ValueError:
-            return None
+        dtype = np.dtype(dtype)
+        return _BY_FORM.get((dtype.kind, dtype.itemsize))
+
+
+_BY_FORM = {(each.dtype.kind, each.itemsize): each for each in ScalarType}

@@ -8,8 +8,15 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from storel import kernels
+
 settings.register_profile("storel", deadline=None, derandomize=True)
 settings.load_profile("storel")
+
+
+def pytest_runtest_setup() -> None:
+    """No test runs what another one planned: it may have changed what plans depend on."""
+    kernels.forget()
 
 
 @pytest.fixture(scope="session", autouse=True)

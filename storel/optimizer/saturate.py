@@ -9,6 +9,7 @@ Iterations and nodes are limited before time, so that plans do not depend on the
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -175,10 +176,19 @@ def alternate(state: Saturation, phase: str) -> tuple[Stop, int]:
     return Stop.ITERATIONS, state.limits.iterations
 
 
-@lru_cache(maxsize=4)
+class _Bases(threading.local):
+    """The e-graphs of a thread: the library's are bound to the thread that made them."""
+
+    def __init__(self) -> None:
+        self.loaded = lru_cache(maxsize=4)(Base)
+
+
+_BASES = _Bases()
+
+
 def base(rules: RuleSet, encoding: Encoding = NAMED) -> Base:
-    """Return the e-graph with ``rules`` loaded; it is used by one term at a time."""
-    return Base(rules, encoding)
+    """Return the thread's e-graph with ``rules`` loaded; it is used by one term at a time."""
+    return _BASES.loaded(rules, encoding)
 
 
 def saturate(

@@ -2,7 +2,8 @@
 
 ``$CC`` comes first, then ``cc``, ``gcc``, ``clang``. A compiler is taken if a tiny library that it makes
 runs; each flag that it does not take is left out. The answer is kept in the cache until the compiler's
-file or the processor changes, so that a later process starts no compiler to learn it.
+file or the processor changes, so that a later process starts no compiler to learn it. ``$STOREL_CFLAGS`` are
+further flags, taken as they are.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -85,7 +86,9 @@ def choose(backend: Literal["auto", "c", "numba"]) -> Literal["c", "numba"]:
 
 def find() -> Compiler | None:
     """Return the machine's C compiler, None if there is none that works."""
-    return _find(os.environ.get("CC", ""), os.environ.get("PATH", ""), str(cache.directory()))
+    compiler = _find(os.environ.get("CC", ""), os.environ.get("PATH", ""), str(cache.directory()))
+    further = os.environ.get("STOREL_CFLAGS", "").split()
+    return replace(compiler, flags=(*compiler.flags, *further)) if compiler and further else compiler
 
 
 @functools.cache

@@ -133,7 +133,10 @@ def from_arrays(
             found=f"the shape {shape}",
         )
     shape = _as_shape(shape)
-    given = {name: as_values(np.asarray(array), f"array {name}") for name, array in arrays.items()}
+    given = {
+        name: np.ascontiguousarray(as_values(np.asarray(array), f"array {name}"))
+        for name, array in arrays.items()
+    }
     sizes = all_sizes(storage, shape, given)
     verify_properties(storage, given, sizes)
     values = next(d.name for d in reversed(storage.arrays) if d.holds_values)

@@ -33,6 +33,7 @@ _KNOWN: WeakKeyDictionary[Tensor, dict[str, dict[str, Fact]]] = WeakKeyDictionar
 """Facts by tensor and prefix: a tensor does not change, so its statistics are collected once."""
 
 _LIKENESS: WeakKeyDictionary[Tensor, Likeness] = WeakKeyDictionary()
+_COUNTED: WeakKeyDictionary[Tensor, tuple[int, ...]] = WeakKeyDictionary()
 
 
 def symbols_of(tensor: Tensor, prefix: str) -> dict[str, Fact]:
@@ -74,7 +75,7 @@ def likeness(tensor: Tensor) -> Likeness:
             tensor.is_closed,
             tensor.declared is not None,
             tuple(sorted(tensor.sizes.items())),
-            tuple((name, each.dtype.name, _is_finite(each)) for name, each in sorted(tensor.arrays.items())),
+            tuple((name, each.dtype.str, _is_finite(each)) for name, each in sorted(tensor.arrays.items())),
             tensor.storage.declaration,
         )
     return known
@@ -85,10 +86,15 @@ def is_like(one: Tensor, other: Tensor) -> bool:
     return likeness(one) == likeness(other)
 
 
-def counted(tensor: Tensor) -> tuple[tuple[int | None, int | None], ...]:
-    """Return what was counted in the arrays: their distinct elements, and their nonzeros."""
-    facts = symbols_of(tensor, "").values()
-    return tuple((fact.distinct, fact.nonzeros) for fact in facts if isinstance(fact, ArraySymbol))
+def counted(tensor: Tensor) -> tuple[int, ...]:
+    """Return what estimates begin with: the nonzeros of arrays of reals, the runs in arrays of integers."""
+    known = _COUNTED.get(tensor)
+    if known is None:
+        arrays = [tensor.arrays[name] for name in sorted(tensor.arrays)]
+        known = _COUNTED[tensor] = tuple(
+            int(np.count_nonzero(array)) if array.dtype.kind == "f" else count_runs(array) for array in arrays
+        )
+    return known
 
 
 def _collected(tensor: Tensor, prefix: str) -> dict[str, Fact]:

@@ -57,9 +57,8 @@ class Format:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how the format is pickled: equal ones are one object again where they arrive."""
-        return _arrived, (
-            self.name, self.declaration, tuple(self.arguments.items()), tuple(self.takings.items())
-        )  # fmt: skip
+        mappings = (tuple(each.items()) for each in (self.arguments, self.takings))
+        return _arrived, (self.name, self.declaration, *mappings)
 
     def bound(self, arguments: Mapping[str, int]) -> Format:
         """Return the format with these values of its parameters."""
@@ -261,14 +260,9 @@ class Formats:
 
 
 @lru_cache(maxsize=256)
-def _arrived(
-    name: str,
-    declaration: CreateFormat,
-    arguments: tuple[tuple[str, int], ...],
-    takings: tuple[tuple[str, Taking], ...],
-) -> Format:
+def _arrived(name: str, declaration: CreateFormat, *mappings: tuple[tuple[str, Any], ...]) -> Format:
     """Return the format that was pickled as this."""
-    return Format(name, declaration, dict(arguments), dict(takings))
+    return Format(name, declaration, *map(dict[str, Any], mappings))
 
 
 def known_formats(directory: str | Path | None) -> Formats:

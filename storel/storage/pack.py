@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +28,8 @@ from storel.storage.formats import Format
 from storel.storage.packing.general import solved_arrays
 from storel.storage.properties import lengths
 from storel.storage.signature import Level, LevelKind, LevelSignature, level_signature
+from storel.syntax.nodes.declarations import FromTo
+from storel.syntax.nodes.expressions import Name
 
 Array: TypeAlias = NDArray[Any]
 
@@ -88,7 +91,9 @@ def _sizes_by_forms(
 @cache
 def _reads_sizes(storage: Format) -> bool:
     """Return whether some size is not a length, but the last element of an array."""
-    found = {length.name for each in storage.arrays for length in each.type.extents if isinstance(length, Name)}
+    found = {
+        length.name for each in storage.arrays for length in each.type.extents if isinstance(length, Name)
+    }
     ends = [each.last for array in storage.arrays for each in array.properties if isinstance(each, FromTo)]
     return any(isinstance(last, Name) and last.name not in found for last in ends)
 

@@ -14,7 +14,7 @@ import storel
 from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
 from storel.plan.nodes import Accumulate, Action, Elements, Enter, Intersection, Loop, Positions
 from storel.plan.work import work_of_iteration, work_until
-from storel.runtime.kernel import CompiledKernel
+from storel.runtime.kernel import CompiledKernel, located
 from storel.runtime.parallel import ParallelKernel
 from storel.scalars import ScalarType
 
@@ -106,7 +106,7 @@ def test_shares_are_equal(name: str, seed: int, count: int, size: int) -> None:
         for array, values in storel.tensor(value).arrays.items()
     }
     sizes = {local.name: size for local in phase.kernel.divide.scalars}
-    parts, total = phase.divide(sizes, phase.addresses(arrays), count)
+    parts, total = phase.divide(sizes, phase.addresses(located(arrays)), count)
     assert [low for low, _ in parts[1:]] == [high for _, high in parts[:-1]]
     assert (parts[0][0], parts[-1][1]) == (0, size)
     steps = lengths if name == "rows" else operands["A"] @ np.diff(operands["B"].indptr)

@@ -3,8 +3,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import storel
 from storel import cache
 from storel.errors import BackendError
 from storel.runtime import toolchain
@@ -15,6 +17,7 @@ def nothing_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STOREL_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.delenv("CC", raising=False)
+    monkeypatch.delenv("STOREL_CFLAGS", raising=False)
     (tmp_path / "bin").mkdir()
 
 
@@ -51,6 +54,20 @@ def test_the_environment_names_the_compiler(tmp_path: Path, monkeypatch: pytest.
     assert compiler.command == (str(tmp_path / "bin" / "mine"), "--wrapped")
     monkeypatch.setenv("CC", "")
     assert toolchain.find() is None, "a compiler that fails is none"
+
+
+def test_further_flags_make_another_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path / "bin" / "cc", 'exec $REAL "$@"')
+    usual = toolchain.find()
+    monkeypatch.setenv("STOREL_CFLAGS", " -O1  -DFURTHER ")
+    compiler = toolchain.find()
+    assert usual is not None and compiler is not None
+    assert compiler.flags == (*usual.flags, "-O1", "-DFURTHER")
+    for _ in range(2):
+        storel.run("CREATE TENSOR s AS sum(<_, v> in x) v", x=np.ones(3), backend="c")
+    monkeypatch.delenv("STOREL_CFLAGS")
+    storel.run("CREATE TENSOR s AS sum(<_, v> in x) v", x=np.ones(3), backend="c")
+    assert len(list(cache.directory().glob("c-*"))) == 2
 
 
 def test_a_damaged_note_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,12 +46,13 @@ LONGEST = 128
 def look_ahead(kernel: Kernel, symbols: Symbols) -> Kernel:
     """Return the same kernel, with the rows that its loops look up in large inputs."""
     constant = frozenset(kernel.inputs)
-    large = frozenset(buffer for buffer in kernel.inputs if _is_large(buffer, symbols[buffer.name]))
+    large = frozenset(buffer for buffer in kernel.inputs if _is_large(buffer, symbols.get(buffer.name)))
     body = _Looking(constant, large).block(kernel.compute.body, None)
     return replace(kernel, compute=replace(kernel.compute, body=body))
 
 
-def _is_large(buffer: Buffer, fact: Fact) -> bool:
+def _is_large(buffer: Buffer, fact: Fact | None) -> bool:
+    """Return whether an input is a large array; of the stores of other kernels nothing is known."""
     return isinstance(fact, ArraySymbol) and fact.length * buffer.type.itemsize > NEAR
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from storel import kernels
 from storel.advice.advise import advise as advice_for
 from storel.advice.rows import Advice
 from storel.advice.trial import Trial
@@ -16,6 +17,9 @@ from storel.storage.formats import known_formats
 from storel.storage.summary import Summary, read_summary, summary_from
 from storel.storage.tensor import Tensor
 from storel.syntax.nodes.declarations import FormatReference
+from storel.tuning.rows import Tuning
+from storel.tuning.tune import SECONDS, forgotten
+from storel.tuning.tune import tune as tuning_of
 
 
 def run(source: str | Path, /, **tensors: Any) -> Tensor | dict[str, Tensor]:
@@ -70,6 +74,26 @@ def advise(source: str | Path, /, *, measure: bool = False, **tensors: Any) -> A
     """
     options, bindings = split(tensors)
     return advice_for(Trial.of(runner_of(source, options, bindings), source_of(source)), measures=measure)
+
+
+def tune(source: str | Path, /, *, seconds: float = SECONDS, forget: bool = False, **tensors: Any) -> Tuning:
+    """Measure other plans and schedules of a program; the fastest is what it is run by from now on.
+
+    ``source``, tensors and options are those of ``run``; each tensor that the program computes is tuned for
+    ``seconds``. What wins is remembered on disk for this machine, program, options and data of like
+    statistics; with ``forget`` that is undone, and nothing measured.
+
+    Raises DataError if nothing is compiled, StorelError for what is wrong with program or data.
+
+    >>> import numpy as np
+    >>> tuning = tune("CREATE TENSOR y AS sum(<(i, j), a> in A) { i -> a }", seconds=0.0, A=np.eye(2))
+    >>> tuning["y"].chosen.description
+    'as estimated'
+    """
+    options, bindings = split(tensors)
+    runner, program = runner_of(source, options, bindings), source_of(source)
+    kernels.forget()  # what was run before was planned before
+    return forgotten(runner, program) if forget else tuning_of(runner, program, seconds)
 
 
 def einsum(subscripts: str, /, *operands: Any, **options: Any) -> Tensor:

@@ -9,7 +9,8 @@
     loops       a kernel of the loop IR                                       loops.lower
     source      C or Numba                                                    codegen
 
-``STAGES`` names them in this order, for ``explain``; ``compile_definition`` is the way itself.
+``STAGES`` names them in this order, for ``explain``; ``compile_stored`` is the way itself, for operands as
+they are stored. Which are converted first, and what was measured to be faster, is decided in ``scheduling``.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from typing import Literal, TypeAlias
 
 from storel import machine, memory, threads
 from storel.calculus import printer as term_printer
+from storel.calculus.finite import is_finite as all_finite
 from storel.calculus.lower import lower as lower_expression
-from storel.calculus.nodes import Apply, If, Lookup, Range, Singleton, Slice, Symbol, Term, children
+from storel.calculus.nodes import Term
 from storel.calculus.verify import verify as verify_term
 from storel.codegen import c_contraction, c_source, numba_source
 from storel.environment import Environment
@@ -41,22 +43,24 @@ from storel.optimizer.limits import Limits
 from storel.optimizer.outcome import Optimized
 from storel.optimizer.outcome import Options as SearchOptions
 from storel.optimizer.physical.plan import Request, extent_terms, plan_term
+from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
 from storel.optimizer.remember import optimized as search
 from storel.optimizer.rulefile import Rule, RuleSet, collect, parse, shipped
 from storel.plan import printer as plan_printer
 from storel.plan.nodes import Plan
 from storel.plan.partition import Phase, phases
 from storel.plan.verify import verify as verify_plan
-from storel.reformat import conversion_cost, conversions, convertible_operands
+from storel.reformat import conversion_cost
 from storel.results import ResultFormat, choose_result_format
 from storel.runtime.kernel import CompiledKernel
 from storel.runtime.parallel import ParallelKernel
 from storel.runtime.program import Program, Unit
 from storel.runtime.toolchain import choose
+from storel.schedule import Schedule
 from storel.storage.compose import Composed, View, compose
 from storel.storage.formats import Format
 from storel.storage.tensor import Tensor
-from storel.symbols import ArraySymbol, Symbols
+from storel.symbols import Symbols
 from storel.syntax import printer as syntax_printer
 from storel.syntax.analyze import Definition
 
@@ -89,12 +93,27 @@ class Options:
     threads: int | None = None
 
 
+DEFAULTS = Options()
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A definition to compile for the data at hand: ``views`` are inlined, ``storage`` is the result's."""
+
+    definition: Definition
+    views: Mapping[str, View]
+    environment: Environment
+    storage: Format | None = None
+    options: Options = DEFAULTS
+
+
 @dataclass(frozen=True)
 class Compilation:
     """Everything the compiler made of one definition.
 
     ``converted`` are operands in another format, ``constants`` are what its plan is forecast with; sums are
-    added up in any order where ``is_reordered`` says so.
+    added up in any order where ``is_reordered`` says so. ``schedule`` was measured to be the fastest; it is
+    None where the estimates decide.
     """
 
     definition: Definition
@@ -110,6 +129,7 @@ class Compilation:
     is_reordered: bool
     constants: Constants
     threads: int
+    schedule: Schedule | None = None
 
     @property
     def symbols(self) -> Symbols:
@@ -132,8 +152,11 @@ class Compilation:
 
     @property
     def used_threads(self) -> int:
-        """How many threads run the kernel: one where it is too fast for several."""
-        return 1 if self.optimized.cost.nanoseconds < WORTH_THREADS else self.threads
+        """How many threads run the kernel: one where it is expected, or was measured, to gain nothing."""
+        divides = None if self.schedule is None else self.schedule.divides
+        if divides is None:
+            divides = self.optimized.cost.nanoseconds >= WORTH_THREADS
+        return self.threads if divides else 1
 
     @cached_property
     def program(self) -> Program:
@@ -188,71 +211,31 @@ STAGES = (
 )
 
 
-DEFAULTS = Options()
-
 WORTH_THREADS = 500_000.0
 """The nanoseconds from which on a kernel is expected to gain by several threads."""
 
 NOTHING_CONVERTED: Mapping[str, Tensor] = {}
 
-_MAY_OVERFLOW = frozenset({"divide", "exp", "log", "sqrt", "power", "floor_divide", "modulo"})
-"""Functions that make inf or NaN of finite numbers."""
 
+def compile_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONVERTED) -> Compilation:
+    """Compile a definition for its operands as they are stored, but for those that are ``converted``.
 
-def compile_definition(
-    definition: Definition,
-    views: Mapping[str, View],
-    environment: Environment,
-    storage: Format | None = None,
-    options: Options = DEFAULTS,
-) -> Compilation:
-    """Compile one definition for the data at hand; ``views`` are the definitions to inline.
-
-    The result is stored as ``storage`` says, or in what suits its estimated number of entries. An
-    operand that would be searched too often is converted first (``reformat.py``).
+    The result is stored as the task says, or in what suits its estimated number of entries.
     """
-    best = _compile(definition, views, environment, storage, options)
-    cost = best.optimized.cost.nanoseconds
-    pending = convertible_operands(best.optimized.term, environment, cost)
-    while pending:
-        candidates: list[tuple[float, str, Compilation]] = []
-        for name in pending:
-            for tensor in conversions(environment.tensors[name], environment):
-                changed = {**best.converted, name: tensor}
-                given = replace(environment, tensors={**environment.tensors, **changed})
-                candidate = _compile(definition, views, given, storage, options, changed)
-                conversion = sum(map(conversion_cost, changed.values()))
-                candidates.append((candidate.optimized.cost.nanoseconds + conversion, name, candidate))
-        cheapest, name, candidate = min(candidates, key=lambda each: each[:2], default=(cost, "", best))
-        if cheapest >= cost:
-            break
-        best, cost = candidate, cheapest
-        pending.remove(name)
-    for name, tensor in best.converted.items():
-        environment.tensors[name].keep(tensor)
-    return best
-
-
-def _compile(
-    definition: Definition,
-    views: Mapping[str, View],
-    environment: Environment,
-    storage: Format | None,
-    options: Options,
-    converted: Mapping[str, Tensor] = NOTHING_CONVERTED,
-) -> Compilation:
-    """Compile for the operands as they are stored in ``environment``."""
-    composed = compose(view_of(definition), views, environment.tensors, environment.facts())
+    definition, environment, options = task.definition, task.environment, task.options
+    if converted:
+        environment = replace(environment, tensors={**environment.tensors, **converted})
+    composed = compose(view_of(definition), task.views, environment.tensors, environment.facts())
     symbols = composed.symbols
     term = lower_expression(composed.expression, symbols, definition.semiring)
-    budgets = _search_options(options)
+    budgets = search_options(options)
     optimized = search(term, symbols, options.rules, budgets)
     extents = tuple(extent.size for extent in definition.extents)
     estimate = entries(optimized.term, symbols)
-    result = choose_result_format(storage, extents, estimate, environment.formats)
+    result = choose_result_format(task.storage, extents, estimate, environment.formats)
     request = Request(extents, result.candidate, estimate)
     plan = plan_term(optimized.term, request, symbols, definition.semiring)
-    is_finite = _is_finite(optimized.term, symbols) and environment.has_only_finite_parameters()
+    is_finite = all_finite(optimized.term, symbols) and environment.has_only_finite_parameters()
     is_reordered = options.floating_point != "strict"
     kernel = _lowered(plan, definition, symbols, is_finite, is_reordered)
     if options.verifies:
@@ -294,13 +277,13 @@ def counting_kernel(compilation: Compilation) -> Kernel:
     return _lowered(this.plan, this.definition, this.symbols, this.is_finite, this.is_reordered, Profile())
 
 
-def replanned(compilation: Compilation, term: Term) -> Compilation:
+def replanned(compilation: Compilation, term: Term, preferences: Preferences = PLANNERS_OWN) -> Compilation:
     """Return the same with the plan of another term that means the same, such as one that was considered."""
     this = compilation
     extents = tuple(extent.size for extent in this.definition.extents)
-    request = Request(extents, this.result.candidate, entries(term, this.symbols))
+    request = Request(extents, this.result.candidate, entries(term, this.symbols), preferences)
     plan = plan_term(term, request, this.symbols, this.definition.semiring)
-    is_finite = this.is_finite and _is_finite(term, this.symbols)
+    is_finite = this.is_finite and all_finite(term, this.symbols)
     kernel = _lowered(plan, this.definition, this.symbols, is_finite, this.is_reordered)
     return replace(this, plan=plan, kernel=kernel, is_finite=is_finite)
 
@@ -327,26 +310,11 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
     return parse(text, path.name)
 
 
-def _search_options(options: Options) -> SearchOptions:
+def search_options(options: Options) -> SearchOptions:
+    """Return the budgets, the costs and the memory that ``options`` let the search have."""
     measured = Nanoseconds(machine.constants())
     given = options.search or SearchOptions(cost=measured, binders=options.binders)
     main = Limits(iterations=0) if options.floating_point == "strict" else given.main
     expands = given.expands or options.floating_point == "expand"
     limit = memory.available() if options.memory_limit is None else options.memory_limit
     return replace(given, main=main, expands=expands, memory=min(given.memory, limit))
-
-
-def _is_finite(term: Term, symbols: Symbols) -> bool:
-    """Return whether no value that ``term`` reads or makes can be inf or NaN, overflow excepted."""
-    match term:
-        case Apply(function, _) if function in _MAY_OVERFLOW:
-            return False
-        case Symbol(name):
-            fact = symbols[name]
-            return not isinstance(fact, ArraySymbol) or fact.finite
-        case Range():
-            return True
-        case Lookup(part, _) | Slice(part, _, _) | Singleton(_, part) | If(_, part):
-            return _is_finite(part, symbols)  # keys, positions and conditions are integers
-        case _:
-            return all(_is_finite(child, symbols) for child, _ in children(term))

@@ -42,10 +42,15 @@ def reset() -> None:
     _constants.cache_clear()
 
 
-def _note() -> str:
+def identity() -> str:
+    """Return what tells the processor and the C compiler from others, on which measured times depend."""
     compiler = toolchain.find()
     built = ("numba",) if compiler is None else (*compiler.command, compiler.version, *compiler.flags)
-    return f"constants-{cache.digest(toolchain.processor(), *built, repr(CONSTANTS))}.json"
+    return cache.digest(toolchain.processor(), *built)
+
+
+def _note() -> str:
+    return f"constants-{cache.digest(identity(), repr(CONSTANTS))}.json"
 
 
 @functools.cache

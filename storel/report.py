@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import asdict
 from io import StringIO
 from itertools import groupby
@@ -12,6 +13,8 @@ from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.progress import BarColumn, SpinnerColumn, TextColumn
+from rich.progress import Progress as Bar
 from rich.table import Table
 
 from storel.loops.interpret import Work
@@ -219,6 +222,19 @@ def constants_text(used: Constants) -> str:
     for (name, before), (_, now) in zip(CONSTANTS.listed(), used.listed(), strict=True):
         table.add_row(name, f"{before:.2f}", f"{now:.2f}")
     return _table_text(table)
+
+
+@contextmanager
+def bar() -> Generator[Callable[[str, float], None]]:
+    """Yield a function that shows the current step, and how much of it all is done, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield lambda _, __: None
+        return
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), BarColumn(BAR_WIDTH), TextColumn("{task.description}", markup=False))
+    with Bar(*columns, console=console, transient=True) as shown:
+        task = shown.add_task("starting", total=1.0)
+        yield lambda step, share: shown.update(task, description=step, completed=share)
 
 
 def progress() -> Callable[[str], None]:

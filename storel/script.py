@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from storel.candidates.choice import cheapest, smallest
-from storel.compiler import Compilation, Options, compile_definition, expected_time, view_of
+from storel.compiler import Compilation, Options, Task, expected_time, view_of
 from storel.environment import Environment
 from storel.errors import ProgramSyntaxError, UnknownNameError, nearest
 from storel.execution import evaluate_reference, execute, measure, total_work
@@ -21,6 +21,7 @@ from storel.loading import as_declared, load_tensor
 from storel.loops.interpret import Work
 from storel.optimizer.cardinality import entries
 from storel.profile import Profile, profile
+from storel.scheduling import compile_definition, planned
 from storel.source import Source, Span
 from storel.storage.compose import View
 from storel.storage.files.kinds import keeps_arrays, read_arrays
@@ -48,6 +49,8 @@ from storel.syntax.parser import parse
 
 Progress = Callable[[str], None]
 """Is told which step begins."""
+
+Compiler = Callable[[Task], Compilation]
 
 CHEAP_VIEW = 3.0
 """Nanoseconds per entry up to which a view is enumerated again rather than stored."""
@@ -81,7 +84,8 @@ class Runner:
     ``requested`` are results beside those that the script says; ``result_format`` is that of a single
     result; without ``runs`` the results are only compiled; ``counts_work`` interprets the plans;
     ``analyzes`` profiles all that is run, not only what the script says. ``undecided`` are the operands
-    whose formats are to be chosen, and whether they come in the one that they have.
+    whose formats are to be chosen, and whether they come in the one that they have. ``compiler``
+    compiles what is run.
     """
 
     environment: Environment
@@ -94,6 +98,7 @@ class Runner:
     result_format: FormatReference | None = None
     undecided: dict[str, bool] = field(default_factory=dict[str, bool])
     progress: Progress = lambda _: None
+    compiler: Compiler = compile_definition
     outcome: Outcome = field(default_factory=Outcome)
     _works: list[Work] = field(default_factory=list[Work])
     _parameters: set[str] = field(default_factory=set[str])
@@ -273,7 +278,7 @@ class Runner:
         uses = sum(_uses(each, definition.name) for name, each in definitions.items() if name in needed)
         if uses < 2:
             return False
-        compilation = compile_definition(definition, views, self.environment, None, self.options)
+        compilation = planned(Task(definition, views, self.environment, options=self.options))
         estimate = entries(compilation.optimized.term, compilation.symbols)
         return compilation.optimized.cost.nanoseconds > CHEAP_VIEW * max(1.0, estimate)
 
@@ -287,7 +292,7 @@ class Runner:
                 return evaluate_reference(definition, self.environment, storage)
         with self._timed("compile"):
             self.progress(f"planning {definition.name}")
-            compilation = compile_definition(definition, views, self.environment, storage, self.options)
+            compilation = self.compiler(Task(definition, views, self.environment, storage, self.options))
             self.outcome.compilations[definition.name] = compilation
             if not self.runs:
                 return None

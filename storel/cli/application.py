@@ -19,6 +19,7 @@ from storel.cli.data import convert, stats
 from storel.cli.formats import check_format, formats
 from storel.cli.rules import rules
 from storel.cli.running import explain, run
+from storel.cli.tune import tune
 from storel.errors import StorelError
 
 app = typer.Typer(
@@ -27,7 +28,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (run, explain, advise, stats, convert, check_format, rules, calibrate, bench):
+for command in (run, explain, advise, tune, stats, convert, check_format, rules, calibrate, bench):
     app.command()(command)
 app.add_typer(formats, name="formats")
 

@@ -27,7 +27,7 @@ from storel.explain.render import Rendering, render
 from storel.explain.text import explain_text
 from storel.kernels import CallOptions, bind, compiler_options
 from storel.loading import declared_tensor, load_tensor
-from storel.script import Outcome, Runner, read_source
+from storel.script import Outcome, Progress, Runner, read_source
 from storel.source import Source
 from storel.storage.files.kinds import keeps_arrays, save_tensor
 from storel.storage.formats import is_automatic, known_formats
@@ -130,11 +130,13 @@ def explain(
         write_text(out, text + "\n")
 
 
-def runner_for(script: str, bindings: list[str], options: CallOptions) -> Runner:
+def runner_for(
+    script: str, bindings: list[str], options: CallOptions, progress: Progress | None = None
+) -> Runner:
     """Return what runs a script, its names bound to numbers and to the tensors in files."""
     environment = Environment(known_formats(options.formats))
     directory = Path.cwd() if script == "-" else Path(script).parent
-    runner = Runner(environment, compiler_options(options), directory, progress=report.progress())
+    runner = Runner(environment, compiler_options(options), directory, progress=progress or report.progress())
     for text in bindings:
         _bind(runner, text)
     return runner

@@ -33,11 +33,19 @@ def optimized(
 
         return optimize(term, symbols, chosen, options)
 
+    name = name_of(term, symbols, chosen, options)
+    return search() if name is None else cache_on_disk.kept(f"plan-{name}", search, _is_repeatable)
+
+
+def name_of(
+    term: Term, symbols: Symbols, rules: RuleSet | None = None, options: Options = DEFAULT
+) -> str | None:
+    """Return a name for all that a search depends on, None if it may end elsewhere the next time."""
     if not options.is_repeatable:
-        return search()
+        return None
+    chosen = rulefile.shipped() if rules is None else rules
     facts = sorted(line for name in symbols for line in _known(name, symbols))
-    name = cache_on_disk.digest(_code(), _digest(chosen), repr(options), repr(term), *facts)
-    return cache_on_disk.kept(f"plan-{name}", search, _is_repeatable)
+    return cache_on_disk.digest(_code(), _digest(chosen), repr(options), repr(term), *facts)
 
 
 def _is_repeatable(found: Optimized) -> bool:

@@ -41,6 +41,7 @@ from storel.calculus.verify import Type, infer
 from storel.optimizer.cardinality import appraise
 from storel.optimizer.physical.facts import ZERO, array, is_increasing, size_term
 from storel.optimizer.physical.normalize import intersected, is_atom, scaled
+from storel.optimizer.physical.preferences import StoreKind
 from storel.optimizer.physical.reductions import StoredEntries, any_entry, stored_entries, stored_rows
 from storel.optimizer.physical.scope import Monoid, Scope, sum_over
 from storel.optimizer.physical.shape import addends, entries_of, has_loop, is_store, semiring_of
@@ -74,9 +75,10 @@ INDEX_TYPE, TRUTH_TYPE = Type(ScalarType.INT64), Type(ScalarType.BOOL)
 
 @dataclass
 class ActionPlanner:
-    """Plans actions over the given symbols."""
+    """Plans actions over the given symbols; dictionaries are bound to a ``preferred`` store if possible."""
 
     symbols: Symbols
+    preferred: StoreKind | None = None
 
     def rank(self, term: Term, scope: Scope) -> int:
         return self.type_of(term, scope).rank
@@ -97,7 +99,7 @@ class ActionPlanner:
                 return Together(())
             case Singleton(key, value, semiring):
                 if has_loop(key):
-                    return self._bound(key, Singleton(Variable(0), shift(value, 1), semiring), scope, into)
+                    return self._let(key, Singleton(Variable(0), shift(value, 1), semiring), scope, into)
                 return Enter(key, self.value(value, scope, into))
             case Sum() | Merge() | Find():
                 return self._loop(term, scope, into)
@@ -122,7 +124,7 @@ class ActionPlanner:
             case Sum(semiring=semiring) | Merge(semiring=semiring) | Find(semiring=semiring):
                 if sum_over(semiring) == into:
                     return self._loop(term, scope, into)
-                return self._bound(term, Variable(0), scope, into)
+                return self._let(term, Variable(0), scope, into)
             case Add(semiring=semiring) if sum_over(semiring) == into:
                 return self._together(term, scope, into)
             case If(condition, body, semiring) if sum_over(semiring) == into:
@@ -130,7 +132,7 @@ class ActionPlanner:
             case Let(value, body):
                 return self._let(value, body, scope, into)
             case Reduce() | If():
-                return self._bound(term, Variable(0), scope, into)
+                return self._let(term, Variable(0), scope, into)
             case _:
                 return self._bind_first_loop(term, scope, into)
 
@@ -146,13 +148,10 @@ class ActionPlanner:
                 return Variable(0)
             return shift(child, 1)
 
-        return self._bound(chosen, map_children(term, replace), scope, into)
-
-    def _bound(self, value: Term, body: Term, scope: Scope, into: Monoid) -> Action:
-        """Plan ``let value in body``."""
-        return self._let(value, body, scope, into)
+        return self._let(chosen, map_children(term, replace), scope, into)
 
     def _let(self, value: Term, body: Term, scope: Scope, into: Monoid) -> Action:
+        """Plan ``let value in body``."""
         if is_atom(value):
             return self.value(substitute(body, value), scope, into)
         return self._stored(value, scope, is_scanned(body, 0), lambda inner: self.value(body, inner, into))
@@ -170,13 +169,13 @@ class ActionPlanner:
             store = ScalarStore(type_.scalar, ring.plus_name, ring.zero)
             return Bind(store, self.scalar(value, scope, into), use(scope.bind((type_, interval))))
         filled = self.dictionary(value, scope, into)
-        again = scanned or scope.loops > 0
-        chosen = choose_store(value, filled, type_, ring, scope, self.symbols, is_revisited=again)
+        again, preferred = scanned or scope.loops > 0, self.preferred
+        chosen = choose_store(value, filled, type_, ring, scope, self.symbols, preferred, is_revisited=again)
         extents, known = store_terms(chosen), appraise(value, self.symbols, scope.estimates)
         high = bounds(extents[0], self.symbols).high
         keys = (type_, Interval(0, None if high is None else high - 1))
         body = use(scope.bind(keys, extents=(extents,), appraised=known))
-        return Bind(in_rows(chosen, known, filled, body, self.symbols), filled, body)
+        return Bind(in_rows(chosen, known, filled, body, self.symbols, preferred), filled, body)
 
     def _reduced(self, term: Reduce, scope: Scope, into: Monoid) -> Action:
         """Plan a comprehension; one over the rows of its own source adds to the same destination."""
@@ -231,11 +230,11 @@ class ActionPlanner:
         if ranks[0] > 0 and ranks[1] > 0:
             if not is_store(right):
                 body = Multiply(shift(left, 1), Variable(0), semiring)
-                return self._bound(right, body, scope, into)
+                return self._let(right, body, scope, into)
             return self.dictionary(intersected(left, right, semiring), scope, into)
         factor, dictionary = (left, right) if ranks[0] == 0 else (right, left)
         if not is_atom(factor):
-            return self._bound(factor, Multiply(Variable(0), shift(dictionary, 1), semiring), scope, into)
+            return self._let(factor, Multiply(Variable(0), shift(dictionary, 1), semiring), scope, into)
         product = scaled(factor, dictionary, semiring)
         if isinstance(product, Multiply):
             product = scaled(factor, entries_of(dictionary, semiring), semiring)
@@ -245,7 +244,7 @@ class ActionPlanner:
         if not is_store(term):
             assert isinstance(term, Lookup)
             body = Lookup(Variable(0), shift(term.key, 1), term.semiring)
-            return self._bound(term.mapping, body, scope, into)
+            return self._let(term.mapping, body, scope, into)
         return self.dictionary(entries_of(term, "plus_times"), scope, into)
 
     def _loop(self, term: Sum | Merge | Find, scope: Scope, into: Monoid) -> Action:
@@ -264,7 +263,7 @@ class ActionPlanner:
             case Find(source, key, body):
                 if has_loop(key):
                     replaced = Find(shift(source, 1), Variable(0), shift(body, 1, 1), term.semiring)
-                    return self._bound(key, replaced, scope, into)
+                    return self._let(key, replaced, scope, into)
                 scan = self._elements(source)
                 unique = array(self.symbols, scan.array).unique
                 unique = unique or is_increasing(self.symbols, scan.array, scan.low, scan.high)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from storel.calculus.nodes import Term
 from storel.calculus.verify import Type
 from storel.optimizer.physical.arrivals import Order, orders
+from storel.optimizer.physical.preferences import Gathering
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -70,10 +71,12 @@ def choose_destination(
     extents: tuple[int, ...],
     entries: float,
     symbols: Symbols,
+    gather: Gathering | None = None,
 ) -> Destination:
     """Return levels if ``candidate`` can be assembled in the order of arrival, else coordinates.
 
-    ``terms`` and ``extents`` are the result's dimensions, ``entries`` its estimated number of entries.
+    ``terms`` and ``extents`` are the result's dimensions, ``entries`` its estimated number of entries;
+    ``gather`` says how places that arrive in any order are sorted, by their number if it is None.
     """
     listed = Coordinates(len(terms), leaf, index_type(extents))
     if candidate is None:
@@ -93,7 +96,8 @@ def choose_destination(
         if kind is LevelKind.DENSE:
             levels.append(Place(term, once=is_last and order is Order.INCREASING, repeats=repeats))
         elif is_last and order is not Order.INCREASING:
-            levels.append(Gather(term, by_bitmap=rows >= BITMAP_ENTRIES or extents[-1] <= 4096))
+            is_better = rows >= BITMAP_ENTRIES or extents[-1] <= 4096
+            levels.append(Gather(term, by_bitmap=is_better if gather is None else gather == "bitmap"))
         else:
             levels.append(Append(repeats=repeats))
     return Levels(tuple(levels), leaf, index_type(extents))

@@ -15,6 +15,7 @@ from storel.optimizer.physical.destination import (
 )
 from storel.optimizer.physical.facts import size_term
 from storel.optimizer.physical.normalize import hoist_keys, inline_atoms
+from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
 from storel.optimizer.physical.scope import Scope, sum_over
 from storel.optimizer.physical.shape import semiring_of
 from storel.plan.nodes import Levels, Plan
@@ -27,12 +28,13 @@ from storel.symbols import Symbols
 class Request:
     """What is wanted of a result: its extents, and the layout that it shall be assembled in, if any.
 
-    ``entries`` is the estimated number of entries.
+    ``entries`` is the estimated number of entries, ``preferences`` are taken where that is possible.
     """
 
     extents: tuple[int, ...]
     candidate: Candidate | None
     entries: float
+    preferences: Preferences = PLANNERS_OWN
 
 
 def plan_term(term: Term, request: Request, symbols: Symbols, semiring: str | None = None) -> Plan:
@@ -40,14 +42,21 @@ def plan_term(term: Term, request: Request, symbols: Symbols, semiring: str | No
     term = hoist_keys(inline_atoms(term))
     ring = SEMIRINGS[semiring or semiring_of(term)]
     leaf = result_type(infer(term, symbols), ring)
-    action = ActionPlanner(symbols).value(term, Scope(), sum_over(ring.name))
+    action = ActionPlanner(symbols, request.preferences.store).value(term, Scope(), sum_over(ring.name))
     dimensions = extent_terms(request.extents, symbols)
     if not request.extents:
         return Plan(Levels((), leaf), action)
     if request.candidate is not None and LevelKind.COMPRESSED not in request.candidate.kinds:
         action = separated(action)
     destination = choose_destination(
-        action, request.candidate, leaf, dimensions, request.extents, request.entries, symbols
+        action,
+        request.candidate,
+        leaf,
+        dimensions,
+        request.extents,
+        request.entries,
+        symbols,
+        request.preferences.gather,
     )
     return Plan(destination, action)
 

@@ -6,13 +6,14 @@ import math
 
 from storel.calculus.intervals import bounds
 from storel.calculus.nodes import Lookup, Sum, Term, Variable, children
-from storel.calculus.verify import Type, infer
+from storel.calculus.verify import Type
 from storel.errors import MemoryLimitError
 from storel.optimizer.cardinality import appraise
 from storel.optimizer.cost import HASHED_PLACES, HASHED_SPARSENESS, SPARSE
 from storel.optimizer.estimate import Estimate
 from storel.optimizer.physical.arrivals import key_intervals
 from storel.optimizer.physical.facts import size_term
+from storel.optimizer.physical.preferences import StoreKind
 from storel.optimizer.physical.scope import Scope
 from storel.plan.binding import fills_rows, occurs, scans_rows
 from storel.plan.count import total
@@ -36,6 +37,9 @@ SMALL_TABLE = 256
 
 LARGEST_TABLE = 2**31
 """Places beyond which an intermediate result is hashed in any case."""
+
+LARGEST_PREFERRED = 2**24
+"""Places up to which a table may be preferred to what the estimates say."""
 
 
 def reduction_store(monoid: str, scalar_type: ScalarType) -> ScalarStore:
@@ -66,6 +70,7 @@ def choose_store(
     ring: Semiring,
     scope: Scope,
     symbols: Symbols,
+    preferred: StoreKind | None = None,
     *,
     is_revisited: bool,
 ) -> Store:
@@ -73,30 +78,53 @@ def choose_store(
 
     That is a list where the places are many and revisited, scanned or cleared in a loop; a hash table where
     a dense store is too large, or far larger than its entries: any, or one of several keys in a loop, since
-    it is cleared there. Raises MemoryLimitError where there are several keys that cannot be hashed together.
+    it is cleared there. A ``preferred`` store is taken where it is possible, a table only outside of loops,
+    which would clear it. Raises MemoryLimitError where there are several keys that cannot be hashed together.
     """
     extents = _extents(filled, dictionary.rank, scope, symbols)
     places = math.prod(extents)
     terms = tuple(size_term(symbols, extent) for extent in extents)
     if places >= LARGEST_KEY:
         return HashStore(dictionary.scalar, ring.plus_name, ring.zero, (ANY_KEY,))
+    hashed = HashStore(dictionary.scalar, ring.plus_name, ring.zero, terms)
+    listed = ListStore(dictionary.scalar, ring.plus_name, ring.zero, terms[0])
+    table = TableStore(dictionary.scalar, ring.plus_name, ring.zero, terms)
     smallest = SMALL_TABLE if scope.loops > 0 and dictionary.rank > 1 else HASHED_PLACES
-    if places > LARGEST_TABLE or _is_sparse(places, smallest, value, filled, scope, symbols):
-        return HashStore(dictionary.scalar, ring.plus_name, ring.zero, terms)
-    if dictionary.rank == 1 and is_revisited and places > SMALL_TABLE:
-        return ListStore(dictionary.scalar, ring.plus_name, ring.zero, terms[0])
-    return TableStore(dictionary.scalar, ring.plus_name, ring.zero, terms)
+    if places > LARGEST_TABLE:
+        return hashed
+    match preferred:
+        case "hash" if _is_counted(filled, dictionary.rank, scope):
+            return hashed
+        case "list" if dictionary.rank == 1:
+            return listed
+        case "table" if scope.loops == 0 and places <= LARGEST_PREFERRED:
+            return table
+        case _:
+            pass
+    is_sparse = _is_sparse(places, smallest, value, scope, symbols)
+    if is_sparse and _is_counted(filled, dictionary.rank, scope):
+        return hashed
+    return listed if dictionary.rank == 1 and is_revisited and places > SMALL_TABLE else table
 
 
-def in_rows(chosen: Store, known: Estimate, filled: Action, body: Action, symbols: Symbols) -> Store:
+def in_rows(
+    chosen: Store,
+    known: Estimate,
+    filled: Action,
+    body: Action,
+    symbols: Symbols,
+    preferred: StoreKind | None = None,
+) -> Store:
     """Return a store of rows in place of ``chosen`` where rows are all that is made and read, and sparse."""
     if not isinstance(chosen, TableStore | HashStore) or len(chosen.extents) != 2:
+        return chosen
+    if preferred == ("hash" if isinstance(chosen, HashStore) else "table"):
         return chosen
     rows, columns = chosen.extents
     if not fills_rows(filled, rows) or not scans_rows(body):
         return chosen
     places = math.prod(bounds(extent, symbols).high or 0 for extent in chosen.extents)
-    if places <= SMALL_TABLE or known.total > SPARSE * places:
+    if preferred != "rows" and (places <= SMALL_TABLE or known.total > SPARSE * places):
         return chosen
     return RowsStore(chosen.type, chosen.operator, chosen.zero, (rows, columns))
 
@@ -115,17 +143,17 @@ def _extents(filled: Action, rank: int, scope: Scope, symbols: Symbols) -> list[
     raise MemoryLimitError(f"the keys of an intermediate result of shape {shape} exceed 64 bits", hint=hint)
 
 
-def _is_sparse(
-    places: int, smallest: int, value: Term, filled: Action, scope: Scope, symbols: Symbols
-) -> bool:
-    """Return whether hashing is expected to pay above so many places, and keys are counted beforehand."""
-    if places <= smallest:
-        return False
-    rank = infer(value, symbols, scope.types).rank
+def _is_counted(filled: Action, rank: int, scope: Scope) -> bool:
+    """Return whether the keys that ``filled`` enters can be counted beforehand, as hashing needs."""
     counted = total(filled, rank - 1, stores=scope.extents)
-    if counted is None or any(occurs(counted, index) for index in range(len(scope.types))):
-        return False
-    return places > HASHED_SPARSENESS * appraise(value, symbols, scope.estimates).total
+    return counted is not None and not any(occurs(counted, index) for index in range(len(scope.types)))
+
+
+def _is_sparse(places: int, smallest: int, value: Term, scope: Scope, symbols: Symbols) -> bool:
+    """Return whether hashing is expected to pay above so many places."""
+    return places > smallest and (
+        places > HASHED_SPARSENESS * appraise(value, symbols, scope.estimates).total
+    )
 
 
 def is_scanned(term: Term, index: int) -> bool:

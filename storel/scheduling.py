@@ -1,0 +1,128 @@
+"""What is decided before a definition is compiled: which operands are converted, and by which schedule.
+
+By itself the compiler takes the cheapest plan by its estimates. Where a schedule was found to be faster by
+measuring and is remembered (``schedule.py``), that one is taken without asking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from storel import machine, schedule, threads
+from storel.compiler import Compilation, Task, compile_stored, replanned, search_options
+from storel.optimizer.outcome import Priced
+from storel.optimizer.remember import name_of as name_of_search
+from storel.reformat import conversion_cost, conversions, convertible_operands
+from storel.schedule import Formats, Schedule
+from storel.storage.tensor import Tensor
+
+
+def compile_definition(task: Task) -> Compilation:
+    """Compile one definition for the data at hand, by a schedule if one is remembered for it."""
+    stored = compile_stored(task)
+    name = note_of(task, stored)
+    found = None if name is None else schedule.recalled(name)
+    chosen = None if found is None else scheduled(task, stored, found)
+    return planned(task, stored) if chosen is None else chosen
+
+
+def planned(task: Task, stored: Compilation | None = None) -> Compilation:
+    """Return the cheapest compilation by its estimates.
+
+    An operand that would be searched too often is converted first (``reformat.py``). ``stored`` is the
+    compilation that converts nothing, if it is at hand.
+    """
+    environment = task.environment
+    best = stored or compile_stored(task)
+    cost = best.optimized.cost.nanoseconds
+    pending = convertible_operands(best.optimized.term, environment, cost)
+    while pending:
+        candidates: list[tuple[float, str, Compilation]] = []
+        for name in pending:
+            for tensor in conversions(environment.tensors[name], environment):
+                changed = {**best.converted, name: tensor}
+                candidate = compile_stored(task, changed)
+                conversion = sum(map(conversion_cost, changed.values()))
+                candidates.append((candidate.optimized.cost.nanoseconds + conversion, name, candidate))
+        cheapest, name, candidate = min(candidates, key=lambda each: each[:2], default=(cost, "", best))
+        if cheapest >= cost:
+            break
+        best, cost = candidate, cheapest
+        pending.remove(name)
+    for name, tensor in best.converted.items():
+        environment.tensors[name].keep(tensor)
+    return best
+
+
+def scheduled(task: Task, stored: Compilation, wanted: Schedule) -> Compilation | None:
+    """Return the compilation by a schedule, None if it asks for what there is not.
+
+    ``stored`` is the compilation that converts nothing.
+    """
+    changed = _converted(task, wanted.converted)
+    if changed is None:
+        return None
+    return by_schedule(compile_stored(task, changed) if changed else stored, wanted)
+
+
+def by_schedule(compilation: Compilation, wanted: Schedule) -> Compilation | None:
+    """Return a compilation of the same operands by a schedule, None if its term was not considered."""
+    term = next(
+        (each for each in considered(compilation) if schedule.digest_of(each.term) == wanted.term), None
+    )
+    if term is None:
+        return None
+    optimized = replace(compilation.optimized, term=term.term, cost=term.cost)
+    made = replanned(compilation, term.term, wanted.preferences)
+    return replace(made, optimized=optimized, schedule=wanted)
+
+
+def considered(compilation: Compilation) -> Iterator[Priced]:
+    """Yield the terms that the search priced, the cheapest first; equal ones once."""
+    seen: set[str] = set()
+    for each in compilation.optimized.considered:
+        digest = schedule.digest_of(each.term)
+        if digest not in seen:
+            seen.add(digest)
+            yield each
+
+
+def note_of(task: Task, stored: Compilation) -> str | None:
+    """Return the name that a task's schedule is remembered by on this machine, None if it is to have none.
+
+    It says what the search depends on, and what the choice among its plans does.
+    """
+    options, definition = task.options, task.definition
+    search = name_of_search(stored.term, stored.symbols, options.rules, search_options(options))
+    if search is None:
+        return None
+    return schedule.name_of(
+        machine.identity(),
+        search,
+        repr(definition.extents),
+        definition.semiring,
+        definition.type.value,
+        stored.result.wanted.text,
+        stored.backend,
+        options.floating_point,
+        str(threads.count(options.threads)),
+    )
+
+
+def formats_of(tensors: Mapping[str, Tensor]) -> Formats:
+    """Return what a schedule says of converted operands."""
+    return tuple(sorted((name, tensor.format) for name, tensor in tensors.items()))
+
+
+def _converted(task: Task, formats: Formats) -> dict[str, Tensor] | None:
+    """Return operands in the formats that a schedule names, None if one cannot be stored so."""
+    found: dict[str, Tensor] = {}
+    tensors = task.environment.tensors
+    for name, wanted in formats:
+        others = conversions(tensors[name], task.environment) if name in tensors else ()
+        tensor = next((each for each in others if each.format == wanted), None)
+        if tensor is None:
+            return None
+        found[name] = tensor
+    return found

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from storel import cli
 
 COMMANDS = [
-    *("run", "explain", "advise", "stats", "convert", "formats", "check-format", "rules", "calibrate"),
+    *("run", "explain", "advise", "tune", "stats", "convert", "formats", "check-format", "rules", "calibrate"),
     "bench",
 ]
 

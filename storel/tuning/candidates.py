@@ -17,7 +17,7 @@ MOST_TERMS = 8
 """Terms that are tried of each search."""
 
 STORES = {"table": "tables", "hash": "hash tables", "list": "lists of places", "rows": "compressed rows"}
-GATHERINGS = {"bitmap": "by bitmaps", "sort": "by sorting"}
+GATHERINGS = {"bitmap": "by bitmaps", "list": "by lists"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,9 @@ def _cells(row: Row, slowest: float) -> tuple[str, str, str, str]:
 def _remarks(tuned: Tuned) -> list[str]:
     """Return what was not tried, and what the next run does."""
     skipped = f"not tried, too slow by the estimates or for want of time: {tuned.skipped}"
-    if tuned.chosen is tuned.rows[0]:
+    if not tuned.is_remembered and tuned.chosen is tuned.rows[0]:
+        kept = "nothing is remembered"
+    elif tuned.chosen is tuned.rows[0]:
         kept = "the estimates are right: nothing else is worthwhile"
     else:
         taken = "is taken from now on" if tuned.is_remembered else "cannot be remembered"

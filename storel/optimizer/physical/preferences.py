@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 StoreKind: TypeAlias = Literal["table", "hash", "list", "rows"]
-Gathering: TypeAlias = Literal["bitmap", "sort"]
+Gathering: TypeAlias = Literal["bitmap", "list"]
 
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
     """Choices that are taken wherever they are possible; None leaves them to the planner.
 
-    ``store`` is what dictionaries are bound to, ``gather`` how the places of a row are found in order.
+    ``store`` is what dictionaries are bound to, ``gather`` where the places of a row are noted.
     """
 
     store: StoreKind | None = None

@@ -1,0 +1,90 @@
+"""``storel tune`` on the command line, and what ``storel run`` and ``explain`` make of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from strategies.command_line import storel
+
+from storel.execution import execute
+from storel.loading import as_tensor
+from storel.storage.formats import Formats
+from storel.tuning.candidates import Candidate, describe
+from storel.tuning.measure import Measured
+from storel.tuning.tune import Search
+
+PRODUCT = "CREATE TENSOR C AS sum(<(i, k), a> in A, <(k, j), b> in A) { (i, j) -> a * b }"
+TUNE = ("tune", "p.sdql", "-b", "A=a.mtx")
+PLAN = ("explain", "p.sdql", "-b", "A=a.mtx", "--stage", "plan")
+
+
+def unlike(*_: object) -> bool:
+    return False
+
+
+@pytest.fixture(scope="module")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a cache that the tests of this module share: plans and kernels are made once."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def files(own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write a program and a matrix; nothing is remembered; lists are fast, whatever the clock says."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STOREL_CACHE_DIR", str(own_cache))
+    for note in own_cache.glob("schedule-*.json"):
+        note.unlink()
+    matrix = sp.random_array((30, 30), density=0.05, format="csr", rng=np.random.default_rng(1))
+    as_tensor(matrix, Formats()).save(Path("a.mtx"))
+    Path("p.sdql").write_text(PRODUCT)
+
+    def measured(search: Search, candidate: Candidate) -> Measured:
+        search.report(describe(candidate, search.own), 0.5)
+        is_fast = describe(candidate, search.own) == "by lists"
+        return Measured(1e3 if is_fast else 2e3, execute(candidate.compilation, search.task.environment))
+
+    monkeypatch.setattr(Search, "_measured", measured)
+
+
+def test_the_table_says_what_was_tried_and_chosen() -> None:
+    before = storel(*PLAN)
+    shown = storel(*TUNE)
+    assert (shown.code, shown.err) == (0, "")
+    lines = shown.out.splitlines()
+    assert lines[0].split() == ["C", "expected", "measured"]
+    assert lines[2].split()[:3] == ["by", "lists", "*"]
+    assert any(line.split()[:2] == ["as", "estimated"] for line in lines)
+    assert lines[-1] == "* is taken from now on: 2.00 times as fast as estimated"
+    after = storel(*PLAN)
+    assert "by bitmap" in before.out
+    assert after.out == before.out.replace("by bitmap", "by list")
+    assert storel("run", "p.sdql", "-b", "A=a.mtx").code == 0
+
+
+def test_json_is_one_object() -> None:
+    shown = storel(*TUNE, "--json")
+    (tuned,) = json.loads(shown.out).values()
+    assert [row["description"] for row in tuned["rows"] if row["is_chosen"]] == ["by lists"]
+    assert (tuned["speedup"], tuned["remembered"]) == (2.0, True)
+
+
+def test_what_is_remembered_is_forgotten() -> None:
+    before = storel(*PLAN)
+    storel(*TUNE)
+    shown = storel(*TUNE, "--forget")
+    assert (shown.code, shown.err) == (0, "")
+    assert shown.out.splitlines()[-1] == "nothing is remembered"
+    assert storel(*PLAN).out == before.out
+
+
+def test_another_result_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storel.tuning.tune.is_same", unlike)
+    shown = storel(*TUNE)
+    assert shown.code == 1
+    assert "another result" in shown.out
+    assert shown.err.startswith("error: plans give other results; please report this")

@@ -1,0 +1,217 @@
+"""What is tried, what wins, and what the next run makes of it; times are given (``prefer``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import storel
+from storel import machine
+from storel.errors import DataError, MemoryLimitError, StorelError
+from storel.execution import execute
+from storel.tuning.candidates import Candidate
+from storel.tuning.measure import Measured
+from storel.tuning.tune import Search
+
+Notes = Callable[[], list[Path]]
+Prefer = Callable[[str], None]
+
+A: Any = sp.random_array((30, 40), density=0.05, format="csr", rng=np.random.default_rng(1))
+B: Any = sp.random_array((40, 50), density=0.05, format="csr", rng=np.random.default_rng(2))
+OTHER: Any = sp.random_array((40, 50), density=0.05, format="csr", rng=np.random.default_rng(3))
+PRODUCT = "CREATE TENSOR C AS sum(<(i, k), a> in A, <(k, j), b> in B) {(i, j) -> a * b}"
+TOTAL = "CREATE TENSOR s AS sum(<(i, k), a> in A, <(k, j), b> in B) a * b"
+
+
+def unlike(*_: object) -> bool:
+    return False
+
+
+def compilation(program: str = PRODUCT, **tensors: Any) -> Any:
+    return storel.compile(program, **{"A": A, "B": B, **tensors}).compilation
+
+
+@pytest.mark.parametrize(
+    ("program", "description"),
+    [(PRODUCT, "by lists"), (PRODUCT, "2 threads"), (TOTAL, "hash tables"), (TOTAL, "term 2 ")],
+)
+def test_the_winner_is_taken_from_then_on(program: str, description: str, prefer: Prefer) -> None:
+    before = compilation(program)
+    assert before.schedule is None
+    prefer(description)
+    tuning = storel.tune(program, A=A, B=B)
+    (tuned,) = tuning.definitions
+    assert tuned.rows[0].description == "as estimated"
+    assert tuned.chosen.description.startswith(description)
+    assert (tuned.is_remembered, tuned.speedup) == (True, 1e3)
+    after = compilation(program)
+    assert after.schedule == tuned.chosen.schedule
+    assert (after.plan, after.used_threads) != (before.plan, before.used_threads)
+    result = storel.run(program, A=A, B=B)
+    assert isinstance(result, storel.Tensor)
+    want = (A @ B).toarray()
+    np.testing.assert_allclose(result.to_numpy(), want if program == PRODUCT else want.sum())
+
+
+def test_operands_are_converted_where_that_is_faster(prefer: Prefer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storel.reformat.WORTHWHILE", 0.0)
+    monkeypatch.setattr("storel.reformat.CONVERSION", 0.01)
+    monkeypatch.setattr("storel.tuning.tune.UNLIKELY", 1e6)
+    left, right = storel.tensor(A, "csc"), storel.tensor(B, "csc")
+    own = compilation(A=left, B=right)
+    wanted = "B in" if not own.converted or "A" in own.converted else "A in"
+    prefer(wanted)
+    tuning = storel.tune(PRODUCT, A=left, B=right)
+    chosen = tuning["C"].chosen
+    assert chosen.description.startswith(wanted)
+    after = compilation(A=left, B=right)
+    assert after.schedule == chosen.schedule
+    assert [(name, each.format) for name, each in after.converted.items()] == list(chosen.schedule.converted)
+
+
+def test_what_is_estimated_stays_where_nothing_is_faster(prefer: Prefer, notes: Notes) -> None:
+    prefer("by lists")
+    storel.tune(PRODUCT, A=A, B=B)
+    assert len(notes()) == 1
+    prefer("nothing")
+    tuning = storel.tune(PRODUCT, A=A, B=B)
+    assert tuning["C"].chosen is tuning["C"].rows[0]
+    assert notes() == []
+    assert compilation().schedule is None
+
+
+def test_what_is_remembered_can_be_forgotten(prefer: Prefer, notes: Notes) -> None:
+    prefer("by lists")
+    storel.tune(PRODUCT, A=A, B=B)
+    storel.tune(PRODUCT, forget=True, A=A, B=B)
+    assert notes() == []
+    assert compilation().schedule is None
+
+
+@pytest.mark.parametrize(
+    ("tensors", "is_taken"),
+    [
+        ({}, True),
+        ({"B": 2 * B}, True),
+        ({"B": OTHER}, False),
+        ({"B": storel.tensor(B, "csc")}, False),
+        ({"threads": 1}, False),
+        ({"floating_point": "strict"}, False),
+        ({"format": "dcsr"}, False),
+    ],
+)
+def test_what_is_remembered_is_for_like_data_and_options(
+    tensors: dict[str, Any], is_taken: bool, prefer: Prefer
+) -> None:
+    prefer("by lists")
+    storel.tune(PRODUCT, A=A, B=B)
+    assert (compilation(**tensors).schedule is not None) == is_taken
+
+
+def test_what_another_machine_remembers_is_not_taken(prefer: Prefer, monkeypatch: pytest.MonkeyPatch) -> None:
+    prefer("by lists")
+    storel.tune(PRODUCT, A=A, B=B)
+    monkeypatch.setattr(machine, "identity", lambda: "another")
+    assert compilation().schedule is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"term": "none of them"},
+        {"term": 3},
+        {"divides": 1},
+        {"converted": {"A": "no format"}},
+        {"converted": {"Z": "csc"}},
+        {"converted": {"A": []}},
+        {"converted": []},
+        {"preferences": {"store": "disk", "gather": None}},
+        {"preferences": {"store": None}},
+        {"preferences": None},
+    ],
+)
+def test_a_note_that_asks_for_what_there_is_not_counts_as_none(
+    change: dict[str, Any], prefer: Prefer, notes: Notes
+) -> None:
+    before = compilation()
+    prefer("by lists")
+    storel.tune(PRODUCT, A=A, B=B)
+    (note,) = notes()
+    note.write_text(json.dumps({**json.loads(note.read_text()), **change}))
+    after = compilation()
+    assert after.schedule is None
+    assert after.plan == before.plan
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"[" * 100_000, b"\xff\xfe", b'{"term": '])
+def test_a_damaged_note_counts_as_none(content: bytes, prefer: Prefer, notes: Notes) -> None:
+    prefer("by lists")
+    storel.tune(PRODUCT, A=A, B=B)
+    (note,) = notes()
+    note.write_bytes(content)
+    assert compilation().schedule is None
+
+
+def test_each_definition_that_is_run_is_tuned(prefer: Prefer, notes: Notes) -> None:
+    prefer("by lists")
+    program = (
+        f"{PRODUCT.replace(' AS', ' STORED AS csr AS')}\nCREATE TENSOR y AS sum(<(i, j), c> in C) {{i -> c}}"
+    )
+    tuning = storel.tune(program, A=A, B=B)
+    assert [each.name for each in tuning.definitions] == ["C", "y"]
+    assert len(notes()) == 1
+    kernel = storel.compile("CREATE TENSOR C STORED AS csr AS" + PRODUCT.partition("AS")[2], A=A, B=B)
+    assert kernel.compilation.schedule == tuning["C"].chosen.schedule
+
+
+def test_another_result_never_wins(prefer: Prefer, monkeypatch: pytest.MonkeyPatch, notes: Notes) -> None:
+    prefer("by lists")
+    monkeypatch.setattr("storel.tuning.tune.is_same", unlike)
+    tuning = storel.tune(PRODUCT, A=A, B=B)
+    assert "C: by lists" in tuning.wrong
+    assert tuning["C"].chosen is tuning["C"].rows[0]
+    assert notes() == []
+
+
+def test_a_plan_that_fails_never_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    def measured(search: Search, candidate: Candidate) -> Measured:
+        if candidate is not search.own:
+            raise MemoryLimitError("too large")
+        return Measured(1e6, execute(candidate.compilation, search.task.environment))
+
+    monkeypatch.setattr(Search, "_measured", measured)
+    tuned = storel.tune(PRODUCT, A=A, B=B)["C"]
+    assert {row.objection for row in tuned.rows[1:]} == {"too large"}
+    assert tuned.chosen is tuned.rows[0]
+
+
+def test_nothing_is_tried_without_time() -> None:
+    tuned = storel.tune(PRODUCT, seconds=0.0, A=A, B=B)["C"]
+    assert len(tuned.rows) == 1
+    assert tuned.skipped > 0
+
+
+def test_real_times_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storel.tuning.measure.ENOUGH", 0.0)
+    tuning = storel.tune(PRODUCT, seconds=5.0, A=A, B=B)
+    assert len(tuning["C"].rows) > 2
+    assert all(row.measured is not None and row.measured > 0 for row in tuning["C"].rows)
+    assert tuning["C"].chosen.description in repr(tuning)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"backend": "interpret"}, DataError),
+        ({"A": storel.declare({"shape": [30, 40], "nnz": 3})}, StorelError),
+    ],
+)
+def test_what_is_not_run_is_not_tuned(options: dict[str, Any], error: type[StorelError]) -> None:
+    with pytest.raises(error):
+        storel.tune(PRODUCT, **{"A": A, "B": B, **options})

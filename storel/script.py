@@ -84,8 +84,7 @@ class Runner:
     ``requested`` are results beside those that the script says; ``result_format`` is that of a single
     result; without ``runs`` the results are only compiled; ``counts_work`` interprets the plans;
     ``analyzes`` profiles all that is run, not only what the script says. ``undecided`` are the operands
-    whose formats are to be chosen, and whether they come in the one that they have. ``compiler``
-    compiles what is run.
+    whose formats are to be chosen, and whether they come in theirs. ``compiler`` compiles what is run.
     """
 
     environment: Environment
@@ -135,6 +134,7 @@ class Runner:
             analyzes=False,
             counts_work=False,
             undecided={},
+            compiler=self.compiler if runs else planned,
             outcome=Outcome(saved=self.outcome.saved),
         )
         other._make_results(analysis)

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from storel import cli
 
 COMMANDS = [
-    *("run", "explain", "advise", "tune", "stats", "convert", "formats", "check-format", "rules", "calibrate"),
-    "bench",
+    *("run", "explain", "advise", "tune", "stats", "convert", "formats", "check-format", "rules"),
+    *("calibrate", "bench"),
 ]
 
 

@@ -84,6 +84,8 @@ def _definition(this: Explained, stage: str | None) -> str:
     blocks += [
         f"{name} is converted to {tensor.format} first" for name, tensor in compilation.converted.items()
     ]
+    if compilation.schedule is not None:
+        blocks.append("this was measured to be faster than what is estimated to be (storel tune)")
     for each in STAGES:
         shown = operators_text(this) if each.name == "plan" else each.show(compilation)
         blocks.append(f"--- {each.name}\n{shown}")

@@ -55,7 +55,7 @@ def _remarks(tuned: Tuned) -> list[str]:
     if not tuned.is_remembered and tuned.chosen is tuned.rows[0]:
         kept = "nothing is remembered"
     elif tuned.chosen is tuned.rows[0]:
-        kept = "the estimates are right: nothing else is worthwhile"
+        kept = "nothing that was tried is worthwhile: the estimates decide"
     else:
         taken = "is taken from now on" if tuned.is_remembered else "cannot be remembered"
         kept = f"{CHOSEN} {taken}: {tuned.speedup:.2f} times as fast as estimated"

@@ -136,7 +136,12 @@ class Search:
 
     def _try(self, kind: Iterable[Candidate]) -> None:
         """Measure candidates, those of the least expected time first, and take the fastest if it pays."""
-        candidates = sorted(kind, key=lambda each: expected_time(each.compilation))
+        candidates: list[Candidate] = []
+        for candidate in kind:  # which may be searched for while they are listed
+            candidates.append(candidate)
+            if self._spent > self.seconds:
+                break
+        candidates.sort(key=lambda each: expected_time(each.compilation))
         likely = min(expected_time(each.compilation) for each in (self.own, self.best, *candidates))
         best, least = self.best, WORTHWHILE * self.fastest
         for candidate in candidates:

@@ -119,7 +119,7 @@ def contests(given: Sequence[Case]) -> Iterator[Contest]:
         for name, stored in layouts(case):
             if stored is None or name not in FORMATS:
                 continue
-            kernel = storel.compile(case.script, **stored, **case.fixed)
+            kernel = storel.compile(case.script, threads=1, **stored, **case.fixed)
             found: dict[str, Plan] = {}
             for origin, estimated, compilation in considered(kernel.compilation):
                 if compilation.source not in found:

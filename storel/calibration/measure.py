@@ -46,7 +46,7 @@ def measure(program: str, operands: Operands, idle: float = 0.0) -> Measured:
     environment = Environment(Formats())
     for name, value in operands.items():
         bind(environment, name, value)
-    runner = Runner(environment, Options(search=SearchOptions()), runs=False)
+    runner = Runner(environment, Options(search=SearchOptions(), threads=1), runs=False)
     (compilation,) = runner.run(Source("<probe>", program)).compilations.values()
     taken = nanoseconds(compilation, environment)
     return Measured(compilation.optimized.term, compilation.symbols, max(1.0, taken - idle))

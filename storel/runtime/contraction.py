@@ -48,7 +48,11 @@ class ContractionKernel:
         """Return the result, dense and in one piece; raise MemoryLimitError where it does not fit."""
         this = _with_columns_last(self.contraction)
         places = this.extent(this.batch) * this.extent(this.rows) * this.extent(this.columns)
-        require_memory(places * this.type.itemsize, "the result", memory_limit)
+        copied = 0
+        if self.entry is None:  # NumPy may transpose the operands and the product
+            sides = this.extent(this.rows) + this.extent(this.columns)
+            copied = places + this.extent(this.batch) * this.extent(this.summed) * sides
+        require_memory((places + copied) * this.type.itemsize, "the result", memory_limit)
         result = buffers.allocate(Allocation(Buffer(RESULT, this.type), 0), places)
         factor = math.prod((float(scalars[name]) for name in this.scalars), start=this.factor)
         if self.entry is None:

@@ -44,7 +44,8 @@ def _with_mark(
     stored = [part for part in parts if positions[1] in free_variables(part)]
     if not stored or any(positions[0] in free_variables(part) for part in stored):
         return
-    rest = [part for part in parts if part not in stored]
+    fixed = [part for part in parts if all(index > _LEFT for index in free_variables(part))]
+    rest = [part for part in parts if part not in stored and part not in fixed]
     value = _within_sum(product(stored, merge.semiring))
     entries = Sum(sources[1], Singleton(Variable(0), value, merge.semiring), merge.semiring)
     outer = found.inside(min(free_variables(entries), default=len(found.scope)))
@@ -56,7 +57,10 @@ def _with_mark(
     read = Lookup(Variable(outer + 2), Variable(0), merge.semiring)
     factor = shift(_within_sum(product(rest, merge.semiring)), 1, outer + 2) if rest else None
     body = read if factor is None else Multiply(factor, read, merge.semiring)
-    scan = Sum(shift(sources[0], 1, outer), body, merge.semiring)
+    scan: Term = Sum(shift(sources[0], 1, outer), body, merge.semiring)
+    if fixed:
+        outside = shift(product(fixed, merge.semiring), -1 - _LEFT)
+        scan = Multiply(shift(outside, 1, outer), scan, merge.semiring)
     home = found.scope[outer].body if outer < len(found.scope) else ()
     yield replaced(term, home, Let(moved, replaced(shift(at(term, home), 1), found.path[len(home) :], scan)))
 

@@ -129,6 +129,7 @@ class Compilation:
     is_reordered: bool
     constants: Constants
     threads: int
+    memory: float
     schedule: Schedule | None = None
 
     @property
@@ -146,7 +147,13 @@ class Compilation:
 
         There are parts for several threads where that is worth it, and for dense contractions.
         """
-        found = phases(self.plan, self.symbols, reorders=self.is_reordered, is_finite=self.is_finite)
+        found = phases(
+            self.plan,
+            self.symbols,
+            reorders=self.is_reordered,
+            is_finite=self.is_finite,
+            memory=self.memory,
+        )
         is_divided = self.used_threads > 1 and any(phase.split is not None for phase in found)
         return found if is_divided or any(phase.contraction is not None for phase in found) else ()
 
@@ -249,6 +256,7 @@ def compile_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONVERT
         is_reordered,
         budgets.cost.constants if isinstance(budgets.cost, Nanoseconds) else machine.constants(),
         threads.count(options.threads),
+        budgets.memory,
     )  # fmt: skip
 
 

@@ -275,7 +275,8 @@ class Runner:
         """Return whether an intermediate definition is run first instead of being inlined."""
         if definition.format is not None or self.options.backend == "interpret":
             return True
-        uses = sum(_uses(each, definition.name) for name, each in definitions.items() if name in needed)
+        others = (each for name, each in definitions.items() if name in needed)
+        uses = sum(definition.name in free_names(each.expression) for each in others)
         if uses < 2:
             return False
         compilation = planned(Task(definition, views, self.environment, options=self.options))
@@ -346,7 +347,3 @@ def _needed(wanted: list[str], definitions: Mapping[str, Definition]) -> set[str
             found.add(name)
             pending.extend(sorted(free_names(definitions[name].expression)))
     return found
-
-
-def _uses(definition: Definition, name: str) -> int:
-    return 1 if name in free_names(definition.expression) else 0

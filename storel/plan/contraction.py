@@ -103,6 +103,11 @@ class Contraction:
         return math.prod(self.extents[loop] for loop in loops)
 
     @property
+    def result_bytes(self) -> int:
+        """The bytes of the result."""
+        return self.extent((*self.batch, *self.rows, *self.columns)) * self.type.itemsize
+
+    @property
     def all_strides(self) -> tuple[Strides, Strides, Strides]:
         """The strides in the left operand, the right one, and the result."""
         return self.left.strides, self.right.strides, self.strides

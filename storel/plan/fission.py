@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from storel.calculus.binding import shift
 from storel.calculus.nodes import Literal, Lookup, Term, Variable, map_children
-from storel.plan.binding import map_terms
-from storel.plan.nodes import Action, Bind, Enter, Loop, Plan, Positions, Store, TableStore
+from storel.plan.binding import map_terms, store_terms
+from storel.plan.nodes import Action, Bind, Enter, ListStore, Loop, Plan, Positions, Store, TableStore
 
 
 def fission(plan: Plan) -> Plan:
-    """Return ``plan`` with its outermost loop taken apart, as far as it fills tables."""
+    """Return ``plan`` with its outermost loop taken apart, as far as it fills dense rows."""
     return Plan(plan.destination, _taken_apart(plan.action))
 
 
@@ -27,10 +27,10 @@ def _taken_apart(action: Action) -> Action:
             return _after(_taken_apart(value), store, _taken_apart(body))
         case Loop(Positions(Literal(0), high) as source, body):
             stage = _bind_first(body)
-            if not isinstance(stage, Bind) or not isinstance(stage.store, TableStore):
+            if not isinstance(stage, Bind) or not isinstance(stage.store, TableStore | ListStore):
                 return action
             row = stage.store
-            table = TableStore(row.type, row.operator, row.zero, (high, *row.extents))
+            table = TableStore(row.type, row.operator, row.zero, (high, *store_terms(row)))
             filling = Loop(source, Enter(Variable(0), stage.value))
             using = Loop(Positions(shift(source.low, 1), shift(high, 1)), map_terms(stage.body, _of_rows))
             return _after(_taken_apart(filling), table, _taken_apart(using))

@@ -11,6 +11,7 @@ its own, and they are combined. No two threads ever write to one place, so none 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
@@ -102,11 +103,14 @@ class Phase:
         return result if self.filled is None else store_terms(self.filled)
 
 
-def phases(plan: Plan, symbols: Symbols, *, reorders: bool, is_finite: bool) -> tuple[Phase, ...]:
+def phases(
+    plan: Plan, symbols: Symbols, *, reorders: bool, is_finite: bool, memory: float = math.inf
+) -> tuple[Phase, ...]:
     """Return the phases of ``plan``.
 
     ``reorders`` says that real sums may be added up in any order, ``is_finite`` that all values are finite.
-    Loops are taken apart where that makes dense contractions of their stages.
+    Loops are taken apart where that makes dense contractions of their stages, whose tables take no more than
+    ``memory`` bytes.
     """
     found = _phases(plan, symbols, reorders, is_finite)
     if not (reorders and is_finite):
@@ -115,7 +119,9 @@ def phases(plan: Plan, symbols: Symbols, *, reorders: bool, is_finite: bool) -> 
     if apart == plan:
         return found
     stages = _phases(apart, symbols, reorders, is_finite)
-    return stages if all(phase.contraction is not None for phase in stages) else found
+    needed = sum(phase.contraction.result_bytes for phase in stages if phase.contraction is not None)
+    are_products = all(phase.contraction is not None for phase in stages)
+    return stages if are_products and needed <= memory else found
 
 
 def _phases(plan: Plan, symbols: Symbols, reorders: bool, is_finite: bool) -> tuple[Phase, ...]:

@@ -1,15 +1,12 @@
 """Memory for the kernels' outputs and temporaries.
 
-Large buffers are anonymous mappings: they begin as zeros, pages that are never touched cost nothing (an
-output's bound is only reserved address space), and huge pages are asked for, since taking small ones
-one by one can cost more than the computation.
+Large buffers are mappings (`runtime/mappings.py`): an output's bound is only reserved address space, of
+which pages that are never touched cost nothing.
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import mmap
 import os
 from typing import Any
 
@@ -19,12 +16,12 @@ from numpy.typing import NDArray
 from storel.errors import MemoryLimitError
 from storel.loops.nodes import Allocation
 from storel.loops.protocol import megabytes
+from storel.runtime import mappings
 
 Array = NDArray[Any]
 
 _LARGE = 1 << 22
 _SMALL_COPY = 1 << 16
-_NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)
 
 
 def allocate(allocation: Allocation, count: int) -> Array:
@@ -36,7 +33,7 @@ def allocate(allocation: Allocation, count: int) -> Array:
     fill = allocation.fill
     try:
         if count * dtype.itemsize >= _LARGE and os.name == "posix" and os.uname().sysname == "Linux":
-            array = _mapped(dtype, count)
+            array = mappings.take(count * dtype.itemsize, is_zero=fill == 0).view(dtype)
             if fill:
                 array.fill(fill)
             return array
@@ -49,14 +46,6 @@ def allocate(allocation: Allocation, count: int) -> Array:
             found=f"{megabytes(count * dtype.itemsize)} for {allocation.buffer.name}",
             hint="store the result in a sparse format, or ask for a smaller one",
         ) from error
-
-
-def _mapped(dtype: np.dtype[Any], count: int) -> Array:
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
-    mapping = mmap.mmap(-1, count * dtype.itemsize, flags=flags)
-    with contextlib.suppress(OSError):  # a system without huge pages
-        mapping.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(mapping, dtype)
 
 
 def address(array: Array) -> int:

@@ -5,9 +5,10 @@ import gc
 import numpy as np
 import pytest
 
+from storel import memory
 from storel.errors import MemoryLimitError
 from storel.loops.nodes import Allocation, Buffer
-from storel.runtime import buffers
+from storel.runtime import buffers, mappings
 from storel.scalars import ScalarType
 
 VALUES = Buffer("values", ScalarType.FLOAT64)
@@ -37,3 +38,28 @@ def test_what_no_machine_has() -> None:
     with pytest.raises(MemoryLimitError, match="not enough memory") as caught:
         buffers.allocate(Allocation(VALUES, 0), 1 << 60)
     assert "values" in str(caught.value)
+
+
+def test_memory_that_nobody_uses_is_used_again() -> None:
+    array = buffers.allocate(Allocation(VALUES, 0), LARGE)
+    array.fill(3)
+    where = buffers.address(array)
+    view = array[7:9]
+    del array
+    other = buffers.allocate(Allocation(VALUES, 0), LARGE)
+    assert buffers.address(other) != where, "a part of it is still in use"
+    del view
+    again = buffers.allocate(Allocation(VALUES, 0, 0.0), LARGE - 1)
+    assert buffers.address(again) == where
+    assert not again.any()
+
+
+def test_no_more_is_kept_than_a_share_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    mappings.kept.clear()
+    monkeypatch.setattr(memory, "available", lambda: mappings.SHARE * 20_000_000)
+    arrays = [buffers.allocate(Allocation(VALUES, 0), LARGE) for _ in range(4)]
+    last = buffers.address(arrays[-1])
+    while arrays:
+        del arrays[0]
+    assert sum(map(len, mappings.kept)) == 16 * LARGE
+    assert buffers.address(buffers.allocate(Allocation(VALUES, 0), LARGE)) == last

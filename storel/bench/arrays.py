@@ -120,7 +120,7 @@ def contraction(subscripts: str, mebibytes: float) -> Problem:
         einsum_source(subscripts, [one.ndim, two.ndim]),
         operands,
         flops=2 * extent ** len(set("".join(einsum.terms))),
-        numpy=Formulation(lambda: np.einsum(subscripts, one, two, optimize=True)),
+        numpy=Formulation(lambda: np.ascontiguousarray(np.einsum(subscripts, one, two, optimize=True))),
         einsum=einsum,
     )
 

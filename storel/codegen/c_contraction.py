@@ -21,34 +21,58 @@ def render(scalar_type: ScalarType) -> str:
     in the left operand, of summands and columns in the right one, of rows and columns in the result, and of
     room for two packed blocks; then the numbers of rows, columns and summands, and a factor (a double).
     """
-    rows, vectors = range(TILE_ROWS), range(TILE_VECTORS)
+    widths = range(1, TILE_VECTORS + 1)
+    packs = [f"        case {width}: PACK({width} * LANES); break;" for width in widths]
+    return _filled(
+        _TEMPLATE,
+        {
+            "type": C_TYPES[scalar_type],
+            "lane": f"int{8 * scalar_type.itemsize}_t",
+            "tile_rows": str(TILE_ROWS),
+            "tile_vectors": str(TILE_VECTORS),
+            "depth": str(DEPTH),
+            "block_rows": str(TILE_ROWS * BLOCK_ROWS),
+            "block_columns": str(BLOCK_COLUMNS),
+            "tiles": "\n".join(map(_tile, widths)),
+            "tile_names": ", ".join(f"multiply_{width}" for width in widths),
+            "packs": "\n".join(packs),
+        },
+    )
+
+
+def _tile(width: int) -> str:
+    """Return the function that computes a tile of ``width`` vectors in each row."""
+    rows, vectors = range(TILE_ROWS), range(width)
     names = [[f"c{row}_{vector}" for vector in vectors] for row in rows]
-    lines = {
-        "sums": [f"    V {', '.join(f'{name} = {{0}}' for name in row)};" for row in names],
-        "loads": [f"        const V b{vector} = ((const V *)right)[{vector}];" for vector in vectors],
-        "steps": [
-            f"        {names[row][vector]} += b{vector} * left[{row}];" for row in rows for vector in vectors
-        ],
-        "stores": [
-            f"    ((V *)tile)[{row * TILE_VECTORS + vector}] = {names[row][vector]};"
-            for row in rows
-            for vector in vectors
-        ],
-    }
-    text = _TEMPLATE
-    for name, made in lines.items():
-        text = text.replace(f"@{name}@", "\n".join(made))
-    numbers = {
-        "type": C_TYPES[scalar_type],
-        "tile_rows": TILE_ROWS,
-        "tile_vectors": TILE_VECTORS,
-        "depth": DEPTH,
-        "block_rows": TILE_ROWS * BLOCK_ROWS,
-        "block_columns": BLOCK_COLUMNS,
-    }
-    for name, number in numbers.items():
-        text = text.replace(f"@{name}@", str(number))
-    return text
+    sums = [f"    V {', '.join(f'{name} = {{0}}' for name in row)};" for row in names]
+    loads = [f"        const V b{vector} = ((const V *)right)[{vector}];" for vector in vectors]
+    return _filled(
+        _TILE,
+        {
+            "width": str(width),
+            "sums": "\n".join(sums),
+            "loads": "\n".join(loads),
+            "steps": _lines(names, "{name} += b{vector} * left[{row}];"),
+            "puts": _lines(names, "*(V *)(result + rows[{row}] + columns[{vector} * LANES]) = {name};"),
+            "adds": _lines(names, "*(V *)(result + rows[{row}] + columns[{vector} * LANES]) += {name};"),
+            "stores": _lines(names, f"((V *)tile)[{{row}} * {width} + {{vector}}] = {{name}};"),
+        },
+    )
+
+
+def _filled(template: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
+        template = template.replace(f"@{name}@", value)
+    return template
+
+
+def _lines(names: list[list[str]], template: str) -> str:
+    """Return a line for each vector of a tile."""
+    return "\n".join(
+        "        " + template.format(row=row, vector=vector, name=name)
+        for row, line in enumerate(names)
+        for vector, name in enumerate(line)
+    )
 
 
 _TEMPLATE = """\
@@ -63,60 +87,115 @@ typedef @type@ T;
 #define LANES (16 / (int64_t)sizeof(T))
 #endif
 typedef T V __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T))));
+typedef @lane@ M __attribute__((vector_size(LANES * sizeof(T))));
 
 #define ROWS @tile_rows@
-#define COLUMNS (@tile_vectors@ * LANES)
+#define MOST @tile_vectors@
 #define DEPTH @depth@
 #define BLOCK_ROWS @block_rows@
-#define BLOCK_COLUMNS (@block_columns@ * COLUMNS)
+#define BLOCK_COLUMNS (@block_columns@ * MOST * LANES)
+
+typedef const int64_t *restrict Offsets;
 
 static inline int64_t least(int64_t one, int64_t other) { return one < other ? one : other; }
 
-static __attribute__((noinline)) void multiply(
-    int64_t depth, const T *restrict left, const T *restrict right, T *restrict tile)
+static inline int are_consecutive(Offsets offsets) { return offsets[LANES - 1] - offsets[0] == LANES - 1; }
+
+static inline int are_vectors(Offsets offsets, int64_t count)
 {
-@sums@
-    for (int64_t k = 0; k < depth; ++k) {
-@loads@
-@steps@
-        left += ROWS;
-        right += COLUMNS;
-    }
-@stores@
+    if (count % LANES != 0) return 0;
+    for (int64_t n = 0; n < count; n += LANES)
+        if (!are_consecutive(offsets + n)) return 0;
+    return 1;
 }
 
-static void pack(
-    const T *restrict from, const int64_t *restrict lines, const int64_t *restrict along, int64_t count,
-    int64_t depth, int64_t width, T factor, T *restrict packed)
+/* The vectors of the next tile of so many columns: the most, unless that leaves a single one. */
+static inline int64_t vectors_of(int64_t columns)
 {
-    for (int64_t line = 0; line < count; line += width, lines += width) {
-        const int64_t used = least(width, count - line);
-        const int is_consecutive = lines[used - 1] - lines[0] == used - 1;
-        for (int64_t k = 0; k < depth; ++k, packed += width) {
-            const T *place = from + along[k];
-            if (is_consecutive)
-                for (int64_t n = 0; n < used; ++n) packed[n] = place[lines[0] + n] * factor;
-            else
-                for (int64_t n = 0; n < used; ++n) packed[n] = place[lines[n]] * factor;
-            for (int64_t n = used; n < width; ++n) packed[n] = 0;
+    const int64_t vectors = (columns + LANES - 1) / LANES;
+    return vectors == MOST + 1 ? (vectors + 1) / 2 : least(MOST, vectors);
+}
+
+static void put(const T *restrict tile, T *restrict result, Offsets rows, Offsets columns, int64_t row_count,
+    int64_t column_count, int64_t width, int adds)
+{
+    for (int64_t m = 0; m < row_count; ++m, tile += width)
+        for (int64_t n = 0; n < column_count; ++n) {
+            T *place = result + rows[m] + columns[n];
+            *place = adds ? *place + tile[n] : tile[n];
         }
-    }
 }
 
-static void put(
-    const T *restrict tile, T *restrict result, const int64_t *restrict rows, const int64_t *restrict columns,
-    int64_t row_count, int64_t column_count, int adds)
+@tiles@
+static __typeof__(multiply_1) *const TILES[] = {@tile_names@};
+
+/* Make rows columns: at each step, swap blocks of twice the size. */
+static inline __attribute__((always_inline)) void transpose(V *rows)
 {
-    const int is_full = column_count == COLUMNS && columns[COLUMNS - 1] - columns[0] == COLUMNS - 1;
-    for (int64_t m = 0; m < row_count; ++m, tile += COLUMNS) {
-        T *place = result + rows[m];
-        if (is_full && adds)
-            for (int64_t n = 0; n < COLUMNS; ++n) place[columns[0] + n] += tile[n];
-        else if (is_full)
-            for (int64_t n = 0; n < COLUMNS; ++n) place[columns[0] + n] = tile[n];
-        else
-            for (int64_t n = 0; n < column_count; ++n)
-                place[columns[n]] = adds ? place[columns[n]] + tile[n] : tile[n];
+#if defined(__has_builtin) && __has_builtin(__builtin_shuffle)
+    for (int64_t size = 1; size < LANES; size *= 2)
+        for (int64_t m = 0; m < LANES; ++m) {
+            if (m & size) continue;
+            const V one = rows[m], other = rows[m + size];
+            M low, high;
+            for (int64_t n = 0; n < LANES; ++n) {
+                low[n] = n & size ? LANES + n - size : n;
+                high[n] = n & size ? LANES + n : n + size;
+            }
+            rows[m] = __builtin_shuffle(one, other, low);
+            rows[m + size] = __builtin_shuffle(one, other, high);
+        }
+#else
+    V made[LANES];
+    for (int64_t m = 0; m < LANES; ++m)
+        for (int64_t n = 0; n < LANES; ++n) made[n][m] = rows[m][n];
+    for (int64_t m = 0; m < LANES; ++m) rows[m] = made[m];
+#endif
+}
+
+static inline __attribute__((always_inline)) void pack(const T *restrict from, Offsets lines, Offsets along,
+    int64_t count, int64_t depth, const int64_t width, T factor, T *restrict packed)
+{
+    const int is_deep = width % LANES == 0 && depth >= LANES && are_vectors(along, depth / LANES * LANES);
+    for (; count >= width; count -= width, lines += width) {
+        int64_t k = 0;
+        if (are_vectors(lines, width))
+            for (; k < depth; ++k, packed += width)
+                for (int64_t n = 0; n < width; n += LANES)
+                    *(V *)(packed + n) = *(const V *)(from + along[k] + lines[n]) * factor;
+        if (is_deep)
+            for (; k + LANES <= depth; k += LANES, packed += LANES * width)
+                for (int64_t n = 0; n < width; n += LANES) {
+                    V rows[LANES];
+                    for (int64_t m = 0; m < LANES; ++m)
+                        rows[m] = *(const V *)(from + along[k] + lines[n + m]) * factor;
+                    transpose(rows);
+                    for (int64_t m = 0; m < LANES; ++m) *(V *)(packed + m * width + n) = rows[m];
+                }
+        for (; k < depth; ++k, packed += width)
+            for (int64_t n = 0; n < width; ++n) {
+                packed[n] = from[along[k] + lines[n]] * factor;
+                __asm__("" ::: "memory"); /* gathers are slower */
+            }
+    }
+    if (count > 0)
+        for (int64_t k = 0; k < depth; ++k)
+            for (int64_t n = 0; n < width; ++n)
+                *packed++ = n < count ? from[along[k] + lines[n]] * factor : 0;
+}
+
+static void pack_columns(const T *restrict from, Offsets lines, Offsets along, int64_t count, int64_t depth,
+    T factor, T *restrict packed)
+{
+    while (count > 0) {
+        const int64_t vectors = vectors_of(count), used = least(count, vectors * LANES);
+#define PACK(width) pack(from, lines, along, used, depth, width, factor, packed)
+        switch (vectors) {
+@packs@
+        }
+        packed += depth * vectors * LANES;
+        lines += used;
+        count -= used;
     }
 }
 
@@ -124,9 +203,9 @@ int64_t storel_contract(const int64_t *slots, int64_t *detail)
 {
     const T *left = (const T *)slots[0], *right = (const T *)slots[1];
     T *result = (T *)slots[2];
-    const int64_t *left_rows = (const int64_t *)slots[3], *left_depth = (const int64_t *)slots[4];
-    const int64_t *right_depth = (const int64_t *)slots[5], *right_columns = (const int64_t *)slots[6];
-    const int64_t *result_rows = (const int64_t *)slots[7], *result_columns = (const int64_t *)slots[8];
+    Offsets left_rows = (Offsets)slots[3], left_depth = (Offsets)slots[4];
+    Offsets right_depth = (Offsets)slots[5], right_columns = (Offsets)slots[6];
+    Offsets result_rows = (Offsets)slots[7], result_columns = (Offsets)slots[8];
     T *packed_left = (T *)slots[9], *packed_right = (T *)slots[10];
     const int64_t rows = slots[11], columns = slots[12], depth = slots[13];
     const T factor = (T)*(const double *)(slots + 14);
@@ -134,20 +213,48 @@ int64_t storel_contract(const int64_t *slots, int64_t *detail)
         const int64_t width = least(BLOCK_COLUMNS, columns - n);
         for (int64_t k = 0; k < depth; k += DEPTH) {
             const int64_t deep = least(DEPTH, depth - k);
-            pack(right, right_columns + n, right_depth + k, width, deep, COLUMNS, factor, packed_right);
+            pack_columns(right, right_columns + n, right_depth + k, width, deep, factor, packed_right);
             for (int64_t m = 0; m < rows; m += BLOCK_ROWS) {
                 const int64_t high = least(BLOCK_ROWS, rows - m);
                 pack(left, left_rows + m, left_depth + k, high, deep, ROWS, 1, packed_left);
-                for (int64_t j = 0; j < width; j += COLUMNS)
-                    for (int64_t i = 0; i < high; i += ROWS) {
-                        T tile[ROWS * COLUMNS];
-                        multiply(deep, packed_left + i * deep, packed_right + j * deep, tile);
-                        put(tile, result, result_rows + m + i, result_columns + n + j, least(ROWS, high - i),
-                            least(COLUMNS, width - j), k > 0);
-                    }
+                const T *columns_packed = packed_right;
+                for (int64_t j = 0; j < width;) {
+                    Offsets places = result_columns + n + j;
+                    const int64_t vectors = vectors_of(width - j), used = least(width - j, vectors * LANES);
+                    const int is_whole = used == vectors * LANES && are_vectors(places, used);
+                    for (int64_t i = 0; i < high; i += ROWS)
+                        TILES[vectors - 1](deep, packed_left + i * deep, columns_packed, result,
+                            result_rows + m + i, places, least(ROWS, high - i), used, is_whole, k > 0);
+                    columns_packed += deep * vectors * LANES;
+                    j += used;
+                }
             }
         }
     }
     return 0;
+}
+"""
+
+_TILE = """\
+static __attribute__((noinline)) void multiply_@width@(int64_t depth, const T *restrict left,
+    const T *restrict right, T *restrict result, Offsets rows, Offsets columns, int64_t row_count,
+    int64_t column_count, int is_whole, int adds)
+{
+@sums@
+    for (int64_t k = 0; k < depth; ++k) {
+@loads@
+@steps@
+        left += ROWS;
+        right += @width@ * LANES;
+    }
+    if (is_whole && row_count == ROWS && adds) {
+@adds@
+    } else if (is_whole && row_count == ROWS) {
+@puts@
+    } else {
+        T tile[ROWS * @width@ * LANES];
+@stores@
+        put(tile, result, rows, columns, row_count, column_count, @width@ * LANES, adds);
+    }
 }
 """

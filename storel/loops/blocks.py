@@ -19,6 +19,18 @@ BLOCK_COLUMNS = 80
 VECTOR_BYTES = 64
 """The most bytes of a vector."""
 
-PACKED_LEFT = TILE_ROWS * BLOCK_ROWS * DEPTH
-PACKED_RIGHT = TILE_VECTORS * VECTOR_BYTES * BLOCK_COLUMNS * DEPTH
-"""How many elements packed blocks have at most, whatever their type."""
+STRIP = 48
+"""How many neighbours in the result are packed before neighbours in an operand are gone through."""
+
+
+def tile_columns(itemsize: int) -> int:
+    """Return how many columns a tile has, a multiple of what it has where vectors are shorter."""
+    return TILE_VECTORS * VECTOR_BYTES // itemsize
+
+
+def packed_lengths(itemsize: int, rows: int, columns: int, depth: int) -> tuple[int, int]:
+    """Return how many elements the packed blocks of both operands have at most, tiles being whole."""
+    deep, width = min(depth, DEPTH), tile_columns(itemsize)
+    left = min(-(-rows // TILE_ROWS), BLOCK_ROWS) * TILE_ROWS
+    right = min(-(-columns // width), BLOCK_COLUMNS) * width
+    return left * deep, right * deep

@@ -39,6 +39,9 @@ from storel.scalars import ScalarType
 UNITS = {"add": 0, "multiply": 1}
 """The operators that are reordered, and what each leaves as it is."""
 
+FEWEST = 8
+"""Loops of fewer iterations are no reductions: compilers unroll them, and vectorize the loops around."""
+
 
 def reorder(kernel: Kernel) -> Kernel:
     """Return a kernel that means the same, but for the rounding of real sums and products."""
@@ -116,6 +119,8 @@ def _is_only_updated(buffer: Buffer, operator: str, body: tuple[Statement, ...])
 
 def _as_reduction(loop: For) -> For:
     """Mark a loop that adds to one local, if everything that it reads and writes is consecutive."""
+    if (iterations := _iterations(loop)) is not None and iterations < FEWEST:
+        return loop
     locals_: dict[Local, int | None] = {loop.local: 1}
     sums: list[tuple[Local, str]] = []
     written: set[Buffer] = set()
@@ -147,3 +152,11 @@ def _as_reduction(loop: For) -> For:
         part for statement in loop.body for part in all_parts(evaluated(statement)) if part == accumulator
     ]
     return replace(loop, reduction=(accumulator, operator)) if len(uses) == 1 else loop
+
+
+def _iterations(loop: For) -> int | None:
+    match loop.low, loop.high:
+        case Constant(low), Constant(high):
+            return int(high) - int(low)
+        case _:
+            return None

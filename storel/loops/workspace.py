@@ -127,10 +127,12 @@ class Workspace:
     def _drain_all(self, consume: Callable[[Expression, Expression], None]) -> None:
         place = self.emitter.fresh("place")
         with self.emitter.block() as occupied:
-            self._take(place, consume)
+            consume(place, self.emitter.declare("x", Load(self.values, place)))
         is_occupied = Binary("not_equal", Load(self.values, place), self.zero)
         body = (Branch(is_occupied, tuple(occupied)),)
         self.emitter.emit(For(place, index(0), self.extent, body, Role.WORKSPACE))
+        clear = (Store(self.values, place, self.zero),)  # by vectors, as it is read again
+        self.emitter.emit(For(place, index(0), self.extent, clear, Role.WORKSPACE))
 
     def _drain_list(self, consume: Callable[[Expression, Expression], None]) -> None:
         assert self.count is not None

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from storel import threads
-from storel.loops.blocks import PACKED_LEFT, PACKED_RIGHT, TILE_ROWS
+from storel.loops.blocks import STRIP, TILE_ROWS, packed_lengths, tile_columns
 from storel.loops.nodes import Allocation, Buffer
 from storel.memory import require_memory
 from storel.plan.contraction import Contraction, Operand
@@ -76,19 +77,32 @@ class ContractionKernel:
         depths, right_columns, made_columns = (left(summed), right(summed)), right(columns), made(columns)
         left_rows, made_rows = left(rows), made(rows)
 
-        def run(low: int, high: int) -> None:
-            packed = [np.empty(count, this.type.dtype) for count in (PACKED_LEFT, PACKED_RIGHT)]
-            offsets = (left_rows[low:], *depths, right_columns, made_rows[low:], made_columns, *packed)
+        def run(row_part: slice, column_part: slice) -> None:
+            row_offsets, column_offsets = left_rows[row_part], right_columns[column_part]
+            sizes = len(row_offsets), len(column_offsets), len(depths[0])
+            packed = [
+                buffers.allocate(Allocation(Buffer("packed", this.type), 0), length)
+                for length in packed_lengths(size, *sizes)
+            ]
+            made_offsets = made_rows[row_part], made_columns[column_part]
+            offsets = (row_offsets, *depths, column_offsets, *made_offsets, *packed)
             addresses = [array.ctypes.data for array in offsets]
             for places in batch:
-                sizes = (high - low, len(right_columns), len(depths[0]))
                 entry(_SLOTS.pack(*places, *addresses, *sizes, factor), None)
 
-        tiles = -(-len(left_rows) // TILE_ROWS)
+        threads.run_all([partial(run, *parts) for parts in self._parts(len(left_rows), len(right_columns))])
+
+    def _parts(self, rows: int, columns: int) -> list[tuple[slice, slice]]:
+        """Return which rows and columns each thread computes: whole tiles of that of which there are more."""
+        most, tile = (
+            max(rows, columns),
+            TILE_ROWS if rows >= columns else tile_columns(self.contraction.type.itemsize),
+        )
+        tiles = -(-most // tile)
         count = min(self.threads, tiles)
-        cuts = [TILE_ROWS * (tiles * part // count) for part in range(count)]
-        ends = [*cuts[1:], len(left_rows)]
-        threads.run_all([partial(run, low, high) for low, high in zip(cuts, ends, strict=True)])
+        cuts = [*(tile * (tiles * part // count) for part in range(count)), most]
+        parts = [slice(low, high) for low, high in pairwise(cuts)]
+        return [(part, slice(None)) if rows >= columns else (slice(None), part) for part in parts]
 
 
 def contraction_kernel(contraction: Contraction, source: str | None, count: int) -> ContractionKernel:
@@ -107,20 +121,33 @@ def _with_columns_last(this: Contraction) -> Contraction:
 
 
 def _nested(this: Contraction, loops: Loops) -> Loops:
-    """Return the loops in order: that with the shortest steps in the result, else the operands, is last."""
+    """Return the loops in order: last that of neighbours in the result, and before it, in an operand."""
 
-    def steps(loop: int) -> tuple[int, int]:
-        return abs(this.strides[loop]), abs(this.left.strides[loop]) + abs(this.right.strides[loop])
+    def in_operands(loop: int) -> int:
+        return abs(this.left.strides[loop]) + abs(this.right.strides[loop])
 
-    return tuple(sorted(loops, key=steps, reverse=True))
+    def in_result(loop: int) -> tuple[int, int]:
+        return abs(this.strides[loop]), in_operands(loop)
+
+    ordered = sorted(loops, key=in_result, reverse=True)
+    nearest = min(ordered, key=in_operands, default=None)
+    return tuple(sorted(ordered, key=lambda loop: (loop == ordered[-1], loop == nearest)))
 
 
 def _offsets(this: Contraction, strides: tuple[int, ...], loops: Loops) -> NDArray[np.int64]:
-    """Return how far each iteration of a nest of loops is from the first one."""
+    """Return how far each iteration of a nest of loops is from the first one.
+
+    The last two loops are gone through in strips, so that whole cache lines are read by the one, and written
+    by the other.
+    """
+    steps = [np.arange(this.extents[loop], dtype=np.int64) * strides[loop] for loop in loops]
+    if len(steps) > 1:
+        plane = steps[-2][:, None] + steps[-1]
+        strips = [plane[:, low : low + STRIP].ravel() for low in range(0, plane.shape[1], STRIP)]
+        steps[-2:] = [np.concatenate(strips)]
     found = np.zeros(1, np.int64)
-    for loop in loops:
-        steps = np.arange(this.extents[loop], dtype=np.int64) * strides[loop]
-        found = (found[:, None] + steps).ravel()
+    for step in steps:
+        found = (found[:, None] + step).ravel()
     return found
 
 

@@ -1,4 +1,7 @@
-"""Libraries of dense arrays: one call of their ``einsum``, for problems whose operands are all dense."""
+"""Libraries of dense arrays: one call of their ``einsum``, for problems whose operands are all dense.
+
+The result is to lie in memory as it was asked for, not as a view of another order.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,12 @@ def _by_einsum(einsum: Callable[[str, Sequence[Any]], Callable[[], Any]]) -> For
 
 def _opt_einsum(subscripts: str, operands: Sequence[Any]) -> Callable[[], Any]:
     expression = load("opt_einsum").contract_expression(subscripts, *map(np.shape, operands))
-    return lambda: expression(*operands)
+    return lambda: np.ascontiguousarray(expression(*operands))
 
 
 def _cotengra(subscripts: str, operands: Sequence[Any]) -> Callable[[], Any]:
     expression = load("cotengra").einsum_expression(subscripts, *map(np.shape, operands))
-    return lambda: expression(*operands)
+    return lambda: np.ascontiguousarray(expression(*operands))
 
 
 def _jax(subscripts: str, operands: Sequence[Any]) -> Callable[[], Any]:

@@ -94,15 +94,14 @@ class ContractionKernel:
 
     def _parts(self, rows: int, columns: int) -> list[tuple[slice, slice]]:
         """Return which rows and columns each thread computes: whole tiles of that of which there are more."""
-        most, tile = (
-            max(rows, columns),
-            TILE_ROWS if rows >= columns else tile_columns(self.contraction.type.itemsize),
-        )
+        by_rows = rows >= columns
+        most = rows if by_rows else columns
+        tile = TILE_ROWS if by_rows else tile_columns(self.contraction.type.itemsize)
         tiles = -(-most // tile)
         count = min(self.threads, tiles)
         cuts = [*(tile * (tiles * part // count) for part in range(count)), most]
         parts = [slice(low, high) for low, high in pairwise(cuts)]
-        return [(part, slice(None)) if rows >= columns else (slice(None), part) for part in parts]
+        return [(part, slice(None)) if by_rows else (slice(None), part) for part in parts]
 
 
 def contraction_kernel(contraction: Contraction, source: str | None, count: int) -> ContractionKernel:

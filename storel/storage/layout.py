@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from storel.semiring import SEMIRINGS
 from storel.storage.formats import Format
+from storel.storage.iterations import Iterations
 from storel.storage.samples import Sample, best_fit, fitting, places, structures
 from storel.storage.tensor import Tensor
-from storel.storage.unpack import iterations
-from storel.storage.vectors import evaluate_vector
 from storel.syntax.nodes.expressions import Call, Expression, Name
 from storel.syntax.walk import children
 
@@ -94,13 +93,12 @@ def layout(tensor: Tensor) -> Layout:
     leaves: dict[Element, set[Key]] = defaultdict(set)
     of_values = {each.name for each in tensor.storage.arrays if each.holds_values}
     for chain in tensor.storage.chains:
-        names, count = iterations(chain, tensor.arrays, tensor.sizes)
+        made = Iterations.of(chain, tensor.arrays, tensor.sizes)
 
-        def vector(expression: Expression, names: dict[str, Any] = names, count: int = count) -> list[Any]:
-            found = evaluate_vector(expression, names, tensor.arrays)
-            return np.broadcast_to(found, (count,)).tolist()
+        def vector(expression: Expression, made: Iterations = made) -> list[Any]:
+            return made.vector(expression).tolist()
 
-        keys = list(zip(*map(vector, chain.keys), strict=True)) if chain.keys else [()] * count
+        keys = list(zip(*map(vector, chain.keys), strict=True)) if chain.keys else [()] * made.count
         is_entry = [value != SEMIRINGS[tensor.semiring].zero for value in vector(chain.leaf)]
         loops = [(each.array, Name(each.position)) for each in chain.loops if each.array and each.element]
         in_keys = [read for key in chain.keys for read in _reads(key, tensor.arrays)]

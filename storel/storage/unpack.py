@@ -17,14 +17,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from storel.memory import require_memory
 from storel.semiring import SEMIRINGS
+from storel.storage.blocks import count_unlike
 from storel.storage.chain import Chain, ChainGuard, ChainLoop
 from storel.storage.coordinates import combine
 from storel.storage.formats import Format
-from storel.storage.vectors import as_vector, evaluate_vector, read_range
+from storel.storage.iterations import Iterations
+from storel.storage.vectors import evaluate_vector
 from storel.syntax.free_names import free_names
-from storel.syntax.nodes.expressions import Number
+from storel.syntax.nodes.expressions import Binary, Call, Name, Number, Unary
 
 Array: TypeAlias = NDArray[Any]
 
@@ -47,15 +48,12 @@ def enumerate_entries(
     every key.
     """
     ring = SEMIRINGS[semiring]
-    parts = [
-        _entries(part, arrays, sizes, ring.zero, index_type)
-        for chain in storage.chains
-        for part in _slices(_in_key_order(chain, arrays), arrays, sizes)
-    ]
-    coordinates = np.concatenate([part[0] for part in parts], axis=1)
-    values = np.concatenate([part[1] for part in parts])
-    del parts
-    return combine(coordinates, values, tuple(sizes[name] for name in storage.extents), ring)
+    listing = _Listing(len(storage.extents), index_type)
+    for chain in storage.chains:
+        listing.expect(_entries_at_most(chain, arrays, ring.zero))
+        for part in _slices(_in_key_order(_interchanged(chain, arrays, sizes), arrays), arrays, sizes):
+            listing.add(part, Iterations.of(part, arrays, sizes), ring.zero)
+    return combine(*listing.entries, tuple(sizes[name] for name in storage.extents), ring)
 
 
 def count_nonzero_reads(
@@ -65,9 +63,8 @@ def count_nonzero_reads(
     zero, total = SEMIRINGS[semiring].zero, 0
     for chain in storage.chains:
         for part in _slices(chain, arrays, sizes):
-            names, count = iterations(part, arrays, sizes)
-            read = np.broadcast_to(evaluate_vector(part.leaf, names, arrays), (count,))
-            total += int(np.count_nonzero(read != zero))
+            made = Iterations.of(part, arrays, sizes)
+            total += int(np.count_nonzero(made.vector(part.leaf) != zero))
     return total
 
 
@@ -97,6 +94,30 @@ def _in_key_order(chain: Chain, arrays: Mapping[str, Array]) -> Chain:
     return replace(chain, steps=tuple(ordered))
 
 
+def _interchanged(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> Chain:
+    """Move the second loop over the first one, on which its bounds depend, if they leave out few iterations.
+
+    for o: for i in low(o):high(o)  =  for i: for o: if low(o) <= i < high(o)
+    """
+    match chain.steps:
+        case (ChainLoop() as outer, ChainLoop(position, low, high, None) as inner, *rest):
+            bounds = free_names(low) | free_names(high)
+            is_earlier = _first_key(inner, chain) < _first_key(outer, chain)
+            if not is_earlier or bounds & arrays.keys() or not bounds & {outer.position, outer.element}:
+                return chain
+        case _:
+            return chain
+    around = Iterations.of(replace(chain, steps=(outer,)), arrays, sizes)
+    lows, highs = around.vector(low), around.vector(high)
+    first, last = int(lows.min(initial=0)), int(highs.max(initial=0))
+    if (last - first) * around.count > 2 * np.maximum(highs - lows, 0).sum():
+        return chain
+    name = Name(position)
+    guard = ChainGuard(Binary("and", Binary("<=", low, name), Binary("<", name, high)))
+    inner = replace(inner, low=Number(first), high=Number(last))
+    return replace(chain, steps=(inner, outer, guard, *rest))
+
+
 def _commute(
     outer: ChainLoop | ChainGuard, inner: ChainLoop, chain: Chain, arrays: Mapping[str, Array]
 ) -> bool:
@@ -115,81 +136,55 @@ def _first_key(loop: ChainLoop, chain: Chain) -> int:
     return next((number for number, key in enumerate(chain.keys) if free_names(key) & variables), 0)
 
 
-def _entries(
-    chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int], zero: Any, index_type: np.dtype[Any]
-) -> tuple[Array, Array]:
-    """Return the keys and values that a chain makes, without zeros."""
-    names, count = iterations(chain, arrays, sizes)
-    values = np.broadcast_to(evaluate_vector(chain.leaf, names, arrays), (count,))
-    coordinates = keys_of(chain, names, count, arrays, index_type)
-    kept = values != zero
-    if kept.all():
-        return coordinates, values
-    return np.compress(kept, coordinates, axis=1), values[kept]
+def _entries_at_most(chain: Chain, arrays: Mapping[str, Array], zero: Any) -> int:
+    """Return how many entries a chain has if it reads no value twice."""
+    match chain.leaf:
+        case Call(Name(values), _) | Unary("-", Call(Name(values), _)) if values in arrays:
+            return count_unlike(arrays[values], zero)
+        case _:
+            return 0
 
 
-def keys_of(
-    chain: Chain,
-    names: Mapping[str, Any],
-    count: int,
-    arrays: Mapping[str, Array],
-    index_type: np.dtype[Any] = INT64,
-) -> Array:
-    """Return the keys that the iterations of a chain make: rank × count coordinates."""
-    coordinates = np.empty((len(chain.keys), count), dtype=index_type)
-    for number, key in enumerate(chain.keys):
-        coordinates[number] = evaluate_vector(key, names, arrays)
-    return coordinates
+class _Listing:
+    """The entries that were made so far, in arrays with places for more."""
 
+    def __init__(self, rank: int, index_type: np.dtype[Any]) -> None:
+        self._coordinates = np.empty((rank, 0), dtype=index_type)
+        self._values = np.empty(0, dtype=bool)
+        self._count = 0
 
-def iterations(
-    chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]
-) -> tuple[dict[str, Any], int]:
-    """Return the variables of a chain, one element for each of its iterations, and how many these are."""
-    names: dict[str, Any] = dict(sizes)
-    variables: list[str] = []
-    count = 1
-    for step in chain.steps:
-        match step:
-            case ChainLoop():
-                count = _enter_loop(step, names, variables, arrays, count)
-            case ChainGuard(condition):
-                kept = np.broadcast_to(evaluate_vector(condition, names, arrays), (count,)).astype(bool)
-                if not kept.all():
-                    for name in variables:
-                        names[name] = as_vector(names[name])[kept]
-                    count = int(np.count_nonzero(kept))
-    return names, count
+    @property
+    def entries(self) -> tuple[Array, Array]:
+        return self._coordinates[:, : self._count], self._values[: self._count]
 
+    def expect(self, count: int) -> None:
+        """Make places for ``count`` more entries."""
+        if self._count + count > len(self._values):
+            self._move(self._count + count, self._values.dtype)
 
-def _enter_loop(
-    loop: ChainLoop, names: dict[str, Any], variables: list[str], arrays: Mapping[str, Array], count: int
-) -> int:
-    """Bind the loop's variables to one element per iteration; repeat those around it. Return the count."""
-    low = np.broadcast_to(evaluate_vector(loop.low, names, arrays), (count,))
-    high = np.broadcast_to(evaluate_vector(loop.high, names, arrays), (count,))
-    lengths = np.maximum(high - low, 0)
-    total = int(lengths.sum())
-    require_memory(8 * total * (len(variables) + 1), "a list of what the mapping goes through")
-    if not (lengths == 1).all():
-        for name in variables:
-            names[name] = np.repeat(as_vector(names[name]), lengths)
-    positions = _positions(low, high, lengths, total)
-    names[loop.position] = positions
-    variables.append(loop.position)
-    if loop.array is not None and loop.element is not None:
-        array = arrays[loop.array]
-        is_range = isinstance(positions, range)
-        names[loop.element] = read_range(loop.array, array, positions) if is_range else array[positions]
-        variables.append(loop.element)
-    return total
+    def _move(self, places: int, dtype: np.dtype[Any]) -> None:
+        coordinates, values = self.entries
+        self._coordinates = np.empty((len(coordinates), places), dtype=coordinates.dtype)
+        self._coordinates[:, : self._count] = coordinates
+        self._values = np.empty(places, dtype)
+        self._values[: self._count] = values
 
-
-def _positions(low: Array, high: Array, lengths: Array, total: int) -> Array | range:
-    """Return low … high - 1 of each element in turn: a range where they follow each other."""
-    if not total:
-        return range(0)
-    if (low <= high).all() and (low[1:] == high[:-1]).all():
-        return range(int(low[0]), int(low[0]) + total)
-    ends = np.cumsum(lengths, dtype=np.int64)
-    return np.arange(total, dtype=np.int64) + np.repeat(low - (ends - lengths), lengths)
+    def add(self, chain: Chain, made: Iterations, zero: Any) -> None:
+        """Add the entries that iterations of a chain make, without zeros."""
+        values = made.vector(chain.leaf)
+        kept = values != zero
+        count = int(np.count_nonzero(kept))
+        dtype = np.promote_types(values.dtype, self._values.dtype)
+        if dtype != self._values.dtype:
+            self._move(len(self._values), dtype)
+        if self._count + count > len(self._values):
+            self.expect(max(count, self._count))
+        end = self._count + count
+        coordinates = self._coordinates[:, self._count : end]
+        if count == len(values):
+            made.write_keys(chain, coordinates)
+            self._values[self._count : end] = values
+        else:
+            np.compress(kept, made.keys(chain, coordinates.dtype), axis=1, out=coordinates)
+            np.compress(kept, values, out=self._values[self._count : end])
+        self._count = end

@@ -69,9 +69,10 @@ def read_range(name: str, array: Array, positions: range) -> Array:
 
 
 def _read(name: str, array: Array, positions: Any) -> Any:
-    outside = (np.asarray(positions) < 0) | (np.asarray(positions) >= len(array))
-    if outside.any():
-        raise _outside(name, array, int(np.atleast_1d(positions)[np.argmax(outside)]))
+    given = np.asarray(positions)
+    if given.size and (given.min() < 0 or given.max() >= len(array)):
+        outside = (given < 0) | (given >= len(array))
+        raise _outside(name, array, int(given.reshape(-1)[np.argmax(outside)]))
     return array[positions]
 
 

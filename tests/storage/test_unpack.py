@@ -12,8 +12,8 @@ from storel.source import Source
 from storel.storage import unpack
 from storel.storage.chain import chains
 from storel.storage.formats import Format
-from storel.storage.unpack import count_nonzero_reads, enumerate_entries, iterations
-from storel.storage.vectors import evaluate_vector
+from storel.storage.iterations import Iterations
+from storel.storage.unpack import count_nonzero_reads, enumerate_entries
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse
 
@@ -148,11 +148,10 @@ def test_entries_are_sorted_in_whatever_order_the_mapping_makes_them(
     coordinates, values = enumerate_entries(storage, given, sizes, "plus_times", np.dtype(index_type))
     assert coordinates.dtype == index_type
     (chain,) = chains(storage.mapping)
-    names, count = iterations(chain, given, sizes)
-    keys = [evaluate_vector(key, names, given).tolist() for key in chain.keys]
-    made = sorted(zip(*keys, evaluate_vector(chain.leaf, names, given).tolist(), strict=True))
+    found = Iterations.of(chain, given, sizes)
+    made = sorted(zip(*(found.vector(each).tolist() for each in (*chain.keys, chain.leaf)), strict=True))
     assert list(zip(*coordinates.tolist(), values.tolist(), strict=True)) == made
-    assert count == len(made)
+    assert found.count == len(made)
 
 
 def test_a_mapping_that_reads_outside_its_arrays_is_an_error() -> None:

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from storel.storage.chain import Chain, ChainGuard
 from storel.storage.coordinates import sorted_entries, starts
 from storel.storage.formats import Format
+from storel.storage.iterations import Iterations
 from storel.storage.packing.building import Building
 from storel.storage.packing.leaf import Leaf, leaf_of
 from storel.storage.packing.selection import Misfit
-from storel.storage.unpack import iterations, keys_of
-from storel.storage.vectors import evaluate_vector
 from storel.syntax.free_names import free_names
 
 Array: TypeAlias = NDArray[Any]
@@ -48,11 +47,10 @@ def match(
     leaf = leaf_of(storage, chain, {})
     if _is_open(storage, chain, leaf, building):
         return None
-    names, count = iterations(chain, building.arrays, building.sizes)
-    made = keys_of(chain, names, count, building.arrays)
-    addresses = np.broadcast_to(evaluate_vector(leaf.address, names, building.arrays), (count,))
-    first = _first_of_same_key(np.concatenate([made, coordinates], axis=1))[count:]
-    is_made = first < count
+    made = Iterations.of(chain, building.arrays, building.sizes)
+    keys, addresses = made.keys(chain, np.dtype(np.int64)), made.vector(leaf.address)
+    first = _first_of_same_key(np.concatenate([keys, coordinates], axis=1))[made.count :]
+    is_made = first < made.count
     misfit = None
     if not is_made.all():
         misfit = Misfit(int(entries[int(np.argmin(is_made))]), "none of its parts has this key")

@@ -11,12 +11,11 @@ from strategies.structured import ALIKE, FITTING
 from storel.source import Source
 from storel.storage.chain import chains
 from storel.storage.formats import Format, Formats
+from storel.storage.iterations import Iterations
 from storel.storage.packing.distinct import reads_are_distinct
 from storel.storage.packing.leaf import leaf_of
 from storel.storage.samples import best_fit, random_entries, structures
 from storel.storage.tensor import Tensor
-from storel.storage.unpack import iterations
-from storel.storage.vectors import evaluate_vector
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse, parse_format
 
@@ -42,8 +41,7 @@ def reads_of(tensor: Tensor) -> list[tuple[str, int]]:
     found: list[tuple[str, int]] = []
     for chain in chains(tensor.storage.mapping):
         leaf = leaf_of(tensor.storage, chain, {})
-        names, count = iterations(chain, tensor.arrays, tensor.sizes)
-        addresses = np.broadcast_to(evaluate_vector(leaf.address, names, tensor.arrays), (count,))
+        addresses = Iterations.of(chain, tensor.arrays, tensor.sizes).vector(leaf.address)
         found += [(leaf.values, address) for address in addresses.tolist()]
     return found
 

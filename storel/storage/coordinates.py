@@ -7,6 +7,7 @@ entries in buckets, one for each row or column, in the order in which they came.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -116,7 +117,7 @@ def index_dtype(shape: tuple[int, ...], entries: int = 0) -> np.dtype[Any]:
     return np.dtype(np.int32 if largest <= LARGEST_INT32 else np.int64)
 
 
-def row_major(coordinates: Array, shape: tuple[int, ...]) -> Array:
+def row_major(coordinates: Array | Sequence[Array], shape: tuple[int, ...]) -> Array:
     """Return the row-major address of each coordinate tuple; int64 must hold it."""
     key = coordinates[0].astype(np.int64)
     for axis, extent in zip(coordinates[1:], shape[1:], strict=True):
@@ -127,8 +128,13 @@ def row_major(coordinates: Array, shape: tuple[int, ...]) -> Array:
 
 def starts(coordinates: Array) -> Array:
     """Return where a sorted coordinate tuple differs from the one before it; the first one does."""
-    is_new = np.zeros(coordinates.shape[1], dtype=bool)
+    return changes(coordinates, coordinates.shape[1])
+
+
+def changes(vectors: Iterable[Array], count: int) -> Array:
+    """Return at which of ``count`` elements one of the vectors differs from the one before; at the first."""
+    is_new = np.zeros(count, dtype=bool)
     is_new[:1] = True
-    for axis in coordinates:
-        is_new[1:] |= axis[1:] != axis[:-1]
+    for vector in vectors:
+        is_new[1:] |= vector[1:] != vector[:-1]
     return is_new

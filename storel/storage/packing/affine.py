@@ -7,7 +7,7 @@ a * x + b * y + e = k  x = (k - e) // a, where 0 <= b * y < a: mixed radix, as m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,6 +21,10 @@ Array: TypeAlias = NDArray[Any]
 
 Bounds: TypeAlias = Callable[[str], "tuple[int, int] | None"]
 """The least value and the number of values that a variable has at most, or None where nobody knows."""
+
+
+FEW_BITS = 2**28
+"""Of a few numbers that are less, sums and quotients are numbers of 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +58,11 @@ def affine(
 
 @dataclass(frozen=True)
 class Solved:
-    """The value of one variable, and for which entries the equation has a solution."""
+    """The value of one variable, and for which entries the equation has a solution; None says for all."""
 
     name: str
     value: Array
-    fits: Array
+    fits: Array | None = None
 
 
 def solve(left: Affine, right: Any, bounds: Bounds) -> Solved | None:
@@ -67,7 +71,7 @@ def solve(left: Affine, right: Any, bounds: Bounds) -> Solved | None:
     if len(left.factors) == 1:
         ((name, factor),) = left.factors.items()
         if np.ndim(factor) == 0 and factor == 1:
-            return Solved(name, residue, np.ones(residue.shape, dtype=bool))
+            return Solved(name, residue)
         is_zero = np.equal(factor, 0)
         quotient = residue // np.where(is_zero, 1, factor)
         return Solved(name, quotient, (quotient * factor == residue) & ~is_zero)
@@ -75,7 +79,7 @@ def solve(left: Affine, right: Any, bounds: Bounds) -> Solved | None:
         others = {other: each for other, each in left.factors.items() if other != name}
         digits = _digits(others, bounds)
         if digits is not None and np.ndim(factor) == 0 and digits[1] < factor:
-            return Solved(name, (residue - digits[0]) // factor, np.ones(residue.shape, dtype=bool))
+            return Solved(name, (residue - digits[0]) // factor)
     return None
 
 
@@ -88,6 +92,8 @@ class Sides:
     arrays: Mapping[str, Array]
     unknown: frozenset[str]
     bounds: Bounds
+    fixed: Affine | None = None
+    """The side of the unknown names, if it is the same for all entries."""
 
     def variables(self, names: Mapping[str, Any]) -> frozenset[str] | None:
         """Return the unknown variables, or None where the equation is not affine."""
@@ -109,8 +115,21 @@ class Sides:
         left = self._left(names)
         return None if left is None else solve(left, self._right(names), self.bounds)
 
+    def with_fixed(self, names: Mapping[str, Any]) -> Sides:
+        """Return the equation with the side of the unknown names as it is for some entries, if for all."""
+        return replace(self, fixed=self._left(names))
+
+    def is_solved_in_32_bits(self) -> bool:
+        """Return whether what is known needs no more bits to be solved for, if it has itself 28 at most."""
+        if self.fixed is None:
+            return False
+        numbers = (self.fixed.constant, *self.fixed.factors.values())
+        bounds = [self.bounds(name) for name in self.fixed.factors]
+        has_digits_from_zero = len(bounds) == 1 or all(known is None or known[0] == 0 for known in bounds)
+        return has_digits_from_zero and all(np.ndim(n) == 0 and abs(n) < FEW_BITS for n in numbers)
+
     def _left(self, names: Mapping[str, Any]) -> Affine | None:
-        return affine(self.unknown_side, names, self.arrays, self.unknown)
+        return self.fixed or affine(self.unknown_side, names, self.arrays, self.unknown)
 
     def _right(self, names: Mapping[str, Any]) -> Any:
         return evaluate_vector(self.known_side, names, self.arrays)

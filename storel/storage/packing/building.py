@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from storel.errors import FormatError
 from storel.memory import require_memory
 from storel.storage.blocks import is_increasing, small_blocks
+from storel.storage.coordinates import changes
 from storel.storage.formats import Format
 from storel.storage.sizes import evaluate_size, free_size_names
 from storel.syntax.nodes.declarations import FromTo, Pad
@@ -68,7 +69,9 @@ class Building:
         """
         boundaries = self._allocate(name, np.dtype(np.int64), self._first(name))
         sizes = np.zeros(max(len(boundaries) - 1, 0), dtype=places.dtype)
-        np.maximum.at(sizes, segments, places + 1)
+        opens = np.flatnonzero(changes((segments,), len(segments)))
+        if len(opens):
+            np.maximum.at(sizes, segments[opens], np.maximum.reduceat(places, opens) + 1)
         np.cumsum(sizes, out=boundaries[1:], dtype=np.int64)
         boundaries[1:] += self._first(name)
         # there may be more places than entries
@@ -88,26 +91,41 @@ class Building:
 
     def write(self, name: str, addresses: Array, elements: Array, padding: Any = 0) -> Array:
         """Write elements to their addresses; return at which of them another element is."""
+        is_first = name not in self._written
+        self.write_values(name, addresses, elements, padding)
+        if is_first and is_increasing(addresses):
+            return np.zeros(len(addresses), dtype=bool)
+        return self.clashes(name, addresses, elements)
+
+    def write_values(self, name: str, addresses: Array, elements: Array, padding: Any = 0) -> None:
+        """Write elements to their addresses, where no others have been written by an earlier call."""
         self.bind_length(name, addresses)
         stored = self._array(name, elements.dtype, padding)
         earlier = self._written.setdefault(name, [])
         is_free = ~_marked(len(stored), earlier)[addresses] if earlier else None
         earlier.append(addresses)
+        if is_free is not None:
+            addresses, elements = addresses[is_free], elements[is_free]
+        stored[addresses] = elements
+
+    def clashes(self, name: str, addresses: Array, elements: Array) -> Array:
+        """Return for which elements that were written another one is at its address."""
+        stored, found = self.arrays[name], np.empty(len(addresses), dtype=bool)
         for piece in small_blocks(len(addresses)):
-            to, written = addresses[piece], elements[piece]
-            if is_free is not None:
-                agrees = is_free[piece] | ~is_different(stored[to], written)
-                to, written = to[agrees], written[agrees]
-            stored[to] = written
-        clashes = np.zeros(len(addresses), dtype=bool)
-        if is_free is not None or not is_increasing(addresses):
-            for piece in small_blocks(len(addresses)):
-                clashes[piece] = is_different(stored[addresses[piece]], elements[piece])
-        return clashes
+            found[piece] = is_different(stored[addresses[piece]], elements[piece])
+        return found
 
     def write_indices(self, name: str, addresses: Array, elements: Array) -> Array:
-        """Write keys, positions or marks; what is never written is the array's padding."""
-        return self.write(name, addresses, elements.astype(self._type(name)), self._padding(name))
+        """Write keys, positions or marks; what is never written is the array's padding.
+
+        Return at which of them another element is.
+        """
+        is_new = changes((addresses, elements), len(addresses))
+        if 2 * np.count_nonzero(is_new) >= len(is_new):
+            return self.write(name, addresses, elements.astype(self._type(name)), self._padding(name))
+        found = np.zeros(len(addresses), dtype=bool)
+        found[is_new] = self.write_indices(name, addresses[is_new], elements[is_new])
+        return found
 
     def finish(self, values_type: np.dtype[Any], zero: Any) -> dict[str, Array]:
         """Return all arrays; those that nothing was written to are padding."""

@@ -19,10 +19,15 @@ LARGEST_KEPT = 2**30
 """Of two numbers that are kept in 32 bits, the sum is one of 32 bits, too."""
 
 
-def pieces(vectors: Mapping[str, Array], count: int) -> Iterator[tuple[slice, dict[str, Array]]]:
-    """Yield pieces of vectors of length ``count``, integers in 64 bits; at least one, even if it is empty."""
+def pieces(
+    vectors: Mapping[str, Array], count: int, *, are_small: bool = False
+) -> Iterator[tuple[slice, dict[str, Array]]]:
+    """Yield pieces of vectors of length ``count``; at least one, even if it is empty.
+
+    Integers are in 64 bits, unless 32 hold all that is computed from them: ``are_small``.
+    """
     for piece in small_blocks(max(count, 1)):
-        yield piece, {name: _wide(vector[piece]) for name, vector in vectors.items()}
+        yield piece, {name: _wide(vector[piece], are_small) for name, vector in vectors.items()}
 
 
 def collected(count: int, parts: Iterable[tuple[slice, Any]]) -> Array:
@@ -45,8 +50,8 @@ def narrowed(vector: Array) -> Array:
     return collected(len(vector), ((piece, vector[piece]) for piece in small_blocks(len(vector))))
 
 
-def _wide(part: Array) -> Array:
-    return part.astype(np.int64) if part.dtype == np.int32 else part
+def _wide(part: Array, are_small: bool) -> Array:
+    return part.astype(np.int64) if part.dtype == np.int32 and not are_small else part
 
 
 def _kept_type(part: Array) -> np.dtype[Any]:

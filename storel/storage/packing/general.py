@@ -66,6 +66,7 @@ def solved_arrays(
     verify_properties(storage, arrays, sizes)
     if reads_are_distinct(storage, arrays, sizes):
         return arrays
+    entries.require_places_of_their_own(building)
     if count_nonzero_reads(storage, arrays, sizes, semiring) != len(values):
         raise entries.read_back_otherwise(*enumerate_entries(storage, arrays, sizes, semiring))
     return arrays
@@ -76,6 +77,7 @@ class _Entries:
 
     def __init__(self, storage: Format, coordinates: Array, values: Array) -> None:
         self.storage, self.coordinates, self.values = storage, coordinates, values
+        self._written: list[tuple[str, Array, Array, Array]] = []
 
     def text(self, number: int) -> str:
         """Return an entry as it is written in messages: ``(2, 5) = 3.0``."""
@@ -93,7 +95,8 @@ class _Entries:
     def store(self, chain: Chain, left: Array, building: Building, zero: Any) -> tuple[Array, Misfit | None]:
         """Store the entries that the chain can take; return their numbers and why it takes no more.
 
-        Raises FormatError where two need the same place, or where the chain cannot be turned round.
+        Raises FormatError where two need the same key or position elsewhere, or where the chain cannot be
+        turned round.
         """
         turned, before = turn_round(self.storage, chain), building.snapshot()
         coordinates, values = self._of(left)
@@ -134,8 +137,14 @@ class _Entries:
         if leaf.is_negated and values.dtype == bool:
             raise FormatError(f"{self.storage.name}: truth values have no negative")
         values = -values if leaf.is_negated else values
-        clashes = building.write(leaf.values, addresses, values, zero)
-        self._require_agreement(numbers, leaf.values, addresses, clashes, building)
+        building.write_values(leaf.values, addresses, values, zero)
+        self._written.append((leaf.values, numbers, addresses, values))
+
+    def require_places_of_their_own(self, building: Building) -> None:
+        """Raise FormatError where two entries with different values have the same place."""
+        for array, numbers, addresses, values in self._written:
+            clashes = building.clashes(array, addresses, values)
+            self._require_agreement(numbers, array, addresses, clashes, building)
 
     def do_not_fit(self, left: Array, misfit: Misfit | None) -> FormatError:
         """Return the error for entries that no chain takes."""

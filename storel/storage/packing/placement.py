@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from storel.storage.chain import ChainGuard, ChainLoop
 from storel.storage.formats import Format
 from storel.storage.packing import ranking
-from storel.storage.packing.affine import Sides
+from storel.storage.packing.affine import FEW_BITS, Sides
 from storel.storage.packing.building import Building
 from storel.storage.packing.columns import collected, narrowed
 from storel.storage.packing.leaf import not_understood
@@ -131,14 +131,19 @@ class Placement(Selection):
         sides = Sides(
             equation.unknown, equation.known, self.building.arrays, self._unknown, cache(self._bounds)
         )
-        _, some = next(self.pieces(equation.unknown, equation.known))
+        needed = equation.unknown, equation.known
+        _, some = next(self.pieces(*needed))
         variables = sides.variables(some)
         if variables is None or not variables <= self._variables:
             return False
+        if not free_names(equation.unknown) & self.vectors.keys():
+            sides = sides.with_fixed(some)
+            if self.interval(equation.known, FEW_BITS) is not None and sides.is_solved_in_32_bits():
+                needed = (equation.known,)
         text = self.chain.text(equation.unknown)
         if not variables:
             self._pending.remove(equation)
-            fits = self.holds(sides.hold, equation.unknown, equation.known)
+            fits = self.holds(sides.hold, *needed)
             self.keep(fits, lambda first: "{} is {}, not {}".format(text, *sides.values(self.at(first))))
             return True
         solved = sides.solved(some)
@@ -147,13 +152,14 @@ class Placement(Selection):
         if len(variables) == 1:
             self._pending.remove(equation)
 
-        fits = np.empty(len(self.entries), dtype=bool)
+        fits = np.ones(len(self.entries), dtype=bool)
 
         def found() -> Iterator[tuple[slice, Array]]:
-            for piece, names in self.pieces(equation.unknown, equation.known):
+            for piece, names in self.pieces(*needed):
                 part = sides.solved(names)
                 assert part is not None
-                fits[piece] = part.fits
+                if part.fits is not None:
+                    fits[piece] = part.fits
                 yield piece, part.value
 
         self.vectors[solved.name] = collected(len(self.entries), found())
@@ -197,6 +203,8 @@ class Placement(Selection):
 
     def _check_bounds(self, loop: ChainLoop) -> None:
         name = Name(loop.position)
+        if self._is_never_below(name, loop.low) and self._is_never_below(loop.high, name, by=1):
+            return
 
         def values(names: Names) -> tuple[Any, Any, Any]:
             low, position, high = (self.evaluate(each, names) for each in (loop.low, name, loop.high))
@@ -212,6 +220,11 @@ class Placement(Selection):
             return f"{self.chain.text(name)} = {position} is outside {bounds}"
 
         self.keep(self.holds(is_inside, loop.low, name, loop.high), reason)
+
+    def _is_never_below(self, expression: Expression, other: Expression, by: int = 0) -> bool:
+        """Return whether it is proven that the first is the greater one by at least ``by``."""
+        found = self.interval(Binary("-", expression, other))
+        return found is not None and found[0] >= by
 
     def _set_bits(self) -> bool:
         """Set the bits whose places are known; return whether there were any."""

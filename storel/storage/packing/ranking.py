@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.storage.blocks import is_increasing
-from storel.storage.coordinates import index_dtype, row_major, sorted_entries, starts
+from storel.storage.coordinates import changes, index_dtype, row_major, sorted_entries, starts
 from storel.storage.packing.columns import narrowed
 
 Array: TypeAlias = NDArray[Any]
@@ -29,10 +29,10 @@ def ranks(groups: Sequence[Array], tuples: Sequence[Array], count: int) -> Array
     extents = tuple(int(column.max(initial=0)) + 1 for column in columns)
     if math.prod(extents) <= max(count, FEW):
         return _ranks_by_table(columns, extents, len(groups))
-    first = starts(columns)
+    first = changes(columns, count)
     if 2 * np.count_nonzero(first) > count:
-        return _ranks_by_sorting(columns, extents, len(groups))
-    differing = np.compress(first, columns, axis=1)
+        return _ranks_by_sorting(np.stack(columns), extents, len(groups))
+    differing = np.stack([column[first] for column in columns])
     return _spread(_ranks_by_sorting(differing, extents, len(groups)), first)
 
 
@@ -43,7 +43,7 @@ def _ranks_by_sorting(columns: Array, extents: tuple[int, ...], grouping: int) -
     return _in_place(number - _spread(number[opens], opens), order)
 
 
-def _ranks_by_table(columns: Array, extents: tuple[int, ...], grouping: int) -> Array:
+def _ranks_by_table(columns: Sequence[Array], extents: tuple[int, ...], grouping: int) -> Array:
     """Rank tuples that are few enough to be counted."""
     key = row_major(columns, extents)
     occurs = np.zeros(math.prod(extents), dtype=bool)
@@ -83,7 +83,7 @@ def _sorted(vectors: Sequence[Array], count: int) -> tuple[Array, Array]:
     """Return the vectors as rows, their columns in lexicographic order, and where each column was."""
     if not vectors:
         return np.empty((0, count), dtype=np.int64), np.arange(count)
-    columns = _from_zero(vectors)
+    columns = np.stack(_from_zero(vectors))
     return _ordered(columns, tuple(int(column.max(initial=0)) + 1 for column in columns), count)
 
 
@@ -93,14 +93,13 @@ def _ordered(columns: Array, extents: tuple[int, ...], count: int) -> tuple[Arra
     return columns, order
 
 
-def _from_zero(vectors: Sequence[Array]) -> Array:
-    """Return the vectors as rows, each shifted so that its least element is 0, if one is negative."""
+def _from_zero(vectors: Sequence[Array]) -> list[Array]:
+    """Return the vectors, each shifted so that its least element is 0, if one is negative."""
     least = [min(int(vector.min(initial=0)), 0) for vector in vectors]
-    shifted = [
+    return [
         narrowed(vector - np.int64(low)) if low else vector
         for vector, low in zip(vectors, least, strict=True)
     ]
-    return np.stack(shifted)
 
 
 def _in_place(ordered: Array, order: Array) -> Array:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from storel.storage.packing.building import Building
 from storel.storage.packing.columns import collected, pieces
+from storel.storage.packing.extremes import LARGEST_INT32, Interval, interval
 from storel.storage.vectors import evaluate_vector
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.expressions import Expression, Name
@@ -44,6 +45,26 @@ class Selection:
     """The keys, and of the variables those that have been found (``columns.py``)."""
 
     misfit: Misfit | None = field(default=None, init=False)
+    _extremes: dict[str, tuple[Array, Interval]] = field(
+        default_factory=dict[str, tuple[Array, Interval]], init=False
+    )
+
+    def interval(self, expression: Expression, largest: int | None = None) -> Interval | None:
+        """Return between which numbers the values of an expression lie, and those of its parts, if known."""
+        return interval(expression, self._extremes_of, largest)
+
+    def _extremes_of(self, name: str) -> Interval | None:
+        size = self.building.sizes.get(name)
+        if size is not None:
+            return size, size
+        vector = self.vectors.get(name)
+        if vector is None or vector.dtype.kind != "i":
+            return None
+        kept, found = self._extremes.get(name, (None, (0, 0)))
+        if kept is not vector:
+            found = (int(vector.min()), int(vector.max())) if len(vector) else (0, 0)
+            self._extremes[name] = vector, found
+        return found
 
     def value(self, expression: Expression) -> Array:
         """Return the value of a known expression for each entry."""
@@ -87,7 +108,8 @@ class Selection:
         """Yield the names in expressions for some entries after the others; at least once."""
         needed = frozenset[str]().union(*map(free_names, expressions))
         vectors = {name: vector for name, vector in self.vectors.items() if name in needed}
-        for piece, names in pieces(vectors, len(self.entries)):
+        are_small = all(self.interval(each, LARGEST_INT32) is not None for each in expressions)
+        for piece, names in pieces(vectors, len(self.entries), are_small=are_small):
             yield piece, {**self.building.sizes, **names}
 
     def at(self, number: int) -> dict[str, Any]:

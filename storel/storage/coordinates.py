@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.semiring import PLUS_TIMES, Semiring
-from storel.storage.blocks import is_ascending, small_blocks
+from storel.storage.blocks import small_blocks, steps
 
 Array: TypeAlias = NDArray[Any]
 
@@ -23,6 +23,9 @@ DIGIT_BITS = 20
 
 MANY = 2**16
 """From how many entries on buckets are faster than comparisons (SciPy takes 0.1 s to load)."""
+
+FEW_DESCENTS = 8
+"""If not more than one key in so many is less than the one before, keys are taken to ascend in each group."""
 
 LARGEST_INT32 = 2**31 - 1
 
@@ -61,6 +64,12 @@ def sorted_entries(coordinates: Array, values: Array, shape: tuple[int, ...]) ->
         return coordinates, values, True
     if is_sorted(coordinates, strictly=False):
         return coordinates, values, False
+    if len(values) >= MANY and len(shape) > 2 and _is_mostly_ascending(coordinates[-1]):
+        # what is sorted stably by the other keys may then be sorted by the last one, too
+        order = _order(coordinates[:-1], shape[:-1])
+        coordinates, values = np.take(coordinates, order, axis=1), values[order]
+        if is_sorted(coordinates, strictly=False):
+            return coordinates, values, is_sorted(coordinates, strictly=True)
     if len(values) >= MANY and len(shape) == 2 and max(shape) <= max(2**DIGIT_BITS, len(values)):
         coordinates, values = _bucketed(coordinates, values, shape)
     else:
@@ -83,15 +92,30 @@ def is_sorted(coordinates: Array, *, strictly: bool) -> bool:
 
 def _bucketed(coordinates: Array, values: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
     """Return the entries of a matrix in lexicographic order, equal ones in the order in which they came."""
-    import scipy.sparse as sp  # here, since it takes 0.1 s and few programs need it
-
-    listed = sp.coo_array((values, tuple(coordinates)), shape=shape)
-    listed.has_canonical_format = True  # or SciPy would add up those with the same key
-    rows = listed.tocsr() if is_ascending(coordinates[1]) else listed.tocsc().tocsr()
+    rows = _in_rows(coordinates, values, shape)
     ordered = np.empty_like(coordinates)
     ordered[0] = np.repeat(np.arange(shape[0], dtype=coordinates.dtype), np.diff(rows.indptr))
     ordered[1] = rows.indices
     return ordered, rows.data
+
+
+def _in_rows(coordinates: Array, values: Array, shape: tuple[int, ...]) -> Any:
+    """Return the entries of a matrix, which ``_bucketed`` lists, as SciPy's compressed rows."""
+    import scipy.sparse as sp  # here, since it takes 0.1 s and few programs need it
+
+    listed = sp.coo_array((values, tuple(coordinates)), shape=shape)
+    listed.has_canonical_format = True  # or SciPy would add up those with the same key
+    if _is_mostly_ascending(coordinates[1]):
+        rows = listed.tocsr()
+        if rows.has_sorted_indices:
+            return rows
+    return listed.tocsc().tocsr()
+
+
+def _is_mostly_ascending(keys: Array) -> bool:
+    """Return whether few keys are less than the one before."""
+    descents = sum(int(np.count_nonzero(following < these)) for _, these, following in steps(keys))
+    return FEW_DESCENTS * descents <= len(keys)
 
 
 def _order(coordinates: Array, shape: tuple[int, ...]) -> Array:
@@ -102,13 +126,23 @@ def _order(coordinates: Array, shape: tuple[int, ...]) -> Array:
     if len(key) < MANY:
         return np.argsort(key, kind="stable")
     order = np.arange(len(key), dtype=index_dtype((len(key),)))
-    digit = (1 << DIGIT_BITS) - 1
-    for shift in range(0, int(key.max()).bit_length(), 2 * DIGIT_BITS):
-        shifted = key[order] >> shift if shift else key
-        high, low = shifted >> DIGIT_BITS & digit, shifted & digit
-        digits = np.stack([high, low], dtype=np.int32, casting="same_kind")
-        _, order = _bucketed(digits, order, (int(digits[0].max()) + 1, int(digits[1].max()) + 1))
+    bits = int(key.max()).bit_length()
+    width = max(1, min(DIGIT_BITS, -(-bits // 2)))
+    for shift in range(0, bits, 2 * width):
+        digits = _digits(key[order] if shift else key, shift, width)
+        if shift + 2 * width >= bits:
+            key = key[:0]  # sorting needs memory
+        order = _in_rows(digits, order, (int(digits[0].max()) + 1, int(digits[1].max()) + 1)).data
     return order
+
+
+def _digits(key: Array, shift: int, width: int) -> Array:
+    """Return two digits of each key, which have ``width`` bits: the lower one begins at bit ``shift``."""
+    digits = np.empty((2, len(key)), dtype=np.int32)
+    for piece in small_blocks(len(key)):
+        digits[0, piece] = key[piece] >> (shift + width) & ((1 << width) - 1)
+        digits[1, piece] = key[piece] >> shift & ((1 << width) - 1)
+    return digits
 
 
 def index_dtype(shape: tuple[int, ...], entries: int = 0) -> np.dtype[Any]:

@@ -13,9 +13,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from storel.storage.substitution import substitute
 from storel.storage.vectors import evaluate_vector
 from storel.syntax.free_names import free_names
-from storel.syntax.nodes.expressions import Binary, Expression, Name, Unary
+from storel.syntax.nodes.expressions import Binary, Expression, Name, Number, Unary
 
 Array: TypeAlias = NDArray[Any]
 
@@ -115,18 +116,23 @@ class Sides:
         left = self._left(names)
         return None if left is None else solve(left, self._right(names), self.bounds)
 
-    def with_fixed(self, names: Mapping[str, Any]) -> Sides:
-        """Return the equation with the side of the unknown names as it is for some entries, if for all."""
-        return replace(self, fixed=self._left(names))
+    def moved(self, names: Mapping[str, Any]) -> Sides:
+        """Return the equation with all that is known on one side, if the unknown have numbers as factors."""
+        found = self._left(names)
+        if found is None or any(map(np.ndim, found.factors.values())):
+            return self
+        known = self.unknown_side
+        for name in found.factors:
+            known = substitute(known, name, Number(0))
+        return replace(self, known_side=Binary("-", self.known_side, known), fixed=Affine(found.factors, 0))
 
     def is_solved_in_32_bits(self) -> bool:
         """Return whether what is known needs no more bits to be solved for, if it has itself 28 at most."""
         if self.fixed is None:
             return False
-        numbers = (self.fixed.constant, *self.fixed.factors.values())
         bounds = [self.bounds(name) for name in self.fixed.factors]
         has_digits_from_zero = len(bounds) == 1 or all(known is None or known[0] == 0 for known in bounds)
-        return has_digits_from_zero and all(np.ndim(n) == 0 and abs(n) < FEW_BITS for n in numbers)
+        return has_digits_from_zero and all(abs(factor) < FEW_BITS for factor in self.fixed.factors.values())
 
     def _left(self, names: Mapping[str, Any]) -> Affine | None:
         return self.fixed or affine(self.unknown_side, names, self.arrays, self.unknown)

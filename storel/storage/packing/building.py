@@ -120,11 +120,11 @@ class Building:
 
         Return at which of them another element is.
         """
-        is_new = changes((addresses, elements), len(addresses))
-        if 2 * np.count_nonzero(is_new) >= len(is_new):
+        first = np.flatnonzero(changes((addresses, elements), len(addresses)))
+        if 2 * len(first) >= len(addresses):
             return self.write(name, addresses, elements.astype(self._type(name)), self._padding(name))
         found = np.zeros(len(addresses), dtype=bool)
-        found[is_new] = self.write_indices(name, addresses[is_new], elements[is_new])
+        found[first] = self.write_indices(name, addresses[first], elements[first])
         return found
 
     def finish(self, values_type: np.dtype[Any], zero: Any) -> dict[str, Array]:

@@ -136,16 +136,15 @@ class Placement(Selection):
         variables = sides.variables(some)
         if variables is None or not variables <= self._variables:
             return False
-        if not free_names(equation.unknown) & self.vectors.keys():
-            sides = sides.with_fixed(some)
-            if self.interval(equation.known, FEW_BITS) is not None and sides.is_solved_in_32_bits():
-                needed = (equation.known,)
         text = self.chain.text(equation.unknown)
         if not variables:
             self._pending.remove(equation)
             fits = self.holds(sides.hold, *needed)
             self.keep(fits, lambda first: "{} is {}, not {}".format(text, *sides.values(self.at(first))))
             return True
+        moved = sides.moved(some)
+        if self.interval(moved.known_side, FEW_BITS) is not None and moved.is_solved_in_32_bits():
+            sides, needed = moved, (moved.known_side,)
         solved = sides.solved(some)
         if solved is None:
             return False
@@ -163,7 +162,7 @@ class Placement(Selection):
                 yield piece, part.value
 
         self.vectors[solved.name] = collected(len(self.entries), found())
-        self.keep(fits, lambda first: f"{text} is never {sides.values(self.at(first))[1]}")
+        self.keep(fits, lambda first: f"{text} is never {self.evaluate(equation.known, self.at(first))}")
         return True
 
     def _bounds(self, variable: str) -> tuple[int, int] | None:
@@ -176,6 +175,9 @@ class Placement(Selection):
         return None
 
     def _at_most(self, expression: Expression) -> int | None:
+        proven = self.interval(expression)
+        if proven is not None:
+            return max(proven[1], 0)
         if self.is_known(expression):
             return max(self.extreme(expression, np.max), 0)
         match expression:
@@ -277,6 +279,7 @@ class Placement(Selection):
         if boundaries is not None and boundaries[0] not in self.building.arrays:
             array, segment = boundaries
             self.building.delimit(array, self.value(segment), places)
+            self._unchecked.remove(loop)
         if not self.is_known(loop.low):
             raise not_understood(self.storage, f"'{self.text_of_bounds(loop)}' are no bounds of segments")
         self.vectors[loop.position] = places  # counted from the lower bound

@@ -29,18 +29,20 @@ def ranks(groups: Sequence[Array], tuples: Sequence[Array], count: int) -> Array
     extents = tuple(int(column.max(initial=0)) + 1 for column in columns)
     if math.prod(extents) <= max(count, FEW):
         return _ranks_by_table(columns, extents, len(groups))
-    first = changes(columns, count)
-    if 2 * np.count_nonzero(first) > count:
+    first = np.flatnonzero(changes(columns, count))
+    if 2 * len(first) > count:
         return _ranks_by_sorting(np.stack(columns), extents, len(groups))
     differing = np.stack([column[first] for column in columns])
-    return _spread(_ranks_by_sorting(differing, extents, len(groups)), first)
+    return np.repeat(_ranks_by_sorting(differing, extents, len(groups)), np.diff(first, append=count))
 
 
 def _ranks_by_sorting(columns: Array, extents: tuple[int, ...], grouping: int) -> Array:
     columns, order = _ordered(columns, extents, columns.shape[1])
-    number = np.cumsum(starts(columns), dtype=order.dtype)
-    opens = starts(columns[:grouping])
-    return _in_place(number - _spread(number[opens], opens), order)
+    is_new, opens = starts(columns), starts(columns[:grouping])
+    del columns
+    number = np.cumsum(is_new, dtype=order.dtype)
+    number -= _spread(number[opens], opens)
+    return _in_place(number, order)
 
 
 def _ranks_by_table(columns: Sequence[Array], extents: tuple[int, ...], grouping: int) -> Array:

@@ -7,6 +7,7 @@ entries in buckets, one for each row or column, in the order in which they came.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -22,10 +23,19 @@ DIGIT_BITS = 20
 """There are 2^20 buckets at most: more are slow, since they are not in the processor's cache."""
 
 MANY = 2**16
-"""From how many entries on buckets are faster than comparisons (SciPy takes 0.1 s to load)."""
+"""From how many entries on it pays off to load SciPy, which takes 0.1 s."""
 
-FEW_DESCENTS = 8
-"""If not more than one key in so many is less than the one before, keys are taken to ascend in each group."""
+SOME = 2**12
+"""From how many entries on its buckets are faster, once it is loaded."""
+
+RADIX_BITS = 16
+"""NumPy sorts integers of so many bits in linear time."""
+
+GROUP = 8
+"""From how many ascending keys in a row on, on average, those of a group are taken to ascend."""
+
+RUN = 512
+"""The same for matrices, of which one more key costs less to sort by than to look at in vain."""
 
 LARGEST_INT32 = 2**31 - 1
 
@@ -64,13 +74,13 @@ def sorted_entries(coordinates: Array, values: Array, shape: tuple[int, ...]) ->
         return coordinates, values, True
     if is_sorted(coordinates, strictly=False):
         return coordinates, values, False
-    if len(values) >= MANY and len(shape) > 2 and _is_mostly_ascending(coordinates[-1]):
+    if _are_many(len(values)) and len(shape) > 2 and _ascends(coordinates[-1], GROUP):
         # what is sorted stably by the other keys may then be sorted by the last one, too
         order = _order(coordinates[:-1], shape[:-1])
         coordinates, values = np.take(coordinates, order, axis=1), values[order]
         if is_sorted(coordinates, strictly=False):
             return coordinates, values, is_sorted(coordinates, strictly=True)
-    if len(values) >= MANY and len(shape) == 2 and max(shape) <= max(2**DIGIT_BITS, len(values)):
+    if _are_many(len(values)) and len(shape) == 2 and max(shape) <= max(2**DIGIT_BITS, len(values)):
         coordinates, values = _bucketed(coordinates, values, shape)
     else:
         order = _order(coordinates, shape)
@@ -105,17 +115,17 @@ def _in_rows(coordinates: Array, values: Array, shape: tuple[int, ...]) -> Any:
 
     listed = sp.coo_array((values, tuple(coordinates)), shape=shape)
     listed.has_canonical_format = True  # or SciPy would add up those with the same key
-    if _is_mostly_ascending(coordinates[1]):
+    if _ascends(coordinates[1], RUN):
         rows = listed.tocsr()
         if rows.has_sorted_indices:
             return rows
     return listed.tocsc().tocsr()
 
 
-def _is_mostly_ascending(keys: Array) -> bool:
-    """Return whether few keys are less than the one before."""
+def _ascends(keys: Array, run: int) -> bool:
+    """Return whether on average at least so many keys in a row ascend."""
     descents = sum(int(np.count_nonzero(following < these)) for _, these, following in steps(keys))
-    return FEW_DESCENTS * descents <= len(keys)
+    return run * descents <= len(keys)
 
 
 def _order(coordinates: Array, shape: tuple[int, ...]) -> Array:
@@ -123,8 +133,8 @@ def _order(coordinates: Array, shape: tuple[int, ...]) -> Array:
     if math.prod(shape) >= 2**63:
         return np.lexsort(coordinates[::-1])
     key = row_major(coordinates, shape)
-    if len(key) < MANY:
-        return np.argsort(key, kind="stable")
+    if not _are_many(len(key)):
+        return _order_by_radix(key)
     order = np.arange(len(key), dtype=index_dtype((len(key),)))
     bits = int(key.max()).bit_length()
     width = max(1, min(DIGIT_BITS, -(-bits // 2)))
@@ -134,6 +144,19 @@ def _order(coordinates: Array, shape: tuple[int, ...]) -> Array:
             key = key[:0]  # sorting needs memory
         order = _in_rows(digits, order, (int(digits[0].max()) + 1, int(digits[1].max()) + 1)).data
     return order
+
+
+def _order_by_radix(key: Array) -> Array:
+    """Return the permutation that sorts the keys, digit by digit from the lowest one."""
+    order = np.argsort(key.astype(np.uint16), kind="stable")
+    for shift in range(RADIX_BITS, int(key.max(initial=0)).bit_length(), RADIX_BITS):
+        order = order[np.argsort((key[order] >> shift).astype(np.uint16), kind="stable")]
+    return order
+
+
+def _are_many(count: int) -> bool:
+    """Return whether so many entries are best sorted by SciPy."""
+    return count >= (SOME if "scipy.sparse" in sys.modules else MANY)
 
 
 def _digits(key: Array, shift: int, width: int) -> Array:

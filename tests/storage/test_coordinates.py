@@ -23,6 +23,7 @@ def test_entries_are_sorted_and_equal_ones_keep_their_order(
     shape: tuple[int, ...], count: int, many: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(coordinates_module, "MANY", many)
+    monkeypatch.setattr(coordinates_module, "SOME", many)
     random = np.random.default_rng(7)
     pool = np.array([random.integers(0, extent, 40) for extent in shape])
     coordinates = pool[:, random.integers(0, 40, count)]
@@ -32,11 +33,32 @@ def test_entries_are_sorted_and_equal_ones_keep_their_order(
     assert is_unique == (len({entry[:-1] for entry in expected}) == count)
 
 
+@pytest.mark.parametrize("last", ["ascends in groups", "descends in one group"])
+@pytest.mark.parametrize("groups", [(40,), (6, 7)])
+@pytest.mark.parametrize("many", [0, 2**16], ids=["in buckets", "by comparisons"])
+def test_entries_whose_last_key_ascends_almost_everywhere_are_sorted(
+    last: str, groups: tuple[int, ...], many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("MANY", many), ("SOME", many), ("GROUP", 2), ("RUN", 2)):
+        monkeypatch.setattr(coordinates_module, name, value)
+    random = np.random.default_rng(7)
+    places = np.stack(np.unravel_index(random.permutation(np.prod(groups)), groups))
+    coordinates = np.concatenate([np.repeat(places, 5, axis=1), [np.tile(np.arange(5), places.shape[1])]])
+    if last == "descends in one group":
+        coordinates[-1, :2] = 4, 3
+    numbers = np.arange(coordinates.shape[1])
+    ordered, numbers, is_unique = sorted_entries(coordinates, numbers, (*groups, 5))
+    expected = sorted(zip(*coordinates.tolist(), range(len(numbers)), strict=True))
+    assert list(zip(*ordered.tolist(), numbers.tolist(), strict=True)) == expected
+    assert is_unique == (last == "ascends in groups")
+
+
 @pytest.mark.parametrize("many", [0, 2**16])
 @pytest.mark.parametrize("keys", [np.int32, np.int64])
 @pytest.mark.parametrize("values", [np.bool_, np.int32, np.int64, np.float32, np.float64])
 def test_sorting_keeps_types(keys: type, values: type, many: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coordinates_module, "MANY", many)
+    monkeypatch.setattr(coordinates_module, "SOME", many)
     for shape in ((4,), (3, 4), (3, 4, 5)):
         coordinates = np.ones((len(shape), 3), dtype=keys)
         coordinates[0] = [2, 0, 1]

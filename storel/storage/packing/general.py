@@ -77,7 +77,7 @@ class _Entries:
 
     def __init__(self, storage: Format, coordinates: Array, values: Array) -> None:
         self.storage, self.coordinates, self.values = storage, coordinates, values
-        self._written: list[tuple[str, Array, Array, Array]] = []
+        self._written: list[tuple[Leaf, Array, Array]] = []
 
     def text(self, number: int) -> str:
         """Return an entry as it is written in messages: ``(2, 5) = 3.0``."""
@@ -133,18 +133,21 @@ class _Entries:
     def _write_values(
         self, leaf: Leaf, numbers: Array, addresses: Array, building: Building, zero: Any
     ) -> None:
-        _, values = self._of(numbers)
-        if leaf.is_negated and values.dtype == bool:
-            raise FormatError(f"{self.storage.name}: truth values have no negative")
-        values = -values if leaf.is_negated else values
-        building.write_values(leaf.values, addresses, values, zero)
-        self._written.append((leaf.values, numbers, addresses, values))
+        building.write_values(leaf.values, addresses, self._leaves(leaf, numbers), zero)
+        self._written.append((leaf, numbers, addresses))
 
     def require_places_of_their_own(self, building: Building) -> None:
         """Raise FormatError where two entries with different values have the same place."""
-        for array, numbers, addresses, values in self._written:
-            clashes = building.clashes(array, addresses, values)
-            self._require_agreement(numbers, array, addresses, clashes, building)
+        for leaf, numbers, addresses in self._written:
+            clashes = building.clashes(leaf.values, addresses, self._leaves(leaf, numbers))
+            self._require_agreement(numbers, leaf.values, addresses, clashes, building)
+
+    def _leaves(self, leaf: Leaf, numbers: Array) -> Array:
+        """Return what is stored of the values of some entries."""
+        _, values = self._of(numbers)
+        if leaf.is_negated and values.dtype == bool:
+            raise FormatError(f"{self.storage.name}: truth values have no negative")
+        return -values if leaf.is_negated else values
 
     def do_not_fit(self, left: Array, misfit: Misfit | None) -> FormatError:
         """Return the error for entries that no chain takes."""

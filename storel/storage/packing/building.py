@@ -91,14 +91,15 @@ class Building:
 
     def write(self, name: str, addresses: Array, elements: Array, padding: Any = 0) -> Array:
         """Write elements to their addresses; return at which of them another element is."""
-        is_first = name not in self._written
-        self.write_values(name, addresses, elements, padding)
-        if is_first and is_increasing(addresses):
+        if self.write_values(name, addresses, elements, padding):
             return np.zeros(len(addresses), dtype=bool)
         return self.clashes(name, addresses, elements)
 
-    def write_values(self, name: str, addresses: Array, elements: Array, padding: Any = 0) -> None:
-        """Write elements to their addresses, where no others have been written by an earlier call."""
+    def write_values(self, name: str, addresses: Array, elements: Array, padding: Any = 0) -> bool:
+        """Write elements to their addresses, but over none of an earlier call.
+
+        Return whether it is known that each has a place of its own; else ``clashes`` tells.
+        """
         self.bind_length(name, addresses)
         stored = self._array(name, elements.dtype, padding)
         earlier = self._written.setdefault(name, [])
@@ -107,6 +108,7 @@ class Building:
         if is_free is not None:
             addresses, elements = addresses[is_free], elements[is_free]
         stored[addresses] = elements
+        return is_free is None and is_increasing(addresses)
 
     def clashes(self, name: str, addresses: Array, elements: Array) -> Array:
         """Return for which elements that were written another one is at its address."""

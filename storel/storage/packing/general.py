@@ -133,8 +133,8 @@ class _Entries:
     def _write_values(
         self, leaf: Leaf, numbers: Array, addresses: Array, building: Building, zero: Any
     ) -> None:
-        building.write_values(leaf.values, addresses, self._leaves(leaf, numbers), zero)
-        self._written.append((leaf, numbers, addresses))
+        if not building.write_values(leaf.values, addresses, self._leaves(leaf, numbers), zero):
+            self._written.append((leaf, numbers, addresses))
 
     def require_places_of_their_own(self, building: Building) -> None:
         """Raise FormatError where two entries with different values have the same place."""

@@ -13,6 +13,8 @@ Source: de Bruijn, "Lambda calculus notation with nameless dummies", 1972.
 
 from __future__ import annotations
 
+from functools import cache
+
 from storel.calculus.nodes import Term, Variable, children, map_children
 
 
@@ -24,7 +26,7 @@ def shift(term: Term, amount: int, cutoff: int = 0) -> Term:
     >>> shift(Variable(0), 2, cutoff=1)
     Variable(index=0)
     """
-    if amount == 0:
+    if amount == 0 or not free_mask(term) >> cutoff:
         return term
     if isinstance(term, Variable):
         return Variable(term.index + amount) if term.index >= cutoff else term
@@ -37,6 +39,8 @@ def substitute(body: Term, value: Term, index: int = 0) -> Term:
     ``value`` is a term outside the binder: its variables are those of ``body`` with ``index`` and
     everything below removed.
     """
+    if not free_mask(body) >> index:
+        return body
     if isinstance(body, Variable):
         if body.index == index:
             return shift(value, index)
@@ -44,22 +48,27 @@ def substitute(body: Term, value: Term, index: int = 0) -> Term:
     return map_children(body, lambda child, binders: substitute(child, value, index + binders))
 
 
+def free_mask(term: Term) -> int:
+    """Return the free variables of ``term``, as seen from outside it: bit i stands for variable i."""
+    found: int | None = getattr(term, "kept_free", None)
+    if found is None:
+        found = 1 << term.index if isinstance(term, Variable) else 0
+        for child, binders in children(term):
+            found |= free_mask(child) >> binders
+        object.__setattr__(term, "kept_free", found)
+    return found
+
+
+@cache
+def _indices(mask: int) -> frozenset[int]:
+    return frozenset(index for index in range(mask.bit_length()) if mask >> index & 1)
+
+
 def free_variables(term: Term) -> frozenset[int]:
     """Return the indices of the free variables of ``term``, as seen from outside it."""
-    found: set[int] = set()
-
-    def visit(term: Term, depth: int) -> None:
-        if isinstance(term, Variable):
-            if term.index >= depth:
-                found.add(term.index - depth)
-            return
-        for child, binders in children(term):
-            visit(child, depth + binders)
-
-    visit(term, 0)
-    return frozenset(found)
+    return _indices(free_mask(term))
 
 
 def occurs(term: Term, index: int) -> bool:
     """Return whether variable ``index`` is free in ``term``."""
-    return index in free_variables(term)
+    return bool(free_mask(term) >> index & 1)

@@ -29,21 +29,49 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 
 
+class Node:
+    """What all terms have in common.
+
+    Terms are values and share their parts, so what follows from the fields of a node is found once and kept
+    with it: its children, its free variables (a bit for each), its hash, whether it loops. So is the type
+    that was inferred last, with the symbols and the types of free variables that it was inferred from.
+    """
+
+    __slots__ = ("kept_children", "kept_free", "kept_hash", "kept_loop", "kept_type")
+
+    kept_children: tuple[tuple[Term, int], ...]
+    kept_free: int
+    kept_hash: int
+    kept_loop: bool
+    kept_type: tuple[object, object, object]
+    __match_args__: ClassVar[tuple[str, ...]]
+
+    def __init_subclass__(cls) -> None:
+        cls.__hash__ = Node.__hash__  # or else a dataclass gets one that goes through the whole term
+
+    def __hash__(self) -> int:
+        found: int | None = getattr(self, "kept_hash", None)
+        if found is None:
+            found = hash((type(self), *(getattr(self, name) for name in self.__match_args__)))
+            object.__setattr__(self, "kept_hash", found)
+        return found
+
+
 @dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Node):
     """``i``: what the i-th enclosing binder binds, counted from the inside."""
 
     index: int
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Node):
     """A constant scalar."""
 
     value: Scalar
@@ -51,14 +79,14 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(Node):
     """A name bound outside the term: a physical array, a scalar parameter, or a size."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(Node):
     """The sum of ``body`` over the entries of a dictionary or all positions of an array or range.
 
     Binds key (1) and value (0) in ``body``.
@@ -70,7 +98,7 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class Reduce:
+class Reduce(Node):
     """``min``, ``max``, ``prod``, ``any`` or ``all`` of a scalar ``body`` over the entries of ``source``.
 
     Binds key (1) and value (0) in ``body``. ``min`` and ``max`` of nothing are an evaluation error;
@@ -83,7 +111,7 @@ class Reduce:
 
 
 @dataclass(frozen=True, slots=True)
-class Singleton:
+class Singleton(Node):
     """``{key -> value}``: one entry, or none when the value is the semiring's zero or empty."""
 
     key: Term
@@ -92,7 +120,7 @@ class Singleton:
 
 
 @dataclass(frozen=True, slots=True)
-class Empty:
+class Empty(Node):
     """The dictionary of the given rank without entries; rank is at least 1."""
 
     rank: int
@@ -100,7 +128,7 @@ class Empty:
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(Node):
     """``mapping(key)``: a missing entry of a dictionary is zero; an array must be read in bounds."""
 
     mapping: Term
@@ -109,7 +137,7 @@ class Lookup:
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class Range(Node):
     """``low:high``: the array of the integers low … high - 1, each at its own position."""
 
     low: Term
@@ -117,7 +145,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Node):
     """``array(low:high)``: the sub-array; positions stay absolute."""
 
     array: Term
@@ -126,7 +154,7 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
-class Let:
+class Let(Node):
     """``let value in body``; binds the value (0) in ``body``."""
 
     value: Term
@@ -134,7 +162,7 @@ class Let:
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class If(Node):
     """``body`` where ``condition`` holds, else the semiring's zero (of the body's rank)."""
 
     condition: Term
@@ -143,7 +171,7 @@ class If:
 
 
 @dataclass(frozen=True, slots=True)
-class Add:
+class Add(Node):
     """Semiring addition of two scalars or, entry by entry, of two dictionaries of equal rank."""
 
     left: Term
@@ -152,7 +180,7 @@ class Add:
 
 
 @dataclass(frozen=True, slots=True)
-class Multiply:
+class Multiply(Node):
     """Semiring product of two scalars, scaling of a dictionary, or element-wise product of two."""
 
     left: Term
@@ -161,7 +189,7 @@ class Multiply:
 
 
 @dataclass(frozen=True, slots=True)
-class Apply:
+class Apply(Node):
     """A scalar function of scalars; the names are those of ``storel/functions.py``."""
 
     function: str
@@ -169,7 +197,7 @@ class Apply:
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
+class Merge(Node):
     """The sum of ``body`` over positions at which two increasing arrays hold the same element.
 
     Binds the positions p (2) and q (1) and the common element k (0) in ``body``:
@@ -183,7 +211,7 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True)
-class Find:
+class Find(Node):
     """The sum of ``body`` over the positions at which an ascending array holds ``key``.
 
     Binds the position (0) in ``body``: ``sum(<p, y> in source) if y == key then body``.
@@ -196,7 +224,7 @@ class Find:
 
 
 @dataclass(frozen=True, slots=True)
-class Unique:
+class Unique(Node):
     """``key``, with the promise that it never repeats over the enclosing sums."""
 
     key: Term
@@ -224,54 +252,68 @@ Term: TypeAlias = (
 )
 
 
-def map_children(term: Term, function: Callable[[Term, int], Term]) -> Term:
-    """Rebuild ``term`` with ``function(child, binders)`` for each child.
+def children(term: Term) -> tuple[tuple[Term, int], ...]:
+    """Return the children of ``term``, each with the number of binders that it stands under."""
+    found: tuple[tuple[Term, int], ...] | None = getattr(term, "kept_children", None)
+    if found is None:
+        found = _children(term)
+        object.__setattr__(term, "kept_children", found)
+    return found
 
-    ``binders`` is the number of binders that the child stands under, seen from ``term``. This is the
-    one place that says which constructor binds how many variables in which child.
+
+def map_children(term: Term, function: Callable[[Term, int], Term]) -> Term:
+    """Rebuild ``term`` with ``function(child, binders)`` for each child; it is the same if nothing changes.
+
+    ``binders`` is the number of binders that the child stands under, seen from ``term``.
     """
+    old = children(term)
+    new = [function(child, binders) for child, binders in old]
+    if all(made is child for made, (child, _) in zip(new, old, strict=True)):
+        return term
+    return _with_children(term, new)
+
+
+def _children(term: Term) -> tuple[tuple[Term, int], ...]:
+    """Return the children of a node: the one place that says what binds how many variables in which child."""
+    match term:
+        case Variable() | Literal() | Symbol() | Empty():
+            return ()
+        case Sum(source, body) | Reduce(_, source, body):
+            return (source, 0), (body, 2)
+        case Add(one, two) | Multiply(one, two) | Range(one, two) | Singleton(one, two) | Lookup(one, two):
+            return (one, 0), (two, 0)
+        case If(condition, body):
+            return (condition, 0), (body, 0)
+        case Apply(_, arguments):
+            return tuple((argument, 0) for argument in arguments)
+        case Slice(array, low, high):
+            return (array, 0), (low, 0), (high, 0)
+        case Let(value, body):
+            return (value, 0), (body, 1)
+        case Merge(left, right, body):
+            return (left, 0), (right, 0), (body, 3)
+        case Find(source, key, body):
+            return (source, 0), (key, 0), (body, 1)
+        case Unique(key):
+            return ((key, 0),)
+
+
+def _with_children(term: Term, new: list[Term]) -> Term:
+    """Return ``term`` with other children."""
     match term:
         case Variable() | Literal() | Symbol() | Empty():
             return term
-        case Sum(source, body, semiring):
-            return Sum(function(source, 0), function(body, 2), semiring)
-        case Reduce(monoid, source, body):
-            return Reduce(monoid, function(source, 0), function(body, 2))
-        case Singleton(key, value, semiring):
-            return Singleton(function(key, 0), function(value, 0), semiring)
-        case Lookup(mapping, key, semiring):
-            return Lookup(function(mapping, 0), function(key, 0), semiring)
-        case Range(low, high):
-            return Range(function(low, 0), function(high, 0))
-        case Slice(array, low, high):
-            return Slice(function(array, 0), function(low, 0), function(high, 0))
-        case Let(value, body):
-            return Let(function(value, 0), function(body, 1))
-        case If(condition, body, semiring):
-            return If(function(condition, 0), function(body, 0), semiring)
-        case Add(left, right, semiring):
-            return Add(function(left, 0), function(right, 0), semiring)
-        case Multiply(left, right, semiring):
-            return Multiply(function(left, 0), function(right, 0), semiring)
-        case Apply(name, arguments):
-            return Apply(name, tuple(function(argument, 0) for argument in arguments))
-        case Merge(left, right, body, semiring):
-            return Merge(function(left, 0), function(right, 0), function(body, 3), semiring)
-        case Find(source, key, body, semiring):
-            return Find(function(source, 0), function(key, 0), function(body, 1), semiring)
-        case Unique(key):
-            return Unique(function(key, 0))
-
-
-def children(term: Term) -> list[tuple[Term, int]]:
-    """Return the children of ``term``, each with the number of binders it stands under."""
-    found: list[tuple[Term, int]] = []
-    if isinstance(term, Variable | Symbol | Literal):  # most are, and rebuilding them takes time
-        return found
-
-    def note(child: Term, binders: int) -> Term:
-        found.append((child, binders))
-        return child
-
-    map_children(term, note)
-    return found
+        case Sum() | Singleton() | Lookup() | If() | Add() | Multiply():
+            return type(term)(new[0], new[1], term.semiring)
+        case Reduce(monoid):
+            return Reduce(monoid, new[0], new[1])
+        case Range() | Let():
+            return type(term)(new[0], new[1])
+        case Slice():
+            return Slice(new[0], new[1], new[2])
+        case Apply(name):
+            return Apply(name, tuple(new))
+        case Merge() | Find():
+            return type(term)(new[0], new[1], new[2], term.semiring)
+        case Unique():
+            return Unique(new[0])

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from storel.calculus.binding import free_mask
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -77,6 +78,18 @@ def infer(term: Term, symbols: Symbols, context: Context = ()) -> Type:
     >>> str(infer(Sum(Range(Variable(0), Variable(0)), Variable(1)), {}, (KEY,)))
     'int64'
     """
+    if isinstance(term, Variable):
+        return _inferred(term, symbols, context)
+    kept: tuple[Symbols, Context, Type] | None = getattr(term, "kept_type", None)
+    relevant = context[: free_mask(term).bit_length()]
+    if kept is not None and kept[0] is symbols and kept[1] == relevant:
+        return kept[2]
+    found = _inferred(term, symbols, context)
+    object.__setattr__(term, "kept_type", (symbols, relevant, found))
+    return found
+
+
+def _inferred(term: Term, symbols: Symbols, context: Context) -> Type:
     match term:
         case Variable(index):
             _require(index < len(context), term, "a variable outside its {} binders", len(context))

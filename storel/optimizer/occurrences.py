@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from storel.calculus.binding import shift
+from storel.calculus.binding import free_mask, shift
 from storel.calculus.intervals import Interval, bounds, narrowed, reads_in_bounds
 from storel.calculus.nodes import (
     Apply,
@@ -137,6 +137,8 @@ def abstracted(term: Term, part: Term, index: int) -> Term:
 
 def reindexed(term: Term, mapping: Callable[[int], int], depth: int = 0) -> Term:
     """Return ``term`` with each free variable i replaced by variable ``mapping(i)``."""
+    if not free_mask(term) >> depth:
+        return term
     if isinstance(term, Variable):
         return Variable(mapping(term.index - depth) + depth) if term.index >= depth else term
     return map_children(term, lambda child, binders: reindexed(child, mapping, depth + binders))
@@ -144,9 +146,13 @@ def reindexed(term: Term, mapping: Callable[[int], int], depth: int = 0) -> Term
 
 def has_loop(term: Term) -> bool:
     """Return whether evaluating ``term`` takes a loop."""
-    return isinstance(term, Sum | Reduce | Merge | Find) or any(
-        has_loop(child) for child, _ in children(term)
-    )
+    found: bool | None = getattr(term, "kept_loop", None)
+    if found is None:
+        found = isinstance(term, Sum | Reduce | Merge | Find) or any(
+            has_loop(child) for child, _ in children(term)
+        )
+        object.__setattr__(term, "kept_loop", found)
+    return found
 
 
 def is_safe(
@@ -172,12 +178,12 @@ def is_safe(
                 return False
         case _:
             pass
-    for child, binders in children(term):
+    for index, (child, binders) in enumerate(children(term)):
         inner_types, inner = types, intervals
         if binders:
             new_types, new = binder_facts(term, symbols, types, intervals)
             inner_types, inner = (*reversed(new_types), *types), (*reversed(new), *intervals)
-        if isinstance(term, If) and child is term.body:
+        if isinstance(term, If) and index == 1:
             inner = narrowed(term.condition, symbols, intervals)
         if not is_safe(child, symbols, inner_types, inner, reads=reads):
             return False

@@ -11,7 +11,7 @@ stays. Everything is deterministic: the same term and facts give the same plan.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -29,7 +29,7 @@ from storel.optimizer.limits import Limits, PhaseReport
 from storel.optimizer.outcome import BINDERS, DEFAULT, Optimized, Options, Priced
 from storel.optimizer.rulefile import RuleSet
 from storel.optimizer.saturate import alternate, saturate
-from storel.optimizer.sharing import hoisted, share
+from storel.optimizer.sharing import Sharing, hoisted
 from storel.symbols import Symbols
 
 CLOSE = 1.5
@@ -46,31 +46,32 @@ def optimize(
 ) -> Optimized:
     """Return the cheapest term found that means the same as ``term``, which is closed."""
     chosen = rulefile.shipped() if rules is None else rules
+    sharing = Sharing(symbols, options.cost)
     (normalized, stored), first, graph = _phase(
         term, symbols, chosen, "normalize", options.normalize, options, (TAKEN_APART, PLAIN)
     )
     if options.main.iterations == 0:
-        plan = _priced("as written", hoisted(normalized, symbols), symbols, options)
+        plan = _priced("as written", hoisted(normalized, symbols), symbols, sharing)
         return Optimized(plan.term, plan.cost, (first,), normalized, (plan,), graph)
-    plans, second, graph = _searched(normalized, symbols, chosen, options)
+    plans, second, graph = _searched(normalized, symbols, chosen, options, sharing)
     reports = [first, second]
     plans.setdefault(normalized, ["normalized"])
-    shared = stored if stored == normalized else share(stored, symbols, options.cost)
-    if _is_cheaper(shared, plans, symbols, options):
-        more, third, graph = _searched(stored, symbols, chosen, options)
+    shared = stored if stored == normalized else sharing.share(stored)
+    if sharing.price(shared) < min(map(sharing.price, plans)):
+        more, third, graph = _searched(stored, symbols, chosen, options, sharing)
         plans |= more
         reports.append(third)
     for name, other in _arranged(normalized, symbols):
-        plans.setdefault(share(other, symbols, options.cost), [name])
+        plans.setdefault(sharing.share(other), [name])
     if options.expands and len(parts := monomials(term)) > 1:
         alone = replace(options, expands=False)
         whole = reduce(Add, [optimize(part, symbols, chosen, alone).term for part in parts])
-        plans.setdefault(share(whole, symbols, options.cost), ["expanded"])
+        plans.setdefault(sharing.share(whole), ["expanded"])
     # A bool that is summed becomes an integer: where rewriting lost such a sum, the type went with it.
     expected = infer(term, symbols)
     typed = {plan: names for plan, names in plans.items() if infer(plan, symbols) == expected}
     priced = [
-        _priced(", ".join(names), plan, symbols, options)
+        _priced(", ".join(names), plan, symbols, sharing)
         for plan, names in (typed or {term: ["as written"]}).items()
     ]
     fitting = _fitting(priced, symbols, options.memory)
@@ -82,7 +83,7 @@ def optimize(
 
 
 def _searched(
-    start: Term, symbols: Symbols, rules: RuleSet, options: Options
+    start: Term, symbols: Symbols, rules: RuleSet, options: Options, sharing: Sharing
 ) -> tuple[dict[Term, list[str]], PhaseReport, Graph]:
     """Return the plans that the algebra makes of a normalized term, each with what it was extracted for."""
     if loops(start) >= MANY_LOOPS:
@@ -93,7 +94,7 @@ def _searched(
         origins.setdefault(candidate, []).append(variation.name)
     plans: dict[Term, list[str]] = {}
     for candidate, names in origins.items():
-        plans.setdefault(share(candidate, symbols, options.cost), []).extend(names)
+        plans.setdefault(sharing.share(candidate), []).extend(names)
     return plans, report, graph
 
 
@@ -113,15 +114,6 @@ def _fitting(plans: Sequence[Priced], symbols: Symbols, memory: float) -> Sequen
     return [plan for plan, need in zip(plans, needs, strict=True) if need <= max(memory, min(needs))]
 
 
-def _is_cheaper(term: Term, plans: Iterable[Term], symbols: Symbols, options: Options) -> bool:
-    """Return whether ``term`` is estimated to take less time than each of the plans."""
-
-    def price(term: Term) -> float:
-        return cost.estimate(term, symbols, options.cost).nanoseconds
-
-    return price(term) < min(map(price, plans))
-
-
 def _typed(found: Term, term: Term, symbols: Symbols) -> Term:
     """Return ``found``, made of ``term``, if it is of the same type, else ``term``."""
     try:
@@ -130,9 +122,8 @@ def _typed(found: Term, term: Term, symbols: Symbols) -> Term:
         return term  # a product of two dictionaries was taken for one that scales
 
 
-def _priced(origin: str, term: Term, symbols: Symbols, options: Options) -> Priced:
-    price = cost.estimate(term, symbols, options.cost)
-    return Priced(origin, term, price, cost.arithmetic(term, symbols))
+def _priced(origin: str, term: Term, symbols: Symbols, sharing: Sharing) -> Priced:
+    return Priced(origin, term, sharing.cost(term), cost.arithmetic(term, symbols))
 
 
 def _phase(

@@ -19,7 +19,7 @@ both are left to the full cost.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 
 from storel.calculus.binding import free_variables, shift
 from storel.calculus.nodes import (
@@ -60,25 +60,35 @@ ROUNDS = 12
 """How many terms are named at most; programs name one or two."""
 
 
-def share(term: Term, symbols: Symbols, model: CostModel) -> Term:
-    """Return ``term`` (closed) with shared parts named, as long as that is cheaper."""
+class Sharing:
+    """The terms of one program with shared parts named, and what they cost; each is found once."""
 
-    @cache
-    def settled(term: Term) -> Term:
-        return hoisted(arranged(term, symbols), symbols)
+    def __init__(self, symbols: Symbols, model: CostModel) -> None:
+        self._symbols = symbols
+        self.cost = cache(partial(cost.estimate, symbols=symbols, model=model))
+        self.share = cache(self._share)
+        self._settled = cache(self._settle)
 
-    @cache
-    def price(term: Term) -> float:
-        return cost.estimate(term, symbols, model).nanoseconds
+    def price(self, term: Term) -> float:
+        """Return the estimated nanoseconds of ``term`` as it stands."""
+        return self.cost(term).nanoseconds
 
-    def tabulated(term: Term) -> Term:
-        return _improved(
-            settled(term), lambda term: (hoisted(moved, symbols) for moved in _moves(term, symbols)), price
+    def _share(self, term: Term) -> Term:
+        """Return ``term`` (closed) with shared parts named, as long as that is cheaper."""
+        # Rows are stored before products are arranged, which takes a row's scalar factors to its leaves.
+        stored = _improved(
+            term, lambda term: _stored(term, self._symbols), lambda term: self.price(self._settled(term))
         )
+        return min(map(self._tabulate, dict.fromkeys((term, stored))), key=self.price)
 
-    # Rows are stored before products are arranged, which takes a row's scalar factors to each of its leaves.
-    stored = _improved(term, lambda term: _stored(term, symbols), lambda term: price(settled(term)))
-    return min(tabulated(term), tabulated(stored), key=price)
+    def _tabulate(self, term: Term) -> Term:
+        return _improved(self._settled(term), self._tables, self.price)
+
+    def _tables(self, term: Term) -> Iterator[Term]:
+        return (hoisted(moved, self._symbols) for moved in _moves(term, self._symbols))
+
+    def _settle(self, term: Term) -> Term:
+        return hoisted(arranged(term, self._symbols), self._symbols)
 
 
 def _improved(term: Term, moves: Callable[[Term], Iterable[Term]], price: Callable[[Term], float]) -> Term:

@@ -38,6 +38,11 @@ def conversion_cost(tensor: Tensor) -> float:
     return CONVERSION * (max((len(array) for array in tensor.arrays.values()), default=0) or tensor.nnz)
 
 
+def least_conversion_cost(tensor: Tensor) -> float:
+    """Return what ``conversion_cost`` is at least in any format: each stores all entries."""
+    return CONVERSION * tensor.nnz
+
+
 def convertible_operands(term: Term, environment: Environment, nanoseconds: float) -> list[str]:
     """Return the tensors that ``term`` reads, if it searches them and a conversion is cheap beside that.
 

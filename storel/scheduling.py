@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from storel import machine, schedule, threads
-from storel.compiler import Compilation, Task, compile_stored, replanned, search_options
+from storel.compiler import Compilation, Task, compile_stored, expected_time, replanned, search_options
 from storel.optimizer.outcome import Priced
 from storel.optimizer.remember import name_of as name_of_search
-from storel.reformat import conversion_cost, conversions, convertible_operands
+from storel.reformat import conversions, convertible_operands, least_conversion_cost
 from storel.schedule import Formats, Schedule
 from storel.storage.tensor import Tensor
 
@@ -30,26 +30,28 @@ def compile_definition(task: Task) -> Compilation:
 def planned(task: Task, stored: Compilation | None = None) -> Compilation:
     """Return the cheapest compilation by its estimates.
 
-    An operand that would be searched too often is converted first (``reformat.py``). ``stored`` is the
-    compilation that converts nothing, if it is at hand.
+    Operands that would be searched too often are converted first (``reformat.py``), one by one. None is where
+    its conversion alone takes as long as the plan without it. ``stored`` is the compilation that converts
+    nothing, if it is at hand.
     """
     environment = task.environment
     best = stored or compile_stored(task)
-    cost = best.optimized.cost.nanoseconds
-    pending = convertible_operands(best.optimized.term, environment, cost)
+    pending = convertible_operands(best.optimized.term, environment, best.optimized.cost.nanoseconds)
+    made: dict[str, tuple[Tensor, ...]] = {}
     while pending:
-        candidates: list[tuple[float, str, Compilation]] = []
+        candidates = [best]
         for name in pending:
-            for tensor in conversions(environment.tensors[name], environment):
-                changed = {**best.converted, name: tensor}
-                candidate = compile_stored(task, changed)
-                conversion = sum(map(conversion_cost, changed.values()))
-                candidates.append((candidate.optimized.cost.nanoseconds + conversion, name, candidate))
-        cheapest, name, candidate = min(candidates, key=lambda each: each[:2], default=(cost, "", best))
-        if cheapest >= cost:
+            tensor = environment.tensors[name]
+            if least_conversion_cost(tensor) >= best.optimized.cost.nanoseconds:
+                continue
+            if name not in made:
+                made[name] = tuple(conversions(tensor, environment))
+            candidates += [compile_stored(task, {**best.converted, name: other}) for other in made[name]]
+        cheapest = min(candidates, key=expected_time)
+        if cheapest is best:
             break
-        best, cost = candidate, cheapest
-        pending.remove(name)
+        best = cheapest
+        pending = [name for name in pending if name not in best.converted]
     for name, tensor in best.converted.items():
         environment.tensors[name].keep(tensor)
     return best

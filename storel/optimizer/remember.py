@@ -26,14 +26,13 @@ def optimized(
     term: Term, symbols: Symbols, rules: RuleSet | None = None, options: Options = DEFAULT
 ) -> Optimized:
     """Return what ``optimize`` returns, from the cache if it was asked before."""
-    chosen = rulefile.shipped() if rules is None else rules
 
     def search() -> Optimized:
         from storel.optimizer.optimize import optimize  # loads the e-graph library
 
-        return optimize(term, symbols, chosen, options)
+        return optimize(term, symbols, rules, options)
 
-    name = name_of(term, symbols, chosen, options)
+    name = name_of(term, symbols, rules, options)
     return search() if name is None else cache_on_disk.kept(f"plan-{name}", search, _is_repeatable)
 
 
@@ -43,9 +42,8 @@ def name_of(
     """Return a name for all that a search depends on, None if it may end elsewhere the next time."""
     if not options.is_repeatable:
         return None
-    chosen = rulefile.shipped() if rules is None else rules
     facts = sorted(line for name in symbols for line in _known(name, symbols))
-    return cache_on_disk.digest(_code(), _digest(chosen), repr(options), repr(term), *facts)
+    return cache_on_disk.digest(_code(), _digest(rules), repr(options), repr(term), *facts)
 
 
 def _is_repeatable(found: Optimized) -> bool:
@@ -62,7 +60,9 @@ def _known(name: str, symbols: Symbols) -> Iterator[str]:
 
 
 @lru_cache(maxsize=8)
-def _digest(rules: RuleSet) -> str:
+def _digest(rules: RuleSet | None) -> str:
+    if rules is None:
+        return cache_on_disk.digest(*rulefile.shipped_texts().values())
     texts = (repr((rule.name, rule.left, rule.right, rule.guards, sorted(rule.tags))) for rule in rules.rules)
     return cache_on_disk.digest(*texts)
 

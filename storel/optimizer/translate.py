@@ -22,7 +22,8 @@ from storel.optimizer.binders import Encoding, Scope
 from storel.optimizer.constructors import rule
 from storel.optimizer.encoding import INDEX, LAYOUTS
 from storel.optimizer.named import NAMED
-from storel.optimizer.rulefile import SEMIRING, Bound, Guard, Hole, Node, Pattern, Rule
+from storel.optimizer.patterns import SEMIRING, Bound, Hole, Node, Pattern
+from storel.optimizer.rulefile import Guard, Rule
 from storel.semiring import SEMIRINGS
 
 _LOGICAL = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "and", "or", "not")

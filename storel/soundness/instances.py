@@ -34,7 +34,8 @@ from storel.calculus.nodes import (
 from storel.calculus.verify import KEY, Type
 from storel.optimizer.encoding import LAYOUTS, zero
 from storel.optimizer.occurrences import reindexed
-from storel.optimizer.rulefile import Bound, Hole, Node, Pattern, Rule
+from storel.optimizer.patterns import Bound, Hole, Node, Pattern
+from storel.optimizer.rulefile import Rule
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.soundness.growth import ARRAY, COMPARISONS, TRUTH, Growth, Scope, integer

@@ -14,7 +14,8 @@ from storel.optimizer.bindings import EggSmolError
 from storel.optimizer.encoding import LAYOUTS
 from storel.optimizer.limits import Limits
 from storel.optimizer.outcome import BINDERS
-from storel.optimizer.rulefile import Bound, Node, Pattern, RuleSet
+from storel.optimizer.patterns import Bound, Node, Pattern
+from storel.optimizer.rulefile import RuleSet
 from storel.optimizer.saturate import Base, Saturation
 from storel.optimizer.translate import translate
 

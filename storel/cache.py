@@ -42,6 +42,11 @@ def digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
+def content_digest(path: str) -> str:
+    """Return a name for what a file holds."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
 def seal(path: Path) -> None:
     """Append the hash of a file to it, which programs and libraries do not mind."""
     content = path.read_bytes()

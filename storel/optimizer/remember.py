@@ -7,6 +7,7 @@ it might end elsewhere the next time.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -74,9 +75,11 @@ def _code() -> str:
     The e-graph library is known by its file: asking for its version takes longer than all the rest.
     """
     package = Path(__file__).parent.parent
-    files = [*package.glob("*.py"), *(package / "calculus").glob("*.py"), *Path(__file__).parent.glob("*.py")]
+    folders = (package, package / "calculus", package / "optimizer")
+    entries = (entry for folder in folders for entry in os.scandir(folder))
+    files = sorted(entry.path for entry in entries if entry.name.endswith(".py"))
     library = find_spec("egglog")
     assert library is not None and library.origin is not None
     built = [path.stat() for path in sorted(Path(library.origin).parent.glob("bindings.*"))]
     stamps = [f"{stat.st_size} {stat.st_mtime_ns}" for stat in built]
-    return cache_on_disk.digest(*stamps, *(path.read_text("utf-8") for path in sorted(files)))
+    return cache_on_disk.digest(*stamps, *map(cache_on_disk.content_digest, files))

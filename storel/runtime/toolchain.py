@@ -155,10 +155,10 @@ def _works(compiler: Compiler) -> bool:
 @functools.cache
 def processor() -> str:
     """Return what tells this processor's instruction set from others'."""
+    told = ("vendor", "cpu family", "model", "stepping", "flags", "Features", "CPU")
     try:
         with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as lines:
-            first = [line.strip() for line in iter(lines.readline, "\n")]
+            first = [line.strip() for line in iter(lines.readline, "\n") if line.startswith(told)]
     except OSError:
-        first = [platform.processor()]
-    told = ("vendor", "cpu family", "model", "stepping", "flags", "Features", "CPU", platform.processor())
-    return "\n".join([platform.machine(), *(line for line in first if line.startswith(told))])
+        first = [platform.processor()]  # asks another program
+    return "\n".join([platform.machine(), *first])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from storel.calculus.nodes import Literal
 from storel.calculus.printer import show
@@ -50,7 +50,8 @@ def graph_of(extractor: Extractor) -> Graph:
     literals = tuple(extractor.source.numbering.literals)
     chosen = {number: best.node for number, best in extractor.best.items()}
     costs = {number: best.cost for number, best in extractor.best.items()}
-    return Graph(extractor.classes, extractor.encoding.layouts, literals, chosen, costs)
+    classes = replace(extractor.classes, candidates=())
+    return Graph(classes, extractor.encoding.layouts, literals, chosen, costs)
 
 
 def reached(graph: Graph) -> Iterator[Class]:

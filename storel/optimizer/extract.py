@@ -9,6 +9,7 @@ to parent, so the chosen nodes form a term.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -27,13 +28,28 @@ if TYPE_CHECKING:  # what was extracted is looked at without an e-graph at hand
     from storel.optimizer.bindings import EGraph, FrozenEGraph, Value
 
 
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node that may be taken of a class: its children's classes, its binders, and its string."""
+
+    identity: int
+    node: ENode
+    terms: tuple[int, ...]
+    binders: tuple[int, ...]
+    text: str
+
+
 @dataclass(slots=True)
 class Classes:
-    """The e-classes of a graph, with their nodes; classes are numbered in order of appearance."""
+    """The e-classes of a graph, with their nodes; classes are numbered in order of appearance.
+
+    ``candidates`` are the nodes that are in scope in their classes.
+    """
 
     nodes: dict[int, list[ENode]] = field(default_factory=dict[int, list[ENode]])
     free: dict[int, int] = field(default_factory=dict[int, int])
     root: int = 0
+    candidates: tuple[Candidate, ...] = ()
 
 
 def read(frozen: FrozenEGraph, graph: EGraph, encoding: Encoding = NAMED) -> Classes:
@@ -58,7 +74,48 @@ def read(frozen: FrozenEGraph, graph: EGraph, encoding: Encoding = NAMED) -> Cla
     for row in frozen.functions["free"].rows:
         result.free[number(row.inputs[0])] = graph.value_to_bigint(row.output)
     result.root = number(frozen.functions["$root"].rows[0].output)
+    result.candidates = tuple(_candidates(result, encoding))
     return result
+
+
+def _candidates(classes: Classes, encoding: Encoding) -> Iterator[Candidate]:
+    for identity, nodes in classes.nodes.items():
+        for node in nodes:
+            layout = encoding.layouts[node[0]]
+            free = _free(node, layout, classes.free, encoding)
+            if identity in classes.free and free is not None and not free & ~classes.free[identity]:
+                yield Candidate(identity, node, *_split(node, layout))
+
+
+def _free(node: ENode, layout: str, known: dict[int, int], encoding: Encoding) -> int | None:
+    """Return the free variables of a node, None if they are not known of a child."""
+    constructor, arguments = node
+    _, binders, _ = _split(node, layout)
+    free = 1 << int(str(arguments[0])) if constructor == "Var" else 0
+    for argument, kind in zip(arguments, layout, strict=True):
+        if kind not in TERMS or not isinstance(argument, int):
+            continue
+        mask = known.get(argument)
+        if mask is None:
+            return None
+        free |= encoding.outside(mask, binders) if kind == "B" else mask
+    return free
+
+
+def _split(node: ENode, layout: str) -> tuple[tuple[int, ...], tuple[int, ...], str]:
+    """Return the classes, the binders, and the string of a node."""
+    terms: list[int] = []
+    binders: list[int] = []
+    text = ""
+    for argument, kind in zip(node[1], layout, strict=True):
+        if isinstance(argument, str):
+            text = argument
+        elif isinstance(argument, int):
+            if kind in TERMS:
+                terms.append(argument)
+            elif kind == "b":
+                binders.append(argument)
+    return tuple(terms), tuple(binders), text
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +125,6 @@ class Best:
     cost: float
     estimate: Estimate
     node: ENode
-
-
-def _split(node: ENode, layout: str) -> tuple[list[int], list[int], list[int], str]:
-    """Return the term classes, the bodies among them, the binders, and the string of a node."""
-    terms: list[int] = []
-    bodies: list[int] = []
-    binders: list[int] = []
-    text = ""
-    for argument, kind in zip(node[1], layout, strict=True):
-        if isinstance(argument, str):
-            text = argument
-        elif isinstance(argument, int):
-            if kind in TERMS:
-                terms.append(argument)
-            if kind == "B":
-                bodies.append(argument)
-            elif kind == "b":
-                binders.append(argument)
-    return terms, bodies, binders, text
 
 
 class Extractor:
@@ -106,58 +144,38 @@ class Extractor:
         self.variation = variation
         self.model = model
         self.best: dict[int, Best] = {}
-        self.candidates = [
-            (identity, node, *_split(node, self.encoding.layouts[node[0]]))
-            for identity, nodes in classes.nodes.items()
-            for node in nodes
-            if identity in classes.free and self._is_in_scope(identity, node)
-        ]
+        self.candidates = classes.candidates
         self.settle()
 
-    def _is_in_scope(self, identity: int, node: ENode) -> bool:
-        constructor, arguments = node
-        layout = self.encoding.layouts[constructor]
-        _, _, binders, _ = _split(node, layout)
-        free = 1 << int(str(arguments[0])) if constructor == "Var" else 0
-        for argument, kind in zip(arguments, layout, strict=True):
-            if kind not in TERMS or not isinstance(argument, int):
-                continue
-            mask = self.classes.free.get(argument)
-            if mask is None:
-                return False
-            free |= self.encoding.outside(mask, binders) if kind == "B" else mask
-        return free & ~self.classes.free[identity] == 0
-
     def settle(self) -> None:
-        """Evaluate nodes until no class gets cheaper; a node is looked at again only if a child did."""
-        changed = dict.fromkeys(self.classes.nodes, 0)
-        evaluated = [-1] * len(self.candidates)
-        clock = 0
-        settled = False
-        while not settled:
-            settled = True
-            for number, (identity, node, terms, _, binders, text) in enumerate(self.candidates):
-                if any(term not in self.best for term in terms):
+        """Evaluate nodes in turn until no class gets cheaper; a node again only if a child's class did."""
+        users: dict[int, list[int]] = {}
+        for number, candidate in enumerate(self.candidates):
+            for term in candidate.terms:
+                users.setdefault(term, []).append(number)
+        is_due = [True] * len(self.candidates)
+        while any(is_due):
+            for number, candidate in enumerate(self.candidates):
+                if not is_due[number]:
                     continue
-                if evaluated[number] >= max((changed[term] for term in terms), default=0):
+                is_due[number] = False
+                if any(term not in self.best for term in candidate.terms):
                     continue
-                clock += 1
-                evaluated[number] = clock
-                found = self.evaluate(identity, node, [self.best[term] for term in terms], binders, text)
-                current = self.best.get(identity)
+                found = self.evaluate(candidate, [self.best[term] for term in candidate.terms])
+                current = self.best.get(candidate.identity)
                 if current is None or found.cost < current.cost - 1e-9:
-                    self.best[identity] = found
-                    changed[identity] = clock
-                    settled = False
+                    self.best[candidate.identity] = found
+                    for user in users.get(candidate.identity, ()):
+                        is_due[user] = user != number
 
-    def evaluate(
-        self, identity: int, node: ENode, children: list[Best], binders: list[int], text: str
-    ) -> Best:
+    def evaluate(self, candidate: Candidate, children: list[Best]) -> Best:
+        """Return the node with its cost and estimate, given what is taken of its children's classes."""
+        identity, node, text = candidate.identity, candidate.node, candidate.text
         constructor, arguments = node
         if not children:
             return Best(0.0, self._leaf(identity, constructor, arguments), node)
         known = [child.estimate for child in children]
-        inside = self.encoding.inside(binders)
+        inside = self.encoding.inside(candidate.binders)
         estimate = estimates.combine(constructor, text, known, inside, identity, self.symbols)
         price = self.model.price(
             constructor,
@@ -192,7 +210,7 @@ class Extractor:
 
     def in_scope(self) -> set[tuple[int, ENode]]:
         """Return the nodes that may be taken, each with its class."""
-        return {(identity, node) for identity, node, *_ in self.candidates}
+        return {(each.identity, each.node) for each in self.candidates}
 
     def term(self) -> Term:
         """Return the best term of the root."""

@@ -8,7 +8,7 @@ by their probability.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from storel.calculus.intervals import ANY, Interval
@@ -186,7 +186,7 @@ class _Fold:
             elif position in recurs:
                 recurs[element] = drawn_elements(recurs[position], occurrences)
         return tuple(
-            replace(each, origins=(both(each.origin, recurs[each.identity]),))
+            each._replace(origins=(both(each.origin, recurs[each.identity]),))
             if each.identity in recurs and not each.counts
             else each
             for each in scope

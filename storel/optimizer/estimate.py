@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from storel.calculus.intervals import ANY, Interval
 from storel.degrees import KnownDegrees
@@ -18,9 +18,8 @@ NATURAL = Interval(0)
 UNKNOWN_LENGTH = 1000.0
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What is known of a term.
+class Estimate(NamedTuple):
+    """What is known of a term (a tuple: thousands are made for each plan).
 
     ``identity`` is equal for equal integer terms; ``offset`` says that the value is that of another
     identity plus a constant, ``boundary`` that it is read from an array at such a place, or that a slice
@@ -102,8 +101,8 @@ def variable(name: int, value: Estimate) -> Estimate:
     identity = ("Var", name)
     names = frozenset((name,))
     sample = value.sample.by(name) if isinstance(value.sample, Bound) else value.sample
-    return replace(
-        value, identity=identity, offset=(identity, 0), boundary=None, stored=bool(value.counts),
+    return value._replace(
+        identity=identity, offset=(identity, 0), boundary=None, stored=bool(value.counts),
         sample=sample, made=None, key=None, varies=names, walks=frozenset() if value.jumps else names,
     )  # fmt: skip
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 
 from storel.calculus.intervals import ANY, COMPARISONS, Interval, applied
 from storel.degrees import KnownDegrees
@@ -38,31 +37,31 @@ def bound(constructor: str, children: Sequence[Estimate]) -> tuple[Estimate, ...
             return (source,)
         case "Merge":
             other = children[1]
-            key = replace(unknown(source.elements.meet(other.elements), 0), jumps=True)
+            key = unknown(source.elements.meet(other.elements), 0)._replace(jumps=True)
             return (_found(source, other.value_origin), _found(other, source.value_origin), key)
         case "Find":
             return (_found(source, children[1].origin),)
         case _ if source.is_array:
-            value = replace(
-                unknown(source.elements, 0), origins=source.origins[1:], jumps=source.array is not None
+            value = unknown(source.elements, 0)._replace(
+                origins=source.origins[1:], jumps=source.array is not None
             )
             if source.loop is None:
                 return (_position(source), value)
-            position = replace(_position(source), sample=Bound(source.loop))
+            position = _position(source)._replace(sample=Bound(source.loop))
             is_known = source.array is None or source.loop.array is not None
             element = Bound(source.loop, is_element=True) if is_known else None
-            return (position, replace(value, sample=element))
+            return (position, value._replace(sample=element))
         case _:
             parents = max(1.0, source.counts[0]) if source.counts else 1.0
             counts = tuple(count / parents for count in source.counts[1:])
             length = counts[0] if counts else 1.0
             value = Estimate(counts=counts, spans=source.spans[1:], length=length, origins=source.origins[1:])
-            return (replace(_position(source), origins=source.origins[:1]), value)
+            return (_position(source)._replace(origins=source.origins[:1]), value)
 
 
 def _found(source: Estimate, drawn: KnownDegrees | None) -> Estimate:
     """Return the estimate of the position of an integer that is drawn so."""
-    return replace(_position(source), origins=(found_positions(drawn, source.value_origin),))
+    return _position(source)._replace(origins=(found_positions(drawn, source.value_origin),))
 
 
 def _position(source: Estimate) -> Estimate:
@@ -99,7 +98,7 @@ def combine(
                 is_summed=any(child.is_summed for child in children),
             )  # fmt: skip
         case ("Uniq", (a,)):
-            return replace(a, identity=identity)
+            return a._replace(identity=identity)
         case ("Range", (low, high)):
             return _range(low, high, identity)
         case ("Slice", (array, low, high)):
@@ -116,8 +115,8 @@ def combine(
             return body
         case ("If", (condition, body)):
             counts = tuple(count * condition.probability for count in body.counts)
-            return replace(
-                body, identity=identity, interval=body.interval.hull(Interval(0, 0)), counts=counts,
+            return body._replace(
+                identity=identity, interval=body.interval.hull(Interval(0, 0)), counts=counts,
                 length=counts[0] if counts else 1.0, made=body.contributions * condition.probability,
                 is_summed=True,
             )  # fmt: skip
@@ -218,7 +217,7 @@ def _product(a: Interval, b: Interval) -> Interval:
 def _of_dictionaries(constructor: str, a: Estimate, b: Estimate, identity: Hashable) -> Estimate:
     if not a.counts or not b.counts:
         whole = a if a.counts else b
-        return replace(whole, identity=identity, is_array=False)
+        return whole._replace(identity=identity, is_array=False)
     spans = tuple(map(min, a.spans, b.spans))
     if constructor == "Add":
         counts = tuple(x + y for x, y in zip(a.counts, b.counts, strict=False))
@@ -254,8 +253,8 @@ def _slice(array: Estimate, low: Estimate, high: Estimate, symbols: Symbols, ide
     top = None if high.interval.high is None else high.interval.high - 1
     positions = Interval(low.interval.low, top).meet(array.positions)
     distinct = None if array.distinct is None else max(1.0, min(length, array.distinct))
-    return replace(
-        array, identity=identity, length=length, distinct=distinct, positions=positions, counts=(length,),
+    return array._replace(
+        identity=identity, length=length, distinct=distinct, positions=positions, counts=(length,),
         spans=array.spans, boundary=low.boundary, loop=loop,
     )  # fmt: skip
 

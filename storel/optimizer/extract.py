@@ -10,7 +10,7 @@ to parent, so the chosen nodes form a term.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from storel.calculus.intervals import ANY, Interval
@@ -196,7 +196,7 @@ class Extractor:
             value = unknown(interval, kind.rank)
             known = self.source.estimates[number]
             return variable(
-                first, replace(value, origins=known.origins, jumps=known.jumps, sample=known.sample)
+                first, value._replace(origins=known.origins, jumps=known.jumps, sample=known.sample)
             )
         if constructor in ("Int", "Truth") and isinstance(first, int):
             return integer(first)

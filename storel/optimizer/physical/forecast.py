@@ -10,7 +10,7 @@ An action makes a dictionary, as the term did that it comes from: ``enter`` is i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 
 from storel.calculus.nodes import Range, Slice, Symbol, Term
@@ -136,7 +136,7 @@ class _Walk:
         each = self.price(constructor, "", [*parts, inside], union, place)
         start = each
         if constructor == "Sum" and iterations > 0:  # a scan takes time by its length, a search by its runs
-            empty = Appraised(replace(known[0], length=0.0), parts[0].cost)
+            empty = Appraised(known[0]._replace(length=0.0), parts[0].cost)
             start = self.price(constructor, "", [empty, inside], union, place)
         per_time = (each - start) / iterations if iterations > 0 else 0.0
         self.found[number] = Forecast(times * iterations, times, start, per_time)

@@ -59,7 +59,7 @@ class Sketch:
 
 def uniform(spans: tuple[float, ...], entries: float) -> Sketch:
     """Return the sketch of a matrix whose entries are spread evenly; one of no columns has but one."""
-    rows, columns = (min(MOST, max(1, int(span))) for span in (spans[0], math.prod(spans[1:])))
+    rows, columns = (int(min(MOST, max(1.0, span))) for span in (spans[0], math.prod(spans[1:])))
     return Sketch(np.full(rows, entries / rows), np.full(columns, entries / columns))
 
 

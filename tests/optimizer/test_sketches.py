@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from storel.optimizer.sketches import Sketch, uniform
+from storel.optimizer.sketches import MOST, Sketch, uniform
 
 
 def sketch(matrix: Any) -> Sketch:
@@ -46,3 +46,9 @@ def test_a_product_has_no_more_entries_than_places() -> None:
 @pytest.mark.parametrize("entries", [0.0, 5.0])
 def test_nothing_times_something_is_nothing(entries: float) -> None:
     assert uniform((4.0, 3.0), 0.0).times(uniform((3.0, 5.0), entries)).entries == 0.0
+
+
+def test_keys_without_bounds_are_as_many_as_a_sketch_has() -> None:
+    found = uniform((1.0, float("inf")), 600.0)
+    assert (len(found.rows), len(found.columns)) == (1, MOST)
+    assert found.entries == pytest.approx(600.0)

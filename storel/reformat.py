@@ -7,6 +7,7 @@ are made, too, one operand after the other, and the cheapest, conversions includ
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from storel.calculus.nodes import (
@@ -47,7 +48,8 @@ def convertible_operands(term: Term, environment: Environment, nanoseconds: floa
     """Return the tensors that ``term`` reads, if it searches them and a conversion is cheap beside that.
 
     Not only what is searched is worth converting: of two operands stored by columns the one that is
-    scanned decides that the other must be searched.
+    scanned decides that the other must be searched. What is stored without keys and has no zeros is found
+    anywhere as it is.
     """
     arrays = frozenset(_arrays(term))
     if not _searches(term):
@@ -58,7 +60,14 @@ def convertible_operands(term: Term, environment: Environment, nanoseconds: floa
         if tensor.rank > 1
         and any(f"{name}_{array.name}" in arrays for array in tensor.storage.arrays)
         and nanoseconds > WORTHWHILE + 2 * conversion_cost(tensor)
+        and not _is_found_anywhere(tensor)
     ]
+
+
+def _is_found_anywhere(tensor: Tensor) -> bool:
+    """Return whether a tensor has an entry at each key, and no keys to be searched among."""
+    has_keys = any(array.holds_indices for array in tensor.storage.arrays)
+    return not has_keys and tensor.nnz == math.prod(tensor.shape)
 
 
 def conversions(tensor: Tensor, environment: Environment) -> Iterator[Tensor]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -42,6 +44,20 @@ def test_only_what_is_searched_for_long_is_converted(
     term: Term, nanoseconds: float, found: list[str]
 ) -> None:
     assert convertible_operands(term, environment(), nanoseconds) == found
+
+
+@pytest.mark.parametrize(
+    ("data", "storage", "found"),
+    [
+        (np.ones((4, 4)), "dense", []),
+        (np.eye(4), "dense", ["A"]),
+        (np.ones((4, 4)), "csr", ["A"]),
+    ],
+)
+def test_what_is_found_anywhere_is_not_converted(data: Any, storage: str, found: list[str]) -> None:
+    made = Environment()
+    made.add_tensor("A", storel.tensor(data, storage))
+    assert convertible_operands(SEARCH, made, 100 * WORTHWHILE) == found
 
 
 def test_conversions_keep_the_entries() -> None:

@@ -9,7 +9,7 @@ Laws that hold of what is generated:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from storel.calculus.domains import bounds_within, holds
 from storel.calculus.intervals import Interval, bounds
@@ -155,7 +155,7 @@ class ExpressionLowering:
             view = self.view(term.mapping, scope)
             match view:
                 case View():
-                    return row_of(self.emitter, view, self.key(term.key, scope))
+                    return self._row_of(view, term.key, scope)
                 case HashRow():
                     return row_at(self.emitter, view, *self._key_inside(term.key, view, scope))
                 case Rows():
@@ -167,13 +167,28 @@ class ExpressionLowering:
         assert not isinstance(view, Value)
         return view
 
+    def _row_of(self, view: View, key: Term, scope: Scope) -> View:
+        """Return the part of ``view`` under ``key``; one without places where there is no such key."""
+        if self._is_key(key, view, scope):
+            return row_of(self.emitter, view, self.key(key, scope))
+        position, inside = self._key_inside(key, view, scope)
+        assert inside is not None
+        exists = self.emitter.declare("exists", inside)
+        row = row_of(self.emitter, view, Select(exists, position, index(0)))
+        first, *inner = row.extents
+        return replace(row, extents=(Select(exists, first, index(0)), *inner), certain=False)
+
+    def _is_key(self, key: Term, store: View | HashRow | Rows, scope: Scope) -> bool:
+        """Return whether ``store`` is proved to have a place for ``key``."""
+        is_certain = store.certain if isinstance(store, View) else True
+        return is_certain and self.is_within(key, store.limits[0], scope)
+
     def _key_inside(
-        self, key: Term, row: HashRow | Rows, scope: Scope
+        self, key: Term, row: View | HashRow | Rows, scope: Scope
     ) -> tuple[Expression, Expression | None]:
         """Return ``key``, and the condition that ``row`` may have it, None if that is proved."""
         position = self.emitter.declare("at", self.key(key, scope))
-        is_inside = self.is_within(key, row.limits[0], scope)
-        return position, None if is_inside else between(position, row.extents[0])
+        return position, None if self._is_key(key, row, scope) else between(position, row.extents[0])
 
     def fail_unless(self, condition: Expression, message: str, detail: Expression) -> None:
         """Emit a check that ends the kernel with ``message`` (``{}`` is the detail)."""
@@ -201,7 +216,7 @@ class ExpressionLowering:
         if isinstance(view, HashRow):
             found = find(self.emitter, view, *self._key_inside(key, view, scope))
             return self._missing_over(semiring, found, view.table.zero.value)
-        found = self._found_in(view, position, self.is_within(key, view.limits[0], scope))
+        found = self._found_in(view, position, self._is_key(key, view, scope))
         return self._missing_over(semiring, found, view.zero)
 
     def _found_in(self, view: View, position: Expression, is_inside: bool) -> Expression:

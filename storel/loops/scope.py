@@ -32,7 +32,10 @@ class Occupied:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A dense store, or the part of it under some keys: places offset … offset + product(extents)."""
+    """A dense store, or the part of it under some keys: places offset … offset + product(extents).
+
+    A part under keys that may be outside is not ``certain``: its first extent is 0 where it does not exist.
+    """
 
     buffer: Buffer
     offset: Expression
@@ -41,6 +44,7 @@ class View:
     zero: Scalar
     operator: str
     occupied: Occupied | None = None
+    certain: bool = True
 
     @property
     def type(self) -> ScalarType:

@@ -73,9 +73,12 @@ def chain(term: Term, symbols: Symbols) -> Chain | None:
     columns = [
         Symbol(operand.row) for operand in operands if operand.row is not None and operand != operands[0]
     ]
+    intervals = _intervals(nest.loops, symbols)
+    lows = [intervals[column.name].low for column in columns]
+    if any(low is None or low < 0 for low in lows):
+        return None  # not a key: a value that loops share is no column of a matrix
     linked = [replace(each, keys=(column,)) for each, column in zip(operands, columns, strict=False)]
     whole = (*linked, operands[-1])
-    intervals = _intervals(nest.loops, symbols)
     ranges = tuple(_range(operand, nest, symbols, intervals) for operand in whole)
     return Chain(nest, outer, whole, ranges)
 

@@ -61,15 +61,12 @@ def _with_collection(term: Term, found: Occurrence, key: int, outer: int, symbol
         loops = sum(binder.is_loop for binder in found.scope[:depth])
         if key >= depth or (loops < 4 and not _repeats_elements(loop, symbols)):
             return
-        context = found.types[depth:]
-        if infer(loop, symbols, context).rank > infer(found.term, symbols, found.types).rank:
-            return  # a dictionary is scaled by the part, and has keys of its own
+        if not _is_scaled(loop, rest, found, symbols):
+            return
         # Inside: the collected value (0), its key (1), the collection (2), then what was around the loop.
         places = {index: index - depth + 3 for index in free_variables(found.term)} | {key: 1}
         part = reindexed(found.term, places.__getitem__)
         row = _row(loop, rest, key)
-        if infer(row, symbols, context).rank > 1:
-            return
         entry = Multiply(Variable(0), part, loop.semiring)
         yield replaced(term, path, Let(row, Sum(Variable(0), entry, loop.semiring)))
         return
@@ -115,6 +112,17 @@ def _is_linear(term: Term, path: tuple[int, ...], semiring: str) -> bool:
             return path[0] == 1 and _is_linear(term.body, path[1:], semiring)
         case _:
             return False
+
+
+def _is_scaled(loop: Sum, path: tuple[int, ...], found: Occurrence, symbols: Symbols) -> bool:
+    """Return whether all that is multiplied with the part found, at ``path`` below ``loop``, are scalars."""
+    for length, index in enumerate(path):
+        product = at(loop, path[:length])
+        if isinstance(product, Multiply):
+            context = found.types[_binders(product, path[length:]) :]
+            if infer(children(product)[1 - index][0], symbols, context).rank > 0:
+                return False
+    return True
 
 
 def _binders(term: Term, path: tuple[int, ...]) -> int:

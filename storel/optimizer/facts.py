@@ -40,8 +40,8 @@ def encoded(term: Term, symbols: Symbols, encoding: Encoding = NAMED) -> Encoded
     def bind(binding: Term, scope: tuple[int, ...]) -> tuple[int, ...]:
         types = tuple(numbering.binders[number][0] for number in scope)
         intervals = tuple(numbering.binders[number][1] for number in scope)
-        found = zip(*binder_facts(binding, symbols, types, intervals), strict=True)
-        numbers = tuple(map(numbering.binder, found))
+        kinds, ranges = binder_facts(binding, symbols, types, intervals)
+        numbers = tuple(map(numbering.binder, zip(kinds, map(_taken, ranges), strict=True)))
         known = bound_estimates(binding, symbols, tuple(estimates[number] for number in scope))
         for number, estimate in zip(numbers, known, strict=True):
             estimates.setdefault(number, estimate)
@@ -80,6 +80,15 @@ def binder_facts(
 def binder_types(term: Term, symbols: Symbols, types: tuple[Type, ...]) -> tuple[Type, ...]:
     """Return the types of what ``term`` binds, the outermost first."""
     return binder_facts(term, symbols, types, (ANY,) * len(types))[0]
+
+
+def _taken(interval: Interval) -> Interval:
+    """Return what a binder is said to be within, of a loop without iterations only where it would begin.
+
+    No number is within an empty interval, so that all conditions would be decided both ways.
+    """
+    low, high = interval.low, interval.high
+    return Interval(low) if low is not None and high is not None and high < low else interval
 
 
 def _about(text: str, kind: Type, interval: Interval) -> Iterator[str]:

@@ -15,15 +15,11 @@ from storel.calculus.nodes import (
     Find,
     If,
     Let,
-    Lookup,
     Merge,
     Multiply,
-    Reduce,
     Singleton,
     Sum,
-    Symbol,
     Term,
-    Variable,
     map_children,
 )
 from storel.calculus.verify import Context, infer
@@ -46,14 +42,11 @@ def arranged(term: Term, symbols: Symbols, context: Context = ()) -> Term:
             return product([visit(factor, 0) for factor in scalars], term.semiring)
         if len(bodies) == 1 and scalars:
             factor, (body,) = product(scalars, term.semiring), bodies
-            if not _is_stored(body):
-                return arranged(pushed(factor, body, term.semiring), symbols, context)
+            moved = pushed(factor, body, term.semiring)
+            if not isinstance(moved, Multiply):
+                return arranged(moved, symbols, context)
             return Multiply(visit(factor, 0), visit(body, 0), term.semiring)
     return map_children(term, visit)
-
-
-def _is_stored(term: Term) -> bool:
-    return isinstance(term, Variable | Lookup | Symbol | Multiply | Reduce)
 
 
 def pushed(factor: Term, body: Term, semiring: str) -> Term:

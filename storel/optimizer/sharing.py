@@ -52,6 +52,7 @@ from storel.optimizer.occurrences import (
     reindexed,
     replaced,
 )
+from storel.optimizer.physical.shape import semiring_of
 from storel.optimizer.products import arranged
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, SizeSymbol, Symbols
@@ -207,9 +208,9 @@ def _with_tables(
     if not is_safe(entry, symbols, inner_types, (interval, interval, *found.intervals[outer:])):
         return
     # Seen from the occurrence the table is variable `outer`, and what was there is one further away.
-    read = Lookup(Variable(outer), Variable(key))
-    named = replaced(shift(at(term, home), 1), found.path[len(home) :], read)
     for table in _tables(keys, entry):
+        read = Lookup(Variable(outer), Variable(key), table.semiring)
+        named = replaced(shift(at(term, home), 1), found.path[len(home) :], read)
         yield replaced(term, home, Let(table, named))
 
 
@@ -217,16 +218,17 @@ def _interchanged(term: Term, symbols: Symbols) -> Iterator[Term]:
     """Yield ``term`` with one loop that fills a row, key by key, filling it once per inner iteration."""
     for found in occurrences(term, symbols):
         match found.term:
-            case Sum(Range() as keys, Singleton(Variable(1), entry)):
-                rows = list(_tables(keys, entry))
+            case Sum(Range() as keys, Singleton(Variable(1), entry), semiring):
+                rows = [row for row in _tables(keys, entry) if row.semiring == semiring]
                 yield from (replaced(term, found.path, row) for row in rows[1:])
             case _:
                 continue
 
 
-def _tables(keys: Range, entry: Term) -> Iterator[Term]:
+def _tables(keys: Range, entry: Term) -> Iterator[Sum]:
     """Yield the table of ``entry`` (its row is variable 1) over ``keys``, row by row and loop by loop."""
-    yield Sum(keys, Singleton(Variable(1), entry))
+    own = semiring_of(entry)
+    yield Sum(keys, Singleton(Variable(1), entry, own), own)
     if isinstance(entry, Sum) and not free_variables(entry.source) & {0, 1}:
         source = shift(entry.source, -2)
         # The binders of the table (2, 3 from inside the loop) and of the loop (0, 1) trade places.

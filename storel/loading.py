@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from storel.candidates.choice import smallest
 from storel.errors import DataError, ExtentError, FormatError, TypeMismatchError, UnknownNameError, nearest
@@ -95,6 +96,9 @@ def as_tensor(
     if is_automatic(reference):
         return smallest(as_tensor(value, formats, shape=shape, semiring=semiring), formats)
     ring = known_semiring(semiring)
+    if _is_scipy_matrix(value):  # some of them are dictionaries, too
+        storage = None if reference is None else formats.resolve(reference, value.ndim)
+        return from_scipy(value, formats, storage, ring)
     match value:
         case Tensor():
             return value if reference is None else value.stored_as(formats.resolve(reference, value.rank))
@@ -108,13 +112,10 @@ def as_tensor(
             )
         case _:
             pass
-    if _is_scipy_matrix(value):
-        storage = None if reference is None else formats.resolve(reference, value.ndim)
-        return from_scipy(value, formats, storage, ring)
     if hasattr(value, "__arrow_c_stream__"):
         return _from_entries(read_stream(value), formats, reference, shape, semiring)
     if isinstance(value, np.ndarray | np.generic | int | float | list):
-        array = np.asarray(value)
+        array = _as_array(value)
         storage = None if reference is None else formats.resolve(reference, array.ndim)
         return from_numpy(array, formats, storage, ring)
     raise TypeMismatchError(
@@ -122,6 +123,18 @@ def as_tensor(
         expected="a NumPy array, a scipy.sparse matrix, (coordinates, values), {coordinates: value}, "
         "a dict of a format's arrays, or an Arrow table",
     )
+
+
+def _as_array(value: Any) -> NDArray[Any]:
+    """Return an array, or nested lists, as an array; raises DataError where places have no value."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise DataError(
+            "the array is masked", hint="say what the masked places hold, for example with .filled(0)"
+        )
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise DataError("the lists are no array", expected="lists of equal lengths") from error
 
 
 def _from_entries(

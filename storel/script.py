@@ -330,7 +330,7 @@ class Runner:
 def read_source(path: Path, name: str | None = None) -> Source:
     """Return the text of a script; raises ProgramSyntaxError if it cannot be read."""
     try:
-        return Source(name or str(path), path.read_text(encoding="utf-8"))
+        return Source(name or str(path), path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ProgramSyntaxError(f"the script {name or path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -5,6 +5,7 @@ Exit codes: 0; 1 what the user can mend; 2 a malformed command line; 3 an intern
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
 from typing import Annotated
@@ -62,7 +63,10 @@ def main() -> None:
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(1)
-    except Exception:  # the last resort: an internal failure must not look like a user's mistake
+    except Exception as error:  # the last resort: an internal failure must not look like a user's mistake
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            errors.print(f"error: cannot write the output: {error.strerror}", markup=False)
+            sys.exit(1)
         traceback.print_exc()
         errors.print(
             "storel failed internally; please report this with the script and its data.", markup=False

@@ -251,7 +251,7 @@ class ExpressionLowering:
             joined = type_of(left).join(type_of(right))
             if joined is ScalarType.BOOL or (role is Role.INDEX and joined is ScalarType.INT32):
                 joined = INDEX
-        return Binary(operator, convert(left, joined), convert(right, joined), role)
+        return Binary(operator, _widened(left, operator, joined), _widened(right, operator, joined), role)
 
     def _product(self, semiring: str, left: Expression, right: Expression, role: Role) -> Expression:
         ring = SEMIRINGS[semiring]
@@ -305,6 +305,17 @@ class ExpressionLowering:
 def _holding_zero(value: Expression, semiring: str) -> Expression:
     """Return ``value`` in a type that holds the zero of ``semiring``, too."""
     return convert(value, with_zero(Type(type_of(value)), semiring).scalar)
+
+
+def _widened(value: Expression, operator: str, wanted: ScalarType) -> Expression:
+    """Return ``value`` as an operand of a real sum or product, of reals itself if it is such a one.
+
+    Where x * a * b became x * (a * b), a product of integers may overflow that was none as written.
+    """
+    if wanted.is_real and isinstance(value, Binary) and value.operator == operator:
+        left, right = (_widened(each, operator, wanted) for each in (value.left, value.right))
+        return Binary(operator, left, right, value.role)
+    return convert(value, wanted)
 
 
 def between(position: Expression, extent: Expression) -> Expression:

@@ -18,6 +18,8 @@ come to stand over an instance of its source.
 
 from __future__ import annotations
 
+import re
+
 from storel.functions import FUNCTIONS
 from storel.optimizer.binders import Encoding
 from storel.optimizer.constructors import rule
@@ -48,6 +50,8 @@ GUARDS: dict[str, tuple[int, str]] = {
     "nonnegative": (1, "(<= 0 (low {0}))"),
 }
 """The guards of the rule language: number of arguments, and the fact that each stands for."""
+
+_ARITHMETIC = re.compile(r"\(([-+*]) (\w+) (\w+)\)")
 
 _DECLARATIONS = """
 (function free (Term) BigInt :merge (& old new))
@@ -245,12 +249,26 @@ _ORDER = """
 """
 
 
+def _fitting(actions: str) -> str:
+    """Return the facts under which the arithmetic of ``actions`` stays within an i64.
+
+    >>> _fitting("(set (high e) (* x y))")
+    '(< -2147483648 x) (< x 2147483648) (< -2147483648 y) (< y 2147483648)'
+    """
+    return " ".join(
+        f"(< -{limit} {name}) (< {name} {limit})"
+        for operator, *operands in _ARITHMETIC.findall(actions)
+        for name in operands
+        if name.isalpha() and (limit := 1 << (31 if operator == "*" else 62))
+    )
+
+
 def program(encoding: Encoding) -> str:
     """Return the declarations and the rules of all analyses, and of the encoding's operators."""
     text = "\n".join((_BOUNDS, _RANKS, _LINEARITY, _SELECTION, _LOOSENESS, _INJECTIVITY, _ORDER))
     written = [line.partition("=>") for line in text.replace("\n  ", " ").splitlines() if line]
     rules = [
-        rule(*encoding.analysis(facts, actions), f"analysis-{i}", "analysis")
+        rule(*encoding.analysis(f"{facts} {_fitting(actions)}", actions), f"analysis-{i}", "analysis")
         for i, (facts, _, actions) in enumerate(written)
     ]
     facts = [

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from storel.errors import ProgramSyntaxError
 from storel.storage.facts import symbols_of
 from storel.storage.substitution import rename
 from storel.storage.tensor import Tensor
@@ -26,6 +27,10 @@ class Composed:
 
     expression: Expression
     symbols: Symbols
+
+
+DEEPEST = 200
+"""How deep an expression may be with what is inlined: every later pass follows it by recursion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,7 @@ class _Composer:
     symbols: dict[str, Fact]
     _extents: dict[int, str] = field(default_factory=dict[int, str])
     _mapped: dict[str, Mapped] = field(default_factory=dict[str, Mapped])
+    _depth: int = 0
 
     def definition(self, view: View) -> Expression:
         """Compose the expression of one definition; the sizes that its type binds become symbols."""
@@ -62,16 +68,30 @@ class _Composer:
         return self.expression(rename(view.expression, sizes), frozenset())
 
     def expression(self, node: Expression, bound: frozenset[str]) -> Expression:
-        """Replace the tensors that ``node`` names, but for names that are ``bound`` around it."""
-        match node:
-            case Name(name) if name not in bound:
-                return self._reference(node, name)
-            case Extent(Name(name), dimension) if name not in bound:
-                return self._extent(name, dimension)
-            case Mapped():
-                return node
-            case _:
-                return map_scoped(node, bound, self.expression)
+        """Replace the tensors that ``node`` names, but for names that are ``bound`` around it.
+
+        Raises ProgramSyntaxError where definitions are inlined into each other too deeply.
+        """
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise ProgramSyntaxError(
+                "the definitions that this one is made of are nested too deeply",
+                expected=f"at most {DEEPEST} levels",
+                span=node.span,
+                hint="SAVE a tensor on the way, and LOAD it in another script",
+            )
+        try:
+            match node:
+                case Name(name) if name not in bound:
+                    return self._reference(node, name)
+                case Extent(Name(name), dimension) if name not in bound:
+                    return self._extent(name, dimension)
+                case Mapped():
+                    return node
+                case _:
+                    return map_scoped(node, bound, self.expression)
+        finally:
+            self._depth -= 1
 
     def _reference(self, node: Name, name: str) -> Expression:
         if name not in self._mapped:

@@ -1,0 +1,72 @@
+"""Where programs meet the limits of integers, of nesting, and of what an operand may be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import storel
+
+MATRIX = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]])
+ROWS = "CREATE TENSOR y AS sum(<(i, j), a> in A) { i -> a }"
+
+
+def dense(program: str, **operands: Any) -> Any:
+    result = storel.run(program, **operands)
+    assert isinstance(result, storel.Tensor)
+    return result.to_numpy()
+
+
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("sum(<i, x> in v) 3000000000 * (4000000000 * x)", 3.6e19),
+        ("sum(<i, x> in v, <i, a> in w) x * a * a", 3e20),
+        ("sum(<i, x> in v, <j, a> in w, <k, b> in w) x * a * b", 1.2e21),
+    ],
+)
+def test_integers_times_reals_do_not_overflow(text: str, wanted: float, backend: str) -> None:
+    v, w = np.array([1.0, 2.0]), np.array([10**10, 10**10])
+    given = {"v": v, "w": w} if "w" in text else {"v": v}
+    assert dense(f"CREATE TENSOR s AS {text}", backend=backend, **given) == pytest.approx(wanted)
+
+
+def test_bounds_beyond_64_bits_are_not_computed() -> None:
+    assert (
+        dense("CREATE TENSOR s AS sum(<i, x> in m) if (x - i != 7) then 1", m=np.array([2**62, -(2**63)]))
+        == 2
+    )
+
+
+@pytest.mark.parametrize("kind", ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"])
+def test_matrices_of_every_kind(kind: str) -> None:
+    for matrix in (sp.csr_array(MATRIX), sp.csr_matrix(MATRIX)):
+        assert dense(ROWS, A=matrix.asformat(kind)).tolist() == [3.0, 3.0]
+
+
+def test_masked_places_have_no_value() -> None:
+    masked = np.ma.masked_equal(MATRIX, 3.0)
+    with pytest.raises(storel.StorelError, match="masked"):
+        storel.run(ROWS, A=masked)
+    assert dense(ROWS, A=masked.filled(0)).tolist() == [3.0, 0.0]
+    assert dense(ROWS, A=np.ma.array(MATRIX)).tolist() == [3.0, 3.0]
+
+
+def test_lists_of_different_lengths() -> None:
+    with pytest.raises(storel.StorelError, match="no array"):
+        storel.run(ROWS, A=[[1.0, 2.0], [3.0]])
+
+
+def test_definitions_nested_too_deeply() -> None:
+    lines = [f"CREATE TENSOR t{n + 1} AS t{n} + v" for n in range(500)]
+    with pytest.raises(storel.StorelError, match="nested too deeply"):
+        storel.run("\n".join(["CREATE TENSOR t0 AS v + v", *lines]), v=[1.0, 2.0])
+
+
+def test_a_script_with_a_byte_order_mark(tmp_path: Any) -> None:
+    (tmp_path / "marked.sdql").write_text("CREATE TENSOR y AS 1 + 1", encoding="utf-8-sig")
+    assert dense(tmp_path / "marked.sdql") == 2

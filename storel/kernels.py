@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
+from numbers import Integral, Real
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ from storel.compiler import (
     with_rules,
 )
 from storel.environment import Environment, parameter_fact
-from storel.errors import DataError, UnknownNameError, nearest
+from storel.errors import DataError, TypeMismatchError, UnknownNameError, nearest
 from storel.explain.text import explain_text
 from storel.loading import format_text
 from storel.optimizer.outcome import BINDERS
@@ -39,6 +40,7 @@ from storel.source import Source
 from storel.storage.facts import counted, likeness
 from storel.storage.formats import Formats, is_automatic, known_formats
 from storel.storage.tensor import Tensor
+from storel.syntax.nodes.declarations import FormatReference
 
 REMEMBERED = 128
 """How many programs that were run are kept, the last ones."""
@@ -145,10 +147,33 @@ class CallOptions:
 
 _OPTIONS = frozenset(each.name for each in fields(CallOptions))
 
+_ADMITTED: Mapping[str, tuple[type, ...]] = {
+    "backend": (str,),
+    "formats": (str, Path),
+    "rules": (str, Path, RuleSet),
+    "memory_limit": (Real,),
+    "floating_point": (str,),
+    "format": (str, FormatReference),
+    "binders": (str,),
+    "search": (SearchOptions,),
+    "threads": (Integral,),
+}
+"""What an option may be, unless it is None."""
+
 
 def split(keywords: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
-    """Tell the options among keyword arguments from the tensors."""
+    """Tell the options among keyword arguments from the tensors.
+
+    Raises TypeMismatchError for an option of another type.
+    """
     options = {name: value for name, value in keywords.items() if name in _OPTIONS}
+    for name, value in options.items():
+        if value is not None and not isinstance(value, _ADMITTED[name]):
+            raise TypeMismatchError(
+                f"the option {name} is a {type(value).__name__}",
+                expected=", ".join(each.__name__.lower() for each in _ADMITTED[name]),
+                found=repr(value),
+            )
     return CallOptions(**options), {name: value for name, value in keywords.items() if name not in _OPTIONS}
 
 
@@ -285,4 +310,10 @@ def _is_path(source: str | Path) -> bool:
 
 def source_of(source: str | Path) -> Source:
     """Return the text of a program, or of the script that it is the path of."""
-    return read_source(Path(source)) if _is_path(source) else Source("<program>", str(source))
+    match source:
+        case str() | Path():
+            return read_source(Path(source)) if _is_path(source) else Source("<program>", str(source))
+        case _:
+            raise TypeMismatchError(
+                f"a {type(source).__name__} is no program", expected="a text, or the path of a script"
+            )

@@ -93,7 +93,7 @@ def from_coordinates(
     is_closed: bool = True,
 ) -> Tensor:
     """Store a list of entries; without a shape the extents are open and the largest keys decide."""
-    coordinates, values = np.asarray(coordinates), as_values(np.asarray(values), "the values")
+    coordinates, values = np.asarray(coordinates), as_values(np.asarray(values), "the array of values")
     if values.ndim != 1 or coordinates.ndim != 2 or coordinates.shape[1] != len(values):
         raise DataError(
             "coordinates and values do not fit together",
@@ -103,8 +103,9 @@ def from_coordinates(
     coordinates = _as_indices(coordinates)
     rank = coordinates.shape[0]
     if shape is None:
-        extents = coordinates.max(axis=1, initial=-1) + 1
-        bounds = tuple(int(extent) for extent in extents)
+        bounds = tuple(int(largest) + 1 for largest in coordinates.max(axis=1, initial=-1))
+        if max(bounds, default=0) > np.iinfo(np.int64).max:
+            raise DataError(f"coordinate {max(bounds) - 1} is too large", expected="less than 2**63 - 1")
     else:
         bounds = _as_shape(shape)
     _check_coordinates(coordinates, bounds)

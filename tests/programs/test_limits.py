@@ -70,3 +70,26 @@ def test_definitions_nested_too_deeply() -> None:
 def test_a_script_with_a_byte_order_mark(tmp_path: Any) -> None:
     (tmp_path / "marked.sdql").write_text("CREATE TENSOR y AS 1 + 1", encoding="utf-8-sig")
     assert dense(tmp_path / "marked.sdql") == 2
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("backend", 3), ("format", 3), ("formats", 3), ("threads", "two"), ("threads", 1.5),
+        ("memory_limit", "1GB"), ("floating_point", True), ("rules", 1), ("binders", 0), ("search", "wide"),
+    ],
+)  # fmt: skip
+def test_options_of_other_types(option: str, value: Any) -> None:
+    with pytest.raises(storel.StorelError, match=f"the option {option} is a {type(value).__name__}"):
+        storel.run(ROWS, A=MATRIX, **{option: value})
+
+
+@pytest.mark.parametrize("source", [None, b"CREATE TENSOR y AS 1", 3])
+def test_what_is_no_program(source: Any) -> None:
+    with pytest.raises(storel.StorelError, match="is no program"):
+        storel.run(source)
+
+
+def test_the_largest_key_has_no_extent() -> None:
+    with pytest.raises(storel.StorelError, match="too large"):
+        storel.tensor({(2**63 - 1, 0): 1.0})

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from storel.errors import DataError
+from storel.errors import DataError, TypeMismatchError, UnknownNameError, nearest
 from storel.storage.blocks import blocks, is_ascending, steps
 from storel.storage.formats import Format
 from storel.storage.sizes import evaluate_size, free_size_names, solved_size
@@ -83,7 +83,7 @@ def verify_properties(storage: Format, arrays: Mapping[str, Array], sizes: Mappi
 def verify_array(
     declaration: ArrayDeclaration, arrays: Mapping[str, Array], sizes: Mapping[str, int]
 ) -> None:
-    """Raise DataError unless one array has its declared properties."""
+    """Raise DataError unless one array has its declared properties, StorelError for what they name."""
     name, array = declaration.name, arrays[declaration.name]
     padding = [evaluate_size(p.value, sizes) for p in declaration.properties if isinstance(p, Pad)]
     for each in declaration.properties:
@@ -94,16 +94,30 @@ def verify_array(
             case Ascending():
                 _check_steps(name, array, strict=False, boundaries=None)
             case Increasing(within):
-                boundaries = None if within is None else arrays[within]
+                boundaries = None if within is None else _named(within, declaration, arrays)
                 _check_steps(name, array, strict=True, boundaries=boundaries)
             case IncreasingTuple(names):
-                _check_tuples(names, [arrays[other] for other in names])
+                named = [_named(other, declaration, arrays) for other in names]
+                if len({len(other) for other in named}) > 1:
+                    raise DataError(f"the arrays {', '.join(names)} are not of one length")
+                _check_tuples(names, named)
             case DistinctElements():
                 _check_distinct(name, array)
             case FromTo(first, last):
                 _check_ends(name, array, evaluate_size(first, sizes), evaluate_size(last, sizes))
             case Pad():
                 pass
+
+
+def _named(name: str, declaration: ArrayDeclaration, arrays: Mapping[str, Array]) -> Array:
+    """Return the array that a property names; raises UnknownNameError, TypeMismatchError for no integers."""
+    if name not in arrays:
+        raise UnknownNameError(f"unknown array '{name}'", span=declaration.span, hint=nearest(name, arrays))
+    if not np.issubdtype(arrays[name].dtype, np.integer):
+        raise TypeMismatchError(
+            f"array {name} holds {arrays[name].dtype} numbers", expected="integers", span=declaration.span
+        )
+    return arrays[name]
 
 
 def _check_type(declaration: ArrayDeclaration, array: Array) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from storel.errors import DataError
+from storel.errors import DataError, StorelError
 from storel.source import Source
 from storel.storage.formats import Format, Formats
 from storel.storage.properties import lengths, verify_properties
@@ -115,3 +115,18 @@ def test_each_property(properties: str, good: list[int], bad: list[int], message
     with pytest.raises(DataError) as raised:
         verify_properties(storage, {"a": np.array(bad, dtype=np.int64)}, {"m": 5, "d": len(bad)})
     assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ("INCREASING WITHIN pos", "unknown array 'pos'"),
+        ("INCREASING (a, pos)", "unknown array 'pos'"),
+        ("INCREASING WITHIN b", "array b holds float64 numbers"),
+        ("INCREASING (a, c)", "the arrays a, c are not of one length"),
+    ],
+)
+def test_what_a_property_names(properties: str, message: str) -> None:
+    arrays = {"a": np.array([1, 2]), "b": np.array([0.0, 2.0]), "c": np.array([1])}
+    with pytest.raises(StorelError, match=message):
+        verify_properties(declared(properties), arrays, {"m": 5, "d": 2})

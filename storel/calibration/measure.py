@@ -53,12 +53,16 @@ def measure(program: str, operands: Operands, idle: float = 0.0) -> Measured:
 
 
 def nanoseconds(compilation: Compilation, environment: Environment) -> float:
-    """Return the least processor time of several calls of the kernel: whoever else works does not matter."""
+    """Return the least processor time of several calls of the kernel, the result put together.
+
+    It is the processor's, so that whoever else works does not matter.
+    """
     scalars, arrays = arguments(compilation, environment)
+    definition, destination = compilation.definition, compilation.plan.destination
     kernel = compilation.compiled
     seconds: list[float] = []
     while len(seconds) < LEAST_RUNS or sum(seconds) < PATIENCE:
         start = time.process_time()
-        collected(compilation.definition, compilation.plan.destination, compilation.result, kernel(scalars, arrays))
+        collected(definition, destination, compilation.result, kernel(scalars, arrays))
         seconds.append(time.process_time() - start)
     return 1e9 * min(seconds)

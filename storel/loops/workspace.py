@@ -131,8 +131,9 @@ class Workspace:
         is_occupied = Binary("not_equal", Load(self.values, place), self.zero)
         body = (Branch(is_occupied, tuple(occupied)),)
         self.emitter.emit(For(place, index(0), self.extent, body, Role.WORKSPACE))
-        clear = (Store(self.values, place, self.zero),)  # by vectors, as it is read again
-        self.emitter.emit(For(place, index(0), self.extent, clear, Role.WORKSPACE))
+        cleared = self.emitter.fresh("place")
+        clear = (Store(self.values, cleared, self.zero),)  # by vectors, as it is read again
+        self.emitter.emit(For(cleared, index(0), self.extent, clear, Role.WORKSPACE))
 
     def _drain_list(self, consume: Callable[[Expression, Expression], None]) -> None:
         assert self.count is not None

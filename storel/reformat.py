@@ -1,8 +1,8 @@
-"""Operands in another format, where a plan would search for their entries again and again.
+"""Operands in another format, where a plan would read them against the order of their storage.
 
-A program that reads a tensor against the order of its storage finds each entry by a search. Where the
-estimated time of that exceeds the time of a conversion, plans for the operands' other default formats
-are made, too, one operand after the other, and the cheapest, conversions included, is taken.
+A program that does so finds each entry by a search, or where each key has a place, far from the last one.
+Where the estimated time of that exceeds the time of a conversion, plans for the operands' other default
+formats are made, too, one operand after the other, and the cheapest, conversions included, is taken.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import math
 from collections.abc import Iterator
 
 from storel.calculus.nodes import (
+    Add,
     Apply,
     Find,
     If,
     Let,
+    Lookup,
     Multiply,
     Range,
     Singleton,
@@ -25,10 +27,15 @@ from storel.calculus.nodes import (
     children,
 )
 from storel.environment import Environment
+from storel.optimizer.elimination import loops
+from storel.optimizer.physical.destination import is_dense
 from storel.storage.tensor import Tensor
 
 CONVERSION = 30.0
 """Nanoseconds per stored entry that a conversion takes."""
+
+TURNING = 4.0
+"""Nanoseconds per place that it takes to turn what has a place for each key."""
 
 WORTHWHILE = 4e5
 """Nanoseconds of estimated time below which nothing is converted."""
@@ -36,38 +43,47 @@ WORTHWHILE = 4e5
 
 def conversion_cost(tensor: Tensor) -> float:
     """Return the estimated nanoseconds of converting ``tensor``."""
+    if _is_full(tensor):
+        return TURNING * math.prod(tensor.shape)
     return CONVERSION * (max((len(array) for array in tensor.arrays.values()), default=0) or tensor.nnz)
 
 
 def least_conversion_cost(tensor: Tensor) -> float:
     """Return what ``conversion_cost`` is at least in any format: each stores all entries."""
-    return CONVERSION * tensor.nnz
+    return TURNING * math.prod(tensor.shape) if _is_full(tensor) else CONVERSION * tensor.nnz
 
 
 def convertible_operands(term: Term, environment: Environment, nanoseconds: float) -> list[str]:
-    """Return the tensors that ``term`` reads, if it searches them and a conversion is cheap beside that.
+    """Return the tensors that ``term`` reads in another order, if a conversion is cheap beside that.
 
     Not only what is searched is worth converting: of two operands stored by columns the one that is
-    scanned decides that the other must be searched. What is stored without keys and has no zeros is found
-    anywhere as it is.
+    scanned decides that the other must be searched. What has a place for each key is never searched, but
+    its innermost reads may be a row apart.
     """
-    arrays = frozenset(_arrays(term))
-    if not _searches(term):
-        return []
+    searched = frozenset(_arrays(term)) if _searches(term) else frozenset[str]()
+    crossed = frozenset(_crossed(term))
+
+    def is_turned(name: str, tensor: Tensor) -> bool:
+        arrays = {f"{name}_{array.name}" for array in tensor.storage.arrays}
+        return bool(arrays & crossed) or (_may_be_sparse(tensor) and bool(arrays & searched))
+
     return [
         name
         for name, tensor in sorted(environment.tensors.items())
         if tensor.rank > 1
-        and any(f"{name}_{array.name}" in arrays for array in tensor.storage.arrays)
+        and is_turned(name, tensor)
         and nanoseconds > WORTHWHILE + 2 * conversion_cost(tensor)
-        and not _is_found_anywhere(tensor)
     ]
 
 
-def _is_found_anywhere(tensor: Tensor) -> bool:
-    """Return whether a tensor has an entry at each key, and no keys to be searched among."""
-    has_keys = any(array.holds_indices for array in tensor.storage.arrays)
-    return not has_keys and tensor.nnz == math.prod(tensor.shape)
+def _is_full(tensor: Tensor) -> bool:
+    """Return whether a tensor has a place for each key."""
+    return tensor.signature is not None and tensor.signature.is_full
+
+
+def _may_be_sparse(tensor: Tensor) -> bool:
+    """Return whether a format without a place for each key may suit a tensor."""
+    return not (_is_full(tensor) and is_dense(tensor.nnz, tensor.shape))
 
 
 def conversions(tensor: Tensor, environment: Environment) -> Iterator[Tensor]:
@@ -75,9 +91,43 @@ def conversions(tensor: Tensor, environment: Environment) -> Iterator[Tensor]:
 
     One that was made for an earlier program is at hand; most of these are not worth keeping.
     """
-    for alternative in environment.formats.alternatives(tensor.rank, is_dense=False):
+    alternatives = environment.formats.alternatives
+    others = alternatives(tensor.rank, is_dense=True) if _is_full(tensor) else []
+    if _may_be_sparse(tensor):
+        others += alternatives(tensor.rank, is_dense=False)
+    for alternative in others:
         if alternative.name != tensor.storage.name:
             yield tensor.kept_as(alternative) or tensor.stored_as(alternative)
+
+
+def _crossed(term: Term) -> Iterator[str]:
+    """Yield the arrays of which an innermost loop reads elements that do not follow one another."""
+    match term:
+        case Sum(Range(), body) if loops(body) == 0:
+            yield from _strided(body, Variable(1))
+        case _:
+            for child, _ in children(term):
+                yield from _crossed(child)
+
+
+def _strided(term: Term, key: Variable) -> Iterator[str]:
+    """Yield the arrays that are read at multiples of a key."""
+    match term:
+        case Lookup(Symbol(name), index) if _is_multiplied(index, key):
+            yield name
+        case _:
+            for child, binders in children(term):
+                yield from _strided(child, Variable(key.index + binders))
+
+
+def _is_multiplied(index: Term, key: Variable) -> bool:
+    match index:
+        case Multiply(left, right) if key in (left, right):
+            return True
+        case Add(left, right) | Multiply(left, right):
+            return _is_multiplied(left, key) or _is_multiplied(right, key)
+        case _:
+            return False
 
 
 def _searches(term: Term) -> bool:

@@ -6,13 +6,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import storel
-from storel.calculus.nodes import Find, Literal, Lookup, Sum, Symbol, Term, Variable
+from storel.calculus.nodes import Add, Find, Literal, Lookup, Multiply, Range, Sum, Symbol, Term, Variable
 from storel.environment import Environment
-from storel.reformat import CONVERSION, WORTHWHILE, conversion_cost, conversions, convertible_operands
+from storel.reformat import (
+    CONVERSION,
+    TURNING,
+    WORTHWHILE,
+    conversion_cost,
+    conversions,
+    convertible_operands,
+)
 from storel.scalars import ScalarType
 
+ZERO = Literal(0, ScalarType.INT64)
 MATRIX = storel.tensor(np.eye(4), "csr")
 SCAN = Sum(Symbol("A_idx"), Lookup(Symbol("A_val"), Variable(1)))
 SEARCH = Find(Symbol("A_idx"), Literal(1, ScalarType.INT64), Lookup(Symbol("A_val"), Variable(0)))
@@ -58,6 +67,51 @@ def test_what_is_found_anywhere_is_not_converted(data: Any, storage: str, found:
     made = Environment()
     made.add_tensor("A", storel.tensor(data, storage))
     assert convertible_operands(SEARCH, made, 100 * WORTHWHILE) == found
+
+
+def column_of(factor: Term) -> Term:
+    """Return the sum of the elements at ``factor`` of each row's number."""
+    key = Multiply(factor, Variable(1))
+    return Sum(Range(ZERO, Symbol("A_m")), Lookup(Symbol("A_val"), Add(key, ZERO)))
+
+
+@pytest.mark.parametrize(
+    ("data", "term", "found"),
+    [
+        (np.ones((4, 4)), column_of(Symbol("A_n")), ["A"]),
+        (np.eye(4), column_of(Symbol("A_n")), ["A"]),
+        (np.ones((4, 4)), Sum(Range(ZERO, Symbol("A_m")), Lookup(Symbol("A_val"), Variable(1))), []),
+        (np.ones((4, 4)), Sum(Range(ZERO, Symbol("A_m")), column_of(Symbol("A_n"))), ["A"]),
+        (np.ones(4), column_of(Symbol("A_n")), []),
+    ],
+)
+def test_what_is_read_by_columns_is_turned(data: Any, term: Term, found: list[str]) -> None:
+    made = Environment()
+    made.add_tensor("A", storel.tensor(data))
+    assert convertible_operands(term, made, 100 * WORTHWHILE) == found
+
+
+def test_turning_is_cheap_and_keeps_the_entries() -> None:
+    given = storel.tensor(np.arange(6.0).reshape(2, 3))
+    (turned,) = conversions(given, environment())
+    assert turned.arrays["val"].tolist() == [0, 3, 1, 4, 2, 5]
+    np.testing.assert_array_equal(turned.to_numpy(), given.to_numpy())
+    assert conversion_cost(turned) == TURNING * 6
+
+
+def test_a_sampled_product_reads_both_factors_by_rows() -> None:
+    rng = np.random.default_rng(0)
+    sampled = scipy.sparse.random_array((400, 30_000), density=0.03, format="csr", rng=rng)
+    operands = {"S": sampled, "A": rng.random((400, 64)), "B": rng.random((64, 30_000))}
+    program = (
+        "CREATE TENSOR P AS sum(<(i,j), s> in S, <(i,k), a> in A, <(k,j), b> in B) { (i,j) -> s * a * b }"
+    )
+    kernel = storel.compile(program, **operands)
+    assert {name: tensor.format for name, tensor in kernel.compilation.converted.items()} == {"B": "column_major"}
+    expected = sampled.multiply(operands["A"] @ operands["B"]).toarray()
+    result = kernel(**operands)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_allclose(result.to_numpy(), expected)
 
 
 def test_conversions_keep_the_entries() -> None:

@@ -13,9 +13,9 @@ from storel.errors import DataError, FormatError, TypeMismatchError
 from storel.memory import require_memory
 from storel.scalars import ScalarType
 from storel.storage.formats import Format, Formats
-from storel.storage.pack import all_sizes
+from storel.storage.pack import all_sizes, full_arrays
 from storel.storage.properties import verify_properties
-from storel.storage.signature import LevelKind, LevelSignature, level_signature
+from storel.storage.signature import LevelKind, level_signature
 from storel.storage.tensor import Tensor, pack, scalar_type_of
 from storel.syntax.nodes.expressions import Call
 
@@ -45,14 +45,15 @@ def as_values(array: Array, what: str) -> Array:
 def from_numpy(
     array: Array, formats: Formats, storage: Format | None = None, semiring: str = "plus_times"
 ) -> Tensor:
-    """Store a dense array; in the default dense format without a copy if it is C-contiguous."""
+    """Store a dense array; without a copy where it lies in memory as a format for dense data says."""
     array = as_values(np.asarray(array), "the array")
-    wanted = storage or formats.default(array.ndim, is_dense=True)
-    signature = level_signature(wanted)
-    if signature is not None and _is_row_major(signature) and semiring == "plus_times":
-        arrays = {signature.values: np.ascontiguousarray(array).reshape(-1)}
-        sizes = all_sizes(wanted, array.shape, arrays)
-        return Tensor(array.shape, scalar_type_of(array), wanted, arrays, sizes, semiring)
+    candidates = [storage] if storage else formats.alternatives(array.ndim, is_dense=True)
+    if semiring == "plus_times":
+        wanted = next((each for each in candidates if _lies_as(array, each)), candidates[0])
+        if (arrays := full_arrays(array, wanted)) is not None:
+            sizes = all_sizes(wanted, array.shape, arrays)
+            return Tensor(array.shape, scalar_type_of(array), wanted, arrays, sizes, semiring)
+    wanted = candidates[0]
     if semiring == "plus_times":
         coordinates = np.array(np.nonzero(array), dtype=np.int64).reshape(array.ndim, -1)
         return pack(wanted, coordinates, array[tuple(coordinates)], array.shape, semiring)
@@ -231,6 +232,7 @@ def _check_coordinates(coordinates: Array, shape: tuple[int, ...]) -> None:
             )
 
 
-def _is_row_major(signature: LevelSignature) -> bool:
-    is_dense = all(level.kind is LevelKind.DENSE for level in signature.levels)
-    return is_dense and signature.order == tuple(range(len(signature.levels)))
+def _lies_as(array: Array, storage: Format) -> bool:
+    """Return whether the values of a format that has a place for each key are an array's memory."""
+    signature = level_signature(storage)
+    return signature is not None and signature.is_full and array.transpose(signature.order).flags.c_contiguous

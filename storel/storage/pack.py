@@ -172,3 +172,14 @@ class _Builder:
 def _has_singletons(signature: LevelSignature, number: int) -> bool:
     below = signature.levels[number + 1 :]
     return bool(below) and below[0].kind is LevelKind.SINGLETON
+
+
+def full_arrays(array: Array, storage: Format) -> dict[str, Array] | None:
+    """Return an array as a format stores it that has a place for each key, else None.
+
+    It is copied only to bring it into another order.
+    """
+    signature = level_signature(storage)
+    if signature is None or not signature.is_full:
+        return None
+    return {signature.values: np.ascontiguousarray(array.transpose(signature.order)).reshape(-1)}

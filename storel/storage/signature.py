@@ -57,6 +57,11 @@ class LevelSignature:
         """The tensor's dimensions in the order of the levels."""
         return tuple(level.dimension for level in self.levels)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether each key has its place, so that the values are an array, its dimensions in ``order``."""
+        return all(level.kind is LevelKind.DENSE for level in self.levels)
+
 
 @cache
 def level_signature(storage: Format) -> LevelSignature | None:

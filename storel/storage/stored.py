@@ -101,8 +101,8 @@ class Stored:
         self.require_data()
         places = math.prod(self.shape)
         require_memory(places * self.dtype.itemsize, f"a dense array of shape {self.shape}", memory_limit)
-        if self.signature is not None and self._is_row_major(self.signature):
-            return np.array(self.arrays[self.signature.values]).reshape(self.shape)
+        if (view := self.as_view()) is not None:
+            return np.array(view, order="C")
         coordinates, values = self.to_coo()
         ring = SEMIRINGS[self.semiring]
         held = self.type if len(values) == places else ring.with_zero(self.type)
@@ -155,9 +155,13 @@ class Stored:
         index_type = index_dtype(self.shape)
         return enumerate_entries(self.storage, self.arrays, self.sizes, self.semiring, index_type)
 
-    def _is_row_major(self, signature: LevelSignature) -> bool:
-        is_dense = all(level.kind is LevelKind.DENSE for level in signature.levels)
-        return is_dense and signature.order == tuple(range(self.rank))
+    def as_view(self) -> Array | None:
+        """Return the values as an array of the tensor's shape if each key has its place, else None."""
+        signature = self.signature
+        if signature is None or not signature.is_full:
+            return None
+        stored = self.arrays[signature.values].reshape([self.shape[axis] for axis in signature.order])
+        return stored.transpose(np.argsort(signature.order))
 
     def _as_compressed(self, rows: Any, columns: Any) -> Any | None:
         """Wrap a dense level above a compressed one as SciPy's compressed rows or columns."""

@@ -12,7 +12,7 @@ from storel.storage.coordinates import combine
 from storel.storage.declared import declared_sizes
 from storel.storage.files.kinds import save_tensor
 from storel.storage.formats import Format, known_formats
-from storel.storage.pack import all_sizes, packed_arrays
+from storel.storage.pack import all_sizes, full_arrays, packed_arrays
 from storel.storage.packing.parameters import with_parameters_of
 from storel.storage.signature import level_signature
 from storel.storage.statistics import Statistics
@@ -48,6 +48,10 @@ class Tensor(Stored):
         """Return the tensor in another format; one that is declared by its statistics is declared in it."""
         if self.declared is not None:
             return declare(self.declared, storage)
+        view = self.as_view()
+        if view is not None and (arrays := full_arrays(view, storage)) is not None:
+            sizes = all_sizes(storage, self.shape, arrays)
+            return Tensor(self.shape, self.type, storage, arrays, sizes, self.semiring, self.is_closed)
         coordinates, values = self.listed()
         are_combined = values.dtype == self.dtype
         values = values.astype(self.dtype, copy=False)

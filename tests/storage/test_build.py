@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -90,9 +90,14 @@ def test_over_another_semiring_a_zero_is_a_value(name: str) -> None:
     assert tensor.nnz == 3
 
 
-def test_a_dense_array_is_wrapped_without_a_copy() -> None:
-    dense = np.ones((2, 3), dtype=np.float32)
-    assert np.shares_memory(from_numpy(dense, FORMATS).arrays["val"], dense)
+@pytest.mark.parametrize(("order", "format_"), [("C", "dense"), ("F", "column_major")])
+def test_a_dense_array_is_wrapped_without_a_copy(order: Literal["C", "F"], format_: str) -> None:
+    dense = np.asarray(np.arange(6, dtype=np.float32).reshape(2, 3), order=order)
+    tensor = from_numpy(dense, FORMATS)
+    assert np.shares_memory(tensor.arrays["val"], dense)
+    assert tensor.format == format_
+    np.testing.assert_array_equal(tensor.to_numpy(), dense)
+    assert tensor.to_numpy().flags.c_contiguous
 
 
 @pytest.mark.parametrize(

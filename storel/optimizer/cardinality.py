@@ -8,9 +8,10 @@ by their probability.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
+from storel.calculus.binding import free_variables
 from storel.calculus.intervals import ANY, Interval
 from storel.calculus.nodes import (
     Add,
@@ -50,7 +51,7 @@ class Appraised:
     cost: float
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Loop:
     """A loop of a term, with the number of times that its body is evaluated in all."""
 
@@ -60,10 +61,15 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a node stands: under which innermost loop (its binders), and whether it fills a small table."""
+    """Where a node stands.
+
+    ``innermost`` are the binders of the innermost loop around it, ``fills_tile`` says that it fills a small
+    table, and ``is_repeated`` that there is a loop around it.
+    """
 
     innermost: frozenset[int] = frozenset()
     fills_tile: bool = False
+    is_repeated: bool = False
 
 
 OUTSIDE = Place()
@@ -107,99 +113,166 @@ def fold(
 
     ``scope`` are the estimates of its free variables, innermost first, and ``place`` is where it stands.
     """
-    return _Fold(symbols, price, loops, len(scope)).visit(term, scope, 1.0, place)
+    found = Fold(symbols, price).visit(term, _entered(scope), place)
+    loops += found.loops
+    return found.appraised
 
 
-@dataclass
-class _Fold:
-    symbols: Symbols
-    price: Price
-    loops: list[Loop]
-    names: int
-    pairs: list[tuple[Hashable, Hashable, KnownDegrees | None]] = field(
-        default_factory=list[tuple[Hashable, Hashable, "KnownDegrees | None"]]
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bound:
+    """A variable in scope, told by its identity as an object; ``name`` is above those of outer loops.
 
-    def visit(
-        self, term: Term, scope: tuple[Estimate, ...], times: float, place: Place, index: bool = False
-    ) -> Appraised:
+    Of an element of an array that is looped over, and of its position, ``pair`` has the identities of the
+    position and the element, and what is known of how often the array's elements occur.
+    """
+
+    estimate: Estimate
+    name: int
+    pair: tuple[Hashable, Hashable, KnownDegrees | None] | None = None
+
+
+_Scope: TypeAlias = tuple[_Bound, ...]
+
+
+def _entered(scope: tuple[Estimate, ...]) -> _Scope:
+    return tuple(_Bound(estimate, len(scope) - 1) for estimate in scope)
+
+
+@dataclass(frozen=True, slots=True)
+class _Visited:
+    """What came of a term, and its loops, the iterations being those for one evaluation of the term."""
+
+    appraised: Appraised
+    loops: tuple[Loop, ...] = ()
+
+
+class Fold:
+    """Estimates and prices of terms that have most of their parts in common: each part is visited once.
+
+    What comes of a part depends on the variables that are free in it, and on its place. Loops are named by
+    what is free in them, not by what else is around them, and equal bindings are one object; so a part is
+    met again wherever it stands.
+    """
+
+    def __init__(self, symbols: Symbols, price: Price) -> None:
+        self._symbols = symbols
+        self._price = price
+        self._visited: dict[Hashable, _Visited] = {}
+        self._leaves: dict[Term, _Visited] = {}
+        self._bindings: dict[Hashable, tuple[Sequence[Estimate], tuple[_Bound, ...]]] = {}
+        self._recurring: dict[Hashable, tuple[Sequence[Estimate], _Bound]] = {}
+        self._bare = self if price is _free else Fold(symbols, _free)
+
+    def visit(self, term: Term, scope: _Scope = (), place: Place = OUTSIDE, index: bool = False) -> _Visited:
+        """Return what comes of ``term`` in a scope, at a place, as a part of an ``index`` or else a value."""
         if isinstance(term, Variable):
-            return Appraised(scope[term.index], 0.0)
-        parts = children(term)
-        if not parts:
-            return Appraised(self._leaf(term), 0.0)
+            return _Visited(Appraised(scope[term.index].estimate, 0.0))
+        if not children(term):
+            if term not in self._leaves:
+                self._leaves[term] = _Visited(Appraised(self._leaf(term), 0.0))
+            return self._leaves[term]
+        free = [scope[number] for number in free_variables(term)]
+        if place.innermost:
+            varies = frozenset[int]().union(*(each.estimate.varies for each in free))
+            place = Place(place.innermost & varies, place.fills_tile, place.is_repeated)
+        key = (term, index, place, *map(id, free))
+        found = self._visited.get(key)
+        if found is None:
+            first = 1 + max((-1, *(each.name for each in free)))
+            found = self._visited[key] = self._node(term, scope, first, place, index)
+        return found
+
+    def _node(self, term: Term, scope: _Scope, first: int, place: Place, index: bool) -> _Visited:
         constructor, text = shape(term)
         if index and constructor in ("Add", "Mul"):
             text = INDEX
         kinds = [kind for kind in LAYOUTS[constructor] if kind in TERMS]
-        loop = Loop(term, 0.0)
-        if isinstance(term, Sum | Reduce | Merge | Find):
-            self.loops.append(loop)
-        done: list[Appraised] = []
+        is_loop = isinstance(term, Sum | Reduce | Merge | Find)
+        own, done, loops = 0.0, list[Appraised](), list[Loop]()
         names: tuple[int, ...] = ()
-        for (child, binders), kind in zip(parts, kinds, strict=True):
-            inner, reached, within = scope, times, place
+        for (child, binders), kind in zip(children(term), kinds, strict=True):
+            inner, times, within = scope, 1.0, place
             if binders:
                 known = [part.estimate for part in done]
-                names = tuple(range(self.names, self.names + binders))
-                self.names += binders
-                values = estimates.bound(constructor, known)
-                variables = [variable(*pair) for pair in zip(names, values, strict=True)]
-                if known[0].is_array and binders == 2:
-                    pair = (variables[0].identity, variables[1].identity, known[0].value_origin)
-                    self.pairs.append(pair)
-                inner = (*reversed(variables), *self._around(constructor, known, scope))
-                if not isinstance(term, Let):
-                    within = Place(frozenset(names), place.fills_tile)
-                    loop.iterations = reached = times * estimates.iterations(constructor, known)
+                bound = self._bound(constructor, known, first)
+                names = tuple(each.name for each in bound)
+                inner = (*reversed(bound), *self._around(constructor, known, scope))
+                if is_loop:
+                    within = Place(frozenset(names), place.fills_tile, True)
+                    own = times = estimates.iterations(constructor, known)
             elif isinstance(term, Let):
-                # Names are numbered on from here: those of the scope need not be its first ones.
-                alone = _Fold(self.symbols, _free, [], self.names)
-                stored = alone.visit(child, scope, 1.0, OUTSIDE).estimate
-                within = Place(place.innermost, bool(stored.counts) and stored.total <= TILE)
+                stored = self._bare.visit(child, scope).appraised.estimate
+                is_small = bool(stored.counts) and stored.total <= TILE
+                within = Place(place.innermost, is_small, place.is_repeated)
             elif isinstance(term, If) and done:
-                reached = times * done[0].estimate.probability
-            done.append(self.visit(child, inner, reached, within, kind == "k" or (kind == "v" and index)))
+                times = done[0].estimate.probability
+            part = self.visit(child, inner, within, kind == "k" or (kind == "v" and index))
+            done.append(part.appraised)
+            loops += [Loop(loop.term, times * loop.iterations) for loop in part.loops]
         identity = _identity(constructor, text, done)
         known = [part.estimate for part in done]
-        result = estimates.combine(constructor, text, known, names, identity, self.symbols)
-        return Appraised(result, self.price(constructor, text, done, result, place))
+        result = estimates.combine(constructor, text, known, names, identity, self._symbols)
+        appraised = Appraised(result, self._price(constructor, text, done, result, place))
+        return _Visited(appraised, (Loop(term, own), *loops) if is_loop else tuple(loops))
 
-    def _around(
-        self, constructor: str, known: Sequence[Estimate], scope: tuple[Estimate, ...]
-    ) -> tuple[Estimate, ...]:
+    def _bound(self, constructor: str, known: Sequence[Estimate], first: int) -> tuple[_Bound, ...]:
+        """Return what a term binds, the outermost first.
+
+        The names of loops begin with ``first``; a value that is named has one of its own, below all those,
+        since it is the value of the term around it, too.
+        """
+        key = (constructor, first if constructor != "Let" else None, *map(id, known))
+        if key not in self._bindings:
+            values = estimates.bound(constructor, known)
+            first = -1 - len(self._bindings) if constructor == "Let" else first
+            variables = [variable(first + number, value) for number, value in enumerate(values)]
+            pair = None
+            if known[0].is_array and len(variables) == 2:
+                pair = (variables[0].identity, variables[1].identity, known[0].value_origin)
+            bound = tuple(_Bound(each, first + number, pair) for number, each in enumerate(variables))
+            self._bindings[key] = known, bound
+        return self._bindings[key][1]
+
+    def _around(self, constructor: str, known: Sequence[Estimate], scope: _Scope) -> _Scope:
         """Return the scope as the body of a loop sees it: what has a segment or is found recurs in the body.
 
         That is an integer, and where it is an element of an array that is looped over, its position, too.
         """
         source, begin = known[0], known[0].boundary
-        recurs: dict[Hashable, KnownDegrees | None] = {}
         if constructor == "Find":
-            recurs[known[1].identity] = source.value_origin
+            identity, degrees = known[1].identity, source.value_origin
         elif constructor in ("Sum", "Reduce") and source.is_array and begin is not None and begin.offset == 0:
-            recurs[begin.identity] = visits(begin, self.symbols)
-        if not recurs:
+            identity, degrees = begin.identity, visits(begin, self._symbols)
+        else:
             return scope
-        for position, element, occurrences in self.pairs:
-            if element in recurs:
-                recurs[position] = found_positions(recurs[element], occurrences)
-            elif position in recurs:
-                recurs[element] = drawn_elements(recurs[position], occurrences)
         return tuple(
-            each._replace(origins=(both(each.origin, recurs[each.identity]),))
-            if each.identity in recurs and not each.counts
-            else each
-            for each in scope
+            each if each.estimate.counts else self._again(each, identity, degrees, known) for each in scope
         )
+
+    def _again(
+        self, each: _Bound, identity: Hashable, degrees: KnownDegrees | None, known: Sequence[Estimate]
+    ) -> _Bound:
+        """Return a variable in a loop in which the integer of an identity recurs by ``degrees``."""
+        own, pair = each.estimate.identity, each.pair
+        if own != identity and (pair is None or identity not in pair[:2]):
+            return each
+        key = (id(each), *map(id, known))
+        if key not in self._recurring:
+            if own != identity and pair is not None:
+                degrees = (found_positions if own == pair[0] else drawn_elements)(degrees, pair[2])
+            origins = (both(each.estimate.origin, degrees),)
+            recurring = _Bound(each.estimate._replace(origins=origins), each.name, pair)
+            self._recurring[key] = known, recurring
+        return self._recurring[key][1]
 
     def _leaf(self, term: Term) -> Estimate:
         match term:
             case Literal(value) if isinstance(value, int):
                 return integer(int(value))
             case Symbol(name):
-                fact = self.symbols.get(name)
+                fact = self._symbols.get(name)
                 interval = Interval(fact.value, fact.value) if isinstance(fact, SizeSymbol) else ANY
-                return symbol(name, self.symbols, interval)
+                return symbol(name, self._symbols, interval)
             case Empty(rank):
                 return Estimate(counts=(0.0,) * rank, spans=(0.0,) * rank, length=0.0)
             case _:

@@ -15,13 +15,14 @@ founded; only ``selective`` costs, for a whole term, weigh a condition by its pr
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Protocol
 
 from storel.calculus.intervals import COMPARISONS
 from storel.calculus.nodes import Term
-from storel.optimizer.cardinality import TILE, Appraised, Loop, Place, Price, fold
+from storel.optimizer.cardinality import TILE, Appraised, Fold, Place, Price
 from storel.optimizer.constants import CONSTANTS, FREE, Constants, gather
 from storel.optimizer.estimate import Estimate
 from storel.optimizer.estimates import iterations
@@ -136,11 +137,20 @@ class Cost:
 
 def estimate(term: Term, symbols: Symbols, model: CostModel = NANOSECONDS) -> Cost:
     """Return the full cost of a closed term as it stands."""
-    loops: list[Loop] = []
-    appraised = fold(term, symbols, full_price(model), loops)
-    known = appraised.estimate
-    whole = model.price("Result", "", [appraised.cost], [known], known, FULL, 0)
-    return Cost(whole, tuple(loop.iterations for loop in loops))
+    return estimator(symbols, model)(term)
+
+
+def estimator(symbols: Symbols, model: CostModel = NANOSECONDS) -> Callable[[Term], Cost]:
+    """Return what gives the full costs of closed terms; what they have in common is looked at once."""
+    fold = Fold(symbols, full_price(model))
+
+    def estimated(term: Term) -> Cost:
+        found = fold.visit(term)
+        known = found.appraised.estimate
+        whole = model.price("Result", "", [found.appraised.cost], [known], known, FULL, 0)
+        return Cost(whole, tuple(loop.iterations for loop in found.loops))
+
+    return cache(estimated)
 
 
 def full_price(model: CostModel = NANOSECONDS) -> Price:
@@ -330,7 +340,7 @@ def _stored(value: Estimate, place: Place | None, constants: Constants) -> float
         return constants.tile * value.total
     if is_hashed(slots, value.total):
         return constants.hash_build * value.contributions
-    cleared = place is not None and not place.innermost and math.isfinite(slots)
+    cleared = place is not None and not place.is_repeated and math.isfinite(slots)
     return constants.store * value.total + (constants.clear * slots if cleared else 0.0)
 
 

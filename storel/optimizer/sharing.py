@@ -19,7 +19,7 @@ both are left to the full cost.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
+from functools import cache
 
 from storel.calculus.binding import free_variables, shift
 from storel.calculus.nodes import (
@@ -66,7 +66,7 @@ class Sharing:
 
     def __init__(self, symbols: Symbols, model: CostModel) -> None:
         self._symbols = symbols
-        self.cost = cache(partial(cost.estimate, symbols=symbols, model=model))
+        self.cost = cost.estimator(symbols, model)
         self.share = cache(self._share)
         self._settled = cache(self._settle)
 

@@ -129,7 +129,7 @@ class _Walk:
         names = tuple(range(len(scope), len(scope) + len(values)))
         variables = [variable(*pair) for pair in zip(names, values, strict=True)]
         iterations = estimates.iterations(constructor, known)
-        within = Place(frozenset(names), place.fills_tile)
+        within = Place(frozenset(names), place.fills_tile, True)
         made = self.visit(body, (*reversed(variables), *scope), times * iterations, within)
         union = self._combined(constructor, [*known, made], names)
         inside = Appraised(made, 0.0)

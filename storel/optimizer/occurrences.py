@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from storel.calculus.binding import free_mask, shift
 from storel.calculus.intervals import Interval, bounds, narrowed, reads_in_bounds
@@ -32,15 +33,40 @@ from storel.optimizer.facts import binder_facts
 from storel.symbols import Symbols
 
 
-@dataclass(frozen=True, slots=True)
-class Binder:
-    """A binder above an occurrence: its term, which of its variables, its facts, and the path to its body."""
+@dataclass(frozen=True, eq=False)
+class Binding:
+    """A term that binds variables of its body, in a scope; what is known of them is found once asked for."""
 
     term: Term
+    symbols: Symbols
+    scope: tuple[Binder, ...]
+
+    @cached_property
+    def facts(self) -> tuple[tuple[Type, ...], tuple[Interval, ...]]:
+        types = tuple(binder.type for binder in self.scope)
+        intervals = tuple(binder.interval for binder in self.scope)
+        return binder_facts(self.term, self.symbols, types, intervals)
+
+
+@dataclass(frozen=True, slots=True)
+class Binder:
+    """A binder above an occurrence: its term, which of its variables, and the path to its body."""
+
+    binding: Binding
     position: int
-    type: Type
-    interval: Interval
     body: tuple[int, ...]
+
+    @property
+    def term(self) -> Term:
+        return self.binding.term
+
+    @property
+    def type(self) -> Type:
+        return self.binding.facts[0][self.position]
+
+    @property
+    def interval(self) -> Interval:
+        return self.binding.facts[1][self.position]
 
     @property
     def is_loop(self) -> bool:
@@ -79,18 +105,14 @@ def occurrences(
     conditional: bool = False,
 ) -> Iterator[Occurrence]:
     """Yield the subterms in value positions, larger ones first."""
-    here = Occurrence(term, path, scope, conditional)
-    yield here
+    yield Occurrence(term, path, scope, conditional)
     for index, (child, binders) in enumerate(children(term)):
         if not is_value(term, index):
             continue
         inner = scope
         if binders:
-            known = zip(*binder_facts(term, symbols, here.types, here.intervals), strict=True)
-            names = [
-                Binder(term, position, kind, interval, (*path, index))
-                for position, (kind, interval) in enumerate(known)
-            ]
+            binding = Binding(term, symbols, scope)
+            names = [Binder(binding, position, (*path, index)) for position in range(binders)]
             inner = (*reversed(names), *scope)
         guarded = conditional or isinstance(term, If)
         yield from occurrences(child, symbols, (*path, index), inner, guarded)

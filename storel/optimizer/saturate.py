@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from storel.optimizer import analyses
 from storel.optimizer.binders import Encoding
@@ -50,6 +50,10 @@ class Base:
             name: self.graph.parse_program(f"(run {name} 1)")
             for name in (*analyses.RULESETS, *(part for parts in self.parts.values() for part in parts))
         }
+        self._settled = {
+            name: self.graph.parse_program(f"(run {name} {ANALYSIS})")
+            for name in (*analyses.RULESETS, *EAGER)
+        }
         self._counted = set(encoding.layouts)
         if encoding.most_matches is not None:
             self._counted |= set(encoding.operators)
@@ -77,7 +81,14 @@ class Base:
 
     def step(self, ruleset: str) -> tuple[bool, dict[str, int]]:
         """Run a ruleset once; return whether anything changed, and the matches per rule."""
-        (output,) = self.graph.run_program(*self._steps[ruleset])
+        return self._ran(self._steps[ruleset])
+
+    def settle(self, ruleset: str) -> tuple[bool, dict[str, int]]:
+        """Run a ruleset until nothing changes; return whether anything did, and the matches per rule."""
+        return self._ran(self._settled[ruleset])
+
+    def _ran(self, schedule: list[Any]) -> tuple[bool, dict[str, int]]:
+        (output,) = self.graph.run_program(*schedule)
         assert isinstance(output, RunScheduleOutput)
         return output.report.updated, output.report.num_matches_per_rule
 
@@ -117,11 +128,7 @@ class Saturation:
                 continue
             updated, found = self.base.step(part)
             changed = changed or updated
-            if ruleset in analyses.RULESETS:
-                continue
-            for name, count in found.items():
-                if count:
-                    self.matches[name] = self.matches.get(name, 0) + count
+            self._count(ruleset, found)
             if most is not None and sum(found.values()) > most and ruleset in PHASES:
                 self.held[part] = HELD
             if self.watched and self.exhausted() is not None:
@@ -130,12 +137,22 @@ class Saturation:
 
     def settle(self, ruleset: str) -> bool:
         """Run a ruleset until nothing changes; return whether anything did."""
+        if not self.watched:
+            changed, found = self.base.settle(ruleset)
+            self._count(ruleset, found)
+            return changed
         for count in range(ANALYSIS):
             if not self.step(ruleset):
                 return count > 0
             if self.watched and self.exhausted() is not None:
                 return True
         return True
+
+    def _count(self, ruleset: str, found: dict[str, int]) -> None:
+        if ruleset not in analyses.RULESETS:
+            for name, count in found.items():
+                if count:
+                    self.matches[name] = self.matches.get(name, 0) + count
 
     def prepare(self) -> bool:
         """Substitute, analyze, decide and simplify until nothing changes; return whether anything did.

@@ -150,10 +150,12 @@ def _repeated(term: Term, symbols: Symbols) -> Iterator[Term]:
             continue
         depth = found.inside(min(free_variables(found.term), default=len(found.scope)))
         crossed = any(binder.is_loop for binder in found.scope[:depth])
-        home = found.scope[depth].body if depth < len(found.scope) else ()
-        part = shift(found.term, -depth)
-        twice = (home, part) in seen and has_loop(part)
-        seen.add((home, part))
+        twice = False
+        if has_loop(found.term):
+            home = found.scope[depth].body if depth < len(found.scope) else ()
+            part = home, shift(found.term, -depth)
+            twice = part in seen
+            seen.add(part)
         if not (crossed or twice) or infer(found.term, symbols, found.types).rank > 0:
             continue
         if _is_safe(found, depth, symbols):

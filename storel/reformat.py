@@ -17,8 +17,10 @@ from storel.calculus.nodes import (
     If,
     Let,
     Lookup,
+    Merge,
     Multiply,
     Range,
+    Reduce,
     Singleton,
     Sum,
     Symbol,
@@ -27,7 +29,6 @@ from storel.calculus.nodes import (
     children,
 )
 from storel.environment import Environment
-from storel.optimizer.elimination import loops
 from storel.optimizer.physical.destination import is_dense
 from storel.storage.tensor import Tensor
 
@@ -38,7 +39,10 @@ TURNING = 4.0
 """Nanoseconds per place that it takes to turn what has a place for each key."""
 
 WORTHWHILE = 4e5
-"""Nanoseconds of estimated time below which nothing is converted."""
+"""Nanoseconds of estimated time below which nothing is converted, in a program of few operands and loops."""
+
+FEW = 4 * 8**2
+"""Operands times the square of loops, up to which the plans for conversions are found in no time."""
 
 
 def conversion_cost(tensor: Tensor) -> float:
@@ -58,7 +62,8 @@ def convertible_operands(term: Term, environment: Environment, nanoseconds: floa
 
     Not only what is searched is worth converting: of two operands stored by columns the one that is
     scanned decides that the other must be searched. What has a place for each key is never searched, but
-    its innermost reads may be a row apart.
+    its innermost reads may be a row apart. A plan is made for each of them, in time that grows with the
+    square of the loops, so that the program must be worth it.
     """
     searched = frozenset(_arrays(term)) if _searches(term) else frozenset[str]()
     crossed = frozenset(_crossed(term))
@@ -67,13 +72,14 @@ def convertible_operands(term: Term, environment: Environment, nanoseconds: floa
         arrays = {f"{name}_{array.name}" for array in tensor.storage.arrays}
         return bool(arrays & crossed) or (_may_be_sparse(tensor) and bool(arrays & searched))
 
-    return [
+    names = [
         name
         for name, tensor in sorted(environment.tensors.items())
         if tensor.rank > 1
         and is_turned(name, tensor)
         and nanoseconds > WORTHWHILE + 2 * conversion_cost(tensor)
     ]
+    return names if nanoseconds > WORTHWHILE * len(names) * _loops(term) ** 2 / FEW else []
 
 
 def _is_full(tensor: Tensor) -> bool:
@@ -103,7 +109,7 @@ def conversions(tensor: Tensor, environment: Environment) -> Iterator[Tensor]:
 def _crossed(term: Term) -> Iterator[str]:
     """Yield the arrays of which an innermost loop reads elements that do not follow one another."""
     match term:
-        case Sum(Range(), body) if loops(body) == 0:
+        case Sum(Range(), body) if _loops(body) == 0:
             yield from _strided(body, Variable(1))
         case _:
             for child, _ in children(term):
@@ -139,6 +145,10 @@ def _searches(term: Term) -> bool:
             return True
         case _:
             return any(_searches(child) for child, _ in children(term))
+
+
+def _loops(term: Term) -> int:
+    return isinstance(term, Sum | Reduce | Merge | Find) + sum(_loops(child) for child, _ in children(term))
 
 
 def _is_in_order(term: Term) -> bool:

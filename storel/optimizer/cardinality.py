@@ -196,7 +196,7 @@ class Fold:
                 known = [part.estimate for part in done]
                 bound = self._bound(constructor, known, first)
                 names = tuple(each.name for each in bound)
-                inner = (*reversed(bound), *self._around(constructor, known, scope))
+                inner = (*reversed(bound), *self._around(term, constructor, known, scope))
                 if is_loop:
                     within = Place(frozenset(names), place.fills_tile, True)
                     own = times = estimates.iterations(constructor, known)
@@ -233,10 +233,11 @@ class Fold:
             self._bindings[key] = known, bound
         return self._bindings[key][1]
 
-    def _around(self, constructor: str, known: Sequence[Estimate], scope: _Scope) -> _Scope:
+    def _around(self, term: Term, constructor: str, known: Sequence[Estimate], scope: _Scope) -> _Scope:
         """Return the scope as the body of a loop sees it: what has a segment or is found recurs in the body.
 
         That is an integer, and where it is an element of an array that is looped over, its position, too.
+        Only variables that are free in the loop are told apart by their names.
         """
         source, begin = known[0], known[0].boundary
         if constructor == "Find":
@@ -245,8 +246,12 @@ class Fold:
             identity, degrees = begin.identity, visits(begin, self._symbols)
         else:
             return scope
+        free = free_variables(term)
         return tuple(
-            each if each.estimate.counts else self._again(each, identity, degrees, known) for each in scope
+            self._again(each, identity, degrees, known)
+            if number in free and not each.estimate.counts
+            else each
+            for number, each in enumerate(scope)
         )
 
     def _again(

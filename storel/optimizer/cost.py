@@ -99,7 +99,6 @@ class Nanoseconds:
 
 
 NANOSECONDS = Nanoseconds()
-_OPERATIONS = Nanoseconds(replace(FREE, flop=1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +108,8 @@ class Variation:
     ``shared_loops`` is the part charged for a loop that depends on at most one outer variable: it may
     later be moved out or tabulated, and a cost that anticipates this finds plans that are worse as
     they stand and better afterwards. ``flops`` weighs arithmetic against memory; ``selective`` weighs a
-    condition by its probability. ``unstored`` weighs loops over dictionaries that are not stored and lookups
-    in them: taken apart they can be reordered, as they stand they cannot.
+    condition by its probability. ``unstored`` weighs loops over dictionaries that are not stored, with all
+    they do, and lookups in them: taken apart they can be reordered, as they stand they cannot.
     """
 
     name: str
@@ -167,7 +166,7 @@ def full_price(model: CostModel = NANOSECONDS) -> Price:
 
 def arithmetic(term: Term, symbols: Symbols) -> float:
     """Return the estimated number of arithmetic operations on values."""
-    return estimate(term, symbols, _OPERATIONS).nanoseconds
+    return estimate(term, symbols, Nanoseconds(replace(FREE, flop=1.0))).nanoseconds
 
 
 def is_hashed(places: float, entries: float) -> bool:
@@ -264,7 +263,6 @@ def _loop(
         case _ if source.stored:
             return around + _scanned(source, constants)
         case _:
-            # The body, too: where loops are nested deep, what it saves outweighs any price of the source.
             return (around + (1 + source.total) * constants.hash_build) * variation.unstored
 
 
@@ -307,8 +305,7 @@ def _is_sparse(made: Estimate) -> bool:
 
 def _copied(stored: Estimate, constants: Constants) -> float:
     """Return the cost of taking the entries of a stored dictionary to where the result goes."""
-    each = constants.step + constants.write
-    return constants.segment + _scanned(stored, constants) + stored.total * each
+    return constants.segment + _scanned(stored, constants) + stored.total * (constants.step + constants.write)
 
 
 def _read(mapping: Estimate, key: Estimate, place: Place | None, constants: Constants) -> float:
@@ -320,8 +317,7 @@ def _read(mapping: Estimate, key: Estimate, place: Place | None, constants: Cons
     places = math.prod(mapping.spans)
     if mapping.stored and is_hashed(places, mapping.total):
         return constants.hash_probe
-    walks = key.walks if place is None else key.walks & place.innermost
-    if walks:
+    if key.walks if place is None else key.walks & place.innermost:
         return constants.sequential
     return gather(min(places, LINE * mapping.total) if mapping.stored else mapping.total, constants)
 

@@ -77,3 +77,13 @@ def test_many_operands(query: Any, number: int) -> None:
     assert work.multiplications <= sum(matrix.nnz for matrix in given) + number * EXTENT
     stops = {phase.stop for phase in kernel.compilation.optimized.report}
     assert not stops & {Stop.NODES, Stop.ITERATIONS}  # time is up when it is up
+
+
+def test_a_chain_of_dense_matrices() -> None:
+    """All of its dictionaries are taken apart, however many loops are around one."""
+    given = [matrix.toarray() for matrix in matrices(7)]
+    program, operands, expected = chain(given)
+    kernel = storel.compile(program, **operands)
+    found, work = measure(kernel.compilation, kernel.environment)
+    assert np.allclose(found.to_numpy(), expected)
+    assert work.multiplications <= len(given) * (EXTENT + 1) * EXTENT

@@ -107,7 +107,8 @@ def test_a_sampled_product_reads_both_factors_by_rows() -> None:
         "CREATE TENSOR P AS sum(<(i,j), s> in S, <(i,k), a> in A, <(k,j), b> in B) { (i,j) -> s * a * b }"
     )
     kernel = storel.compile(program, **operands)
-    assert {name: tensor.format for name, tensor in kernel.compilation.converted.items()} == {"B": "column_major"}
+    converted = kernel.compilation.converted
+    assert {name: tensor.format for name, tensor in converted.items()} == {"B": "column_major"}
     expected = sampled.multiply(operands["A"] @ operands["B"]).toarray()
     result = kernel(**operands)
     assert isinstance(result, storel.Tensor)

@@ -5,12 +5,13 @@ The plan has made every choice; here each is carried out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
+from storel.calculus.nodes import Term, Variable
 from storel.loops.coiteration import Part
 from storel.loops.emitter import convert, index, times
 from storel.loops.expressions import ExpressionLowering, between
@@ -22,8 +23,9 @@ from storel.loops.profile import Profile
 from storel.loops.protocol import LENGTHS
 from storel.loops.rows import RowsTarget, row_buffers
 from storel.loops.scope import HashRow, HashTable, Occupied, Rows, Scope, Value, View
+from storel.loops.single import adds_one_value, light_value
 from storel.loops.stores import ListTarget, TableTarget, clear_list, clear_table, list_buffers, sort_list
-from storel.loops.targets import AssignTarget, FirstLocalTarget, LocalTarget, Target, add_where
+from storel.loops.targets import AssignTarget, FirstLocalTarget, LocalTarget, NowhereTarget, Target, add_where
 from storel.plan.binding import is_scanned, store_terms
 from storel.plan.nodes import (
     Accumulate,
@@ -104,8 +106,12 @@ class ActionLowering:
             case Accumulate(value):
                 target.add(self.expressions.lower(value, scope, self.role))
             case Enter(key, body):
-                child = self._checked(key, target.limit, scope)
-                self._enter(target, child, body, scope)
+                child = self.expressions.key(key, scope)
+
+                def fill(child: Target) -> None:
+                    self.run(body, child, scope)
+
+                self._enter(target, child, fill, ((key, scope),), is_simple=adds_one_value(body))
             case Loop(source, body):
 
                 def iterate(inner: Scope) -> None:
@@ -131,21 +137,47 @@ class ActionLowering:
             case Unite(branches):
                 self._unite(branches, target, scope, count)
 
-    def _checked(self, key: Term, limit: int | None, scope: Scope) -> Expression:
-        """Return the key, after a check that it is within the extent unless that is proved."""
-        child = self.expressions.key(key, scope)
-        if limit is None or self.expressions.is_within(key, limit, scope):
-            return child
-        child = self.emitter.declare("key", child)
-        message = f"a key of the result is {{}}, outside 0:{limit}"
-        self.expressions.fail_unless(between(child, index(limit)), message, child)
-        return child
+    def _enter(
+        self,
+        target: Target,
+        key: Expression,
+        fill: Callable[[Target], None],
+        terms: Iterable[tuple[Term, Scope]],
+        *,
+        is_simple: bool,
+    ) -> None:
+        """Emit ``fill`` of the child at ``key``, which is one of ``terms``, each in its scope.
 
-    def _enter(self, target: Target, key: Expression, body: Action, scope: Scope) -> None:
-        def fill(child: Target) -> None:
-            self.run(body, child, scope)
+        Unless all are proved to be within the target's limit, the kernel decides. What would arrive outside
+        is computed even so, since it may be zero.
+        """
+        limit = target.limit
+        is_within = self.expressions.is_within
+        if limit is None or all(is_within(term, limit.extent, inner) for term, inner in terms):
+            target.enter(key, fill, is_simple=is_simple)
+            return
+        key = self.emitter.declare("key", key)
+        message = f"a key of the result is {{}}, outside 0:{limit.extent}"
 
-        target.enter(key, fill, is_simple=adds_one_value(body))
+        def require(is_zero: Expression) -> None:
+            self.expressions.fail_unless(is_zero, message, key)
+
+        with self._again(), self.emitter.block() as outside:
+            fill(NowhereTarget(self.emitter, limit.zero, require))
+        with self.emitter.block() as inside:
+            target.enter(key, fill, is_simple=is_simple)
+        self.emitter.emit(Branch(between(key, index(limit.extent)), tuple(inside), tuple(outside)))
+
+    @contextmanager
+    def _again(self) -> Generator[None]:
+        """Emit what is emitted again afterwards: both use the same workspaces, stores and counters."""
+        requests, tables, profile = len(self.requests), len(self.tables), self.profile
+        counters = 0 if profile is None else profile.length
+        yield
+        del self.requests[requests:]
+        del self.tables[tables:]
+        if profile is not None:
+            profile.length = counters
 
     def _counter(self) -> Callable[[], None]:
         """Return what emits the count of the next action, in preorder; it emits nothing without a profile."""
@@ -155,7 +187,7 @@ class ActionLowering:
         self, branches: tuple[Loop, ...], target: Target, scope: Scope, count: Callable[[], None]
     ) -> None:
         sources = [branch.source for branch in branches]
-        values = [_light_value(branch) for branch in branches]
+        values = [light_value(branch) for branch in branches]
         if self.profile is None and len(branches) <= MOST_IN_REGIONS and None not in values:
             self._unite_values(sources, [value for value in values if value is not None], target, scope)
             return
@@ -171,7 +203,8 @@ class ActionLowering:
                     self.emitter.emit(Branch(is_here, tuple(statements)))
 
             count()
-            target.enter(key, fill, is_simple=False)
+            terms = [(Variable(0), inner) for _, inner in present]
+            self._enter(target, key, fill, terms, is_simple=False)
 
         self.iteration.coiteration.union(sources, scope, step)
 
@@ -189,7 +222,8 @@ class ActionLowering:
                     else:
                         add_where(self.emitter, child, part.is_here, value)
 
-            target.enter(key, fill, is_simple=len(parts) == 1)
+            terms = [(Variable(0), part.scope) for part in parts]
+            self._enter(target, key, fill, terms, is_simple=len(parts) == 1)
 
         self.iteration.coiteration.regions(sources, scope, step)
 
@@ -303,39 +337,5 @@ def store_buffer(number: int, store: Store) -> Buffer:
     return Buffer(f"store.{number}", store.type)
 
 
-def _light_value(branch: Loop) -> Term | None:
-    """Return what a branch of a union adds to its element, if it is one value that takes no time."""
-    match branch.body:
-        case Enter(_, Accumulate(value)) if _is_light(value):
-            return value
-        case _:
-            return None
-
-
-def _is_light(value: Term) -> bool:
-    match value:
-        case Variable() | Literal() | Symbol():
-            return True
-        case Lookup(Symbol(), key):
-            return _is_light(key)
-        case Add(left, right) | Multiply(left, right) | Apply("subtract", (left, right)):
-            return _is_light(left) and _is_light(right)
-        case Apply("negate", (operand,)):
-            return _is_light(operand)
-        case _:
-            return False
-
-
 def _uncounted() -> None:
     """Emit no count."""
-
-
-def adds_one_value(action: Action) -> bool:
-    """Return whether ``action`` adds exactly one value to a scalar target, whatever the data."""
-    match action:
-        case Accumulate():
-            return True
-        case Bind(_, _, body):
-            return adds_one_value(body)
-        case Enter() | Loop() | Guard() | Together() | Unite():
-            return False

@@ -29,7 +29,7 @@ from storel.loops.nodes import (
     While,
 )
 from storel.loops.nodes import If as Branch
-from storel.loops.targets import ElementTarget, Target, reduced
+from storel.loops.targets import ElementTarget, Limit, Target, reduced
 from storel.loops.workspace import Workspace
 from storel.plan.nodes import Append, Gather, Level, Levels, Place
 from storel.scalars import ScalarType
@@ -247,8 +247,8 @@ class _LevelTarget:
     parent: Expression
 
     @property
-    def limit(self) -> int | None:
-        return self.assembly.limits[self.level]
+    def limit(self) -> Limit:
+        return Limit(self.assembly.limits[self.level], self.assembly.zero)
 
     def add(self, value: Expression) -> None:
         raise AssertionError("a dictionary takes entries, not values")

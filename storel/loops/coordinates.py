@@ -9,7 +9,7 @@ from storel.loops.assembly import CAPACITY_MESSAGE
 from storel.loops.emitter import INDEX, compare, convert
 from storel.loops.expressions import ExpressionLowering
 from storel.loops.nodes import Buffer, Cast, Constant, Expression, Local, Role, Store
-from storel.loops.targets import Target, reduced
+from storel.loops.targets import Limit, Target, reduced
 from storel.plan.nodes import Coordinates
 
 
@@ -25,8 +25,15 @@ class CoordinatesTarget:
     keys: tuple[Expression, ...] = ()
 
     @property
-    def limit(self) -> int | None:
-        return self.limits[len(self.keys)]
+    def zero(self) -> Constant:
+        leaf = self.destination.leaf
+        zero = convert(Constant(leaf.zero or 0, leaf.type), leaf.type)
+        assert isinstance(zero, Constant)
+        return zero
+
+    @property
+    def limit(self) -> Limit:
+        return Limit(self.limits[len(self.keys)], self.zero)
 
     @property
     def coordinates(self) -> list[Buffer]:
@@ -49,12 +56,10 @@ class CoordinatesTarget:
             inner = replace(self, keys=keys)
             fill(inner)
             return
-        zero = convert(Constant(leaf.zero or 0, leaf.type), leaf.type)
-        assert isinstance(zero, Constant)
-        value = reduced(emitter, fill, leaf.type, leaf.operator, zero, is_simple=is_simple)
+        value = reduced(emitter, fill, leaf.type, leaf.operator, self.zero, is_simple=is_simple)
         fits = compare("less", self.cursor, self.capacity)
         self.expressions.fail_unless(fits, CAPACITY_MESSAGE, self.capacity)
         for buffer, each in zip(self.coordinates, keys, strict=True):
             emitter.emit(Store(buffer, self.cursor, convert(each, buffer.type)))
         emitter.emit(Store(self.val, self.cursor, value))
-        emitter.advance(self.cursor, Cast(INDEX, compare("not_equal", value, zero)))
+        emitter.advance(self.cursor, Cast(INDEX, compare("not_equal", value, self.zero)))

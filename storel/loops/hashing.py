@@ -37,7 +37,7 @@ from storel.loops.nodes import (
 )
 from storel.loops.nodes import If as Branch
 from storel.loops.scope import HashRow, HashTable
-from storel.loops.targets import Target, reduced
+from storel.loops.targets import Limit, Target, reduced
 from storel.plan.nodes import HashStore
 from storel.scalars import ScalarType
 
@@ -86,8 +86,8 @@ class HashTarget:
     row: HashRow
 
     @property
-    def limit(self) -> int | None:
-        return self.row.limits[0]
+    def limit(self) -> Limit:
+        return Limit(self.row.limits[0], self.row.table.zero)
 
     def add(self, value: Expression) -> None:
         raise AssertionError("a dictionary takes entries, not values")

@@ -8,7 +8,7 @@ parts, where the kernel computes one.
 from __future__ import annotations
 
 from storel.calculus.nodes import Symbol, Term
-from storel.loops.actions import adds_one_value, store_buffer
+from storel.loops.actions import store_buffer
 from storel.loops.assembly import CAPACITY_MESSAGE, Assembly
 from storel.loops.coordinates import CoordinatesTarget
 from storel.loops.division import COUNT, CUTS, PART_HIGH, PART_LOW, divide
@@ -30,6 +30,7 @@ from storel.loops.nodes import (
 )
 from storel.loops.profile import COUNTS, Profile
 from storel.loops.protocol import LENGTHS
+from storel.loops.single import adds_one_value
 from storel.loops.targets import reduced
 from storel.plan.binding import free_symbols, occurs, store_terms
 from storel.plan.nodes import Action, Coordinates, Levels, Loop, Plan

@@ -14,7 +14,7 @@ from storel.loops.nodes import Buffer, Expression, For, Load, Local, Role, Selec
 from storel.loops.nodes import If as Branch
 from storel.loops.scope import Rows, StoredRow, View
 from storel.loops.stores import ListTarget, clear_list, sort_list, zero_of
-from storel.loops.targets import Target
+from storel.loops.targets import Limit, Target
 from storel.scalars import ScalarType
 
 
@@ -39,14 +39,15 @@ class RowsTarget:
         self.emitter.emit(Store(self.rows.begins, index(0), index(0)))
 
     @property
-    def limit(self) -> int | None:
-        return self.rows.limits[0]
+    def limit(self) -> Limit:
+        return Limit(self.rows.limits[0], zero_of(self.workspace))
 
     def add(self, value: Expression) -> None:
         raise AssertionError("a dictionary takes entries, not values")
 
     def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
-        fill(ListTarget(self.emitter, self.workspace, self.count, self.rows.limits[1]))
+        limit = Limit(self.rows.limits[1], zero_of(self.workspace))
+        fill(ListTarget(self.emitter, self.workspace, self.count, limit))
         sort_list(self.emitter, self.workspace)
         self._append()
         clear_list(self.emitter, self.workspace)

@@ -24,7 +24,7 @@ from storel.loops.nodes import (
 )
 from storel.loops.nodes import If as Branch
 from storel.loops.scope import Occupied, View
-from storel.loops.targets import ElementTarget, Target, reduced
+from storel.loops.targets import ElementTarget, Limit, Target, reduced
 from storel.scalars import ScalarType
 
 
@@ -34,7 +34,7 @@ class TableTarget:
 
     emitter: Emitter
     view: View
-    limit: int | None = None
+    limit: Limit | None = None
 
     def add(self, value: Expression) -> None:
         ElementTarget(self.emitter, self.view.buffer, self.view.offset, self.view.operator).add(value)
@@ -59,7 +59,7 @@ class ListTarget:
     emitter: Emitter
     view: View
     count: Local
-    limit: int | None = None
+    limit: Limit | None = None
 
     def add(self, value: Expression) -> None:
         raise AssertionError("a dictionary takes entries, not values")

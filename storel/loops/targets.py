@@ -10,21 +10,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from storel.loops.emitter import Emitter, convert
+from storel.loops.emitter import Emitter, compare, convert
 from storel.loops.nodes import Assign, Buffer, Constant, Expression, Local, Select, Store, Update
 from storel.loops.nodes import If as Branch
 from storel.scalars import ScalarType
 
 
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The extent of a target: nothing but ``zero`` may arrive beyond it."""
+
+    extent: int
+    zero: Constant
+
+
 class Target(Protocol):
     """A destination while it is written.
 
-    ``limit`` is the extent that keys must be proved, or else checked, to stay within; None where the
-    planner has derived the extent from the keys.
+    ``limit`` is what keys must be proved, or else checked, to stay within; None where the planner has
+    derived the extent from the keys.
     """
 
     @property
-    def limit(self) -> int | None: ...
+    def limit(self) -> Limit | None: ...
 
     def add(self, value: Expression) -> None:
         """Combine ``value`` into this scalar target."""
@@ -38,7 +46,7 @@ class Target(Protocol):
 class Leaf:
     """A target of rank 0: it has no children."""
 
-    limit: int | None = None
+    limit: Limit | None = None
 
     def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
         raise AssertionError("a scalar has no children")
@@ -103,6 +111,22 @@ class ElementTarget(Leaf):
             self.emitter.emit(Store(self.buffer, self.index, value))
         else:
             self.emitter.emit(Update(self.buffer, self.index, self.operator, value))
+
+
+@dataclass
+class NowhereTarget:
+    """What is beyond a limit, at any depth: each value is required to be zero."""
+
+    emitter: Emitter
+    zero: Constant
+    require: Callable[[Expression], None]
+    limit: Limit | None = None
+
+    def add(self, value: Expression) -> None:
+        self.require(compare("equal", self.emitter.declare("x", value), self.zero))
+
+    def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
+        fill(self)
 
 
 def add_where(emitter: Emitter, target: Target, condition: Expression, value: Expression) -> None:

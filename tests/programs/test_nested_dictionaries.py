@@ -80,9 +80,48 @@ def test_a_loop_of_no_iterations_decides_nothing_else(semiring: str, backend: st
     check(OVER.format(semiring, text), backend, operands)
 
 
-def check(text: str, backend: str, operands: dict[str, Any]) -> None:
+@pytest.mark.parametrize("semiring", ["plus_times", "min_plus"])
+@pytest.mark.parametrize("stored", ["dense", "csr", "coo", "dcsr"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(sum(<(i, j), u> in A, <(j, k), w> in B) { (i, j + k) -> u * w }) * A",
+        "(sum(<(i, j), u> in A) { (2 * i, j) -> u }) * (sum(<(i, j), w> in B) { i -> v })",
+        "(sum(<(i, j), u> in A) { 3 * i -> (sum(<(k, l), w> in B) { (k + l) // 2 -> w }) }) * (A + B)",
+    ],
+)
+def test_zeros_may_arrive_beyond_the_extent_of_a_result(text: str, stored: str, semiring: str) -> None:
+    operands = {
+        "A": operand((4, 4), "coo", semiring, 0.9),
+        "B": operand((4, 4), "csr", semiring, 0.9),
+        "v": operand((4,), "dense", semiring, 0.9),
+    }
+    given = {name: operands[name] for name in operands if name in text}
+    check(OVER.format(semiring, text), "c", given, stored)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sum(<(i, j), x> in A, <j, y> in ({ (i, j) -> x }), <(j, i), z> in B) { (i, i) -> i }",
+        "sum(<(i, j), x> in C, <(l, j), y> in ({ (i, j) -> v(i) } + (A * B))) A(l + i, i)",
+        "sum(<(i, j), x> in A, <(k, l, m), y> in (sum(<(r, s), z> in A) { (s % 2, s % 3, j) -> z })) { k -> j }",
+    ],
+)
+def test_keys_of_stored_rows_are_bounded(text: str) -> None:
+    operands = {
+        "A": operand((4, 4), "coo"),
+        "B": operand((4, 4), "dcsr"),
+        "C": operand((4, 4, 4), "coo"),
+        "v": operand((4,), "dense"),
+    }
+    check(f"CREATE TENSOR R AS {text}", "c", {name: operands[name] for name in operands if name in text})
+
+
+def check(text: str, backend: str, operands: dict[str, Any], stored: str | None = None) -> None:
     """Compare with what the reference interpreter gives."""
-    found, wanted = (storel.run(text, backend=each, **operands) for each in (backend, "interpret"))
+    found = storel.run(text, backend=backend, format=stored, **operands)
+    wanted = storel.run(text, backend="interpret", **operands)
     assert isinstance(found, storel.Tensor)
     assert isinstance(wanted, storel.Tensor)
     np.testing.assert_allclose(found.to_numpy(), wanted.to_numpy(), rtol=1e-10)

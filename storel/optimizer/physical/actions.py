@@ -46,7 +46,7 @@ from storel.optimizer.physical.reductions import StoredEntries, any_entry, store
 from storel.optimizer.physical.scope import Monoid, Scope, sum_over
 from storel.optimizer.physical.shape import addends, entries_of, has_loop, is_store, semiring_of
 from storel.optimizer.physical.stores import choose_store, in_rows, is_scanned, reduction_store
-from storel.plan.binding import source_extents, store_terms
+from storel.plan.binding import row_extents, source_extents, store_terms
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -316,10 +316,11 @@ class ActionPlanner:
         """Return the types and bounds of the key and the value that a loop over ``source`` binds."""
         key, element = binder_bounds(source, self.symbols, scope.intervals)
         match planned:
-            case Entries():
+            case Entries(store):
                 stored = self.type_of(source, scope)
-                key = scope.intervals[source.index] if isinstance(source, Variable) else key
-                return (INDEX_TYPE, key), (Type(stored.scalar, stored.rank - 1), element)
+                highs = [bounds(extent, self.symbols).high for extent in row_extents(store, scope.extents)]
+                keys = [Interval(0, None if high is None else high - 1) for high in highs]
+                return (INDEX_TYPE, keys[0]), (Type(stored.scalar, stored.rank - 1), [*keys, element][1])
             case Elements(name):
                 return (INDEX_TYPE, key), (Type(array(self.symbols, name).type, 0), element)
             case Positions() | Matches() | Intersection():

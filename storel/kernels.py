@@ -262,6 +262,7 @@ def runner_of(source: str | Path, options: CallOptions, bindings: Mapping[str, A
     for name, value in bindings.items():
         bind(environment, name, value)
     runner = Runner(environment, compiler_options(options))
+    runner.keywords = _OPTIONS
     runner.result_format = format_text(options.format)
     if _is_path(source):
         runner.directory = Path(source).parent

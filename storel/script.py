@@ -21,6 +21,7 @@ from storel.loading import as_declared, load_tensor
 from storel.loops.interpret import Work
 from storel.optimizer.cardinality import entries
 from storel.profile import Profile, profile
+from storel.reading import names_needed, require_read
 from storel.scheduling import compile_definition, planned
 from storel.source import Source, Span
 from storel.storage.compose import View
@@ -84,7 +85,8 @@ class Runner:
     ``requested`` are results beside those that the script says; ``result_format`` is that of a single
     result; without ``runs`` the results are only compiled; ``counts_work`` interprets the plans;
     ``analyzes`` profiles all that is run, not only what the script says. ``undecided`` are the operands
-    whose formats are to be chosen, and whether they come in theirs. ``compiler`` compiles what is run.
+    whose formats are to be chosen, and whether they come in theirs. ``keywords`` are what a
+    caller may have meant who binds a name that the script does not read. ``compiler`` compiles what is run.
     """
 
     environment: Environment
@@ -96,6 +98,7 @@ class Runner:
     requested: tuple[str, ...] = ()
     result_format: FormatReference | None = None
     undecided: dict[str, bool] = field(default_factory=dict[str, bool])
+    keywords: frozenset[str] = frozenset()
     progress: Progress = lambda _: None
     compiler: Compiler = compile_definition
     outcome: Outcome = field(default_factory=Outcome)
@@ -115,10 +118,12 @@ class Runner:
         """Load what the script loads, and analyze it."""
         statements = tuple(self._included(parse(source), ()))
         script = Script(statements, source)
+        given = (*self.environment.tensors, *self.environment.parameters)
         with self._timed("load"):
             for statement in statements:
                 self._load(statement)
         analysis = analyze(script, self.environment.signatures(), [*self.environment.formats.names, AUTO])
+        require_read(given, statements, self.environment, self.keywords)
         self.outcome.warnings = analysis.warnings
         self.outcome.explained = tuple(each for each in statements if isinstance(each, Explain))
         self.outcome.saved = tuple(each for each in statements if isinstance(each, Save))
@@ -149,7 +154,7 @@ class Runner:
     def operands(self, analysis: Analysis) -> list[str]:
         """Return the tensors that the results are made of, but for those whose arrays are read by name."""
         definitions = {definition.name: definition for definition in analysis.definitions}
-        needed = _needed(list(self._results(analysis, definitions)), definitions)
+        needed = names_needed(list(self._results(analysis, definitions)), definitions)
         read = {name for each in needed for name in free_names(definitions[each].expression)}
         return [
             name
@@ -235,7 +240,7 @@ class Runner:
         definitions = {definition.name: definition for definition in analysis.definitions}
         results = self._results(analysis, definitions)
         wanted = [*results, *(each.name for each in self.outcome.explained)]
-        needed = _needed(wanted, definitions)
+        needed = names_needed(wanted, definitions)
         views: dict[str, View] = {}
         for definition in analysis.definitions:
             if definition.name not in needed:
@@ -335,15 +340,3 @@ def read_source(path: Path, name: str | None = None) -> Source:
         raise ProgramSyntaxError(f"the script {name or path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ProgramSyntaxError(f"the script {name or path} is no UTF-8 text: {error}") from error
-
-
-def _needed(wanted: list[str], definitions: Mapping[str, Definition]) -> set[str]:
-    """Return the names of the definitions that ``wanted`` depend on, themselves included."""
-    found: set[str] = set()
-    pending = list(wanted)
-    while pending:
-        name = pending.pop()
-        if name in definitions and name not in found:
-            found.add(name)
-            pending.extend(sorted(free_names(definitions[name].expression)))
-    return found

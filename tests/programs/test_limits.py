@@ -84,6 +84,25 @@ def test_options_of_other_types(option: str, value: Any) -> None:
         storel.run(ROWS, A=MATRIX, **{option: value})
 
 
+@pytest.mark.parametrize(
+    ("given", "hint"), [("thread", "'threads'"), ("Ab", "'A'"), ("bta", "'beta'"), ("zzz", None)]
+)
+def test_what_is_given_is_read(given: str, hint: str | None) -> None:
+    script = "PARAMETER beta: real = 2\nCREATE TENSOR y AS sum(<(i, j), a> in A) { i -> a * beta }"
+    with pytest.raises(storel.StorelError, match=f"the script reads no '{given}'") as failure:
+        storel.run(script, A=MATRIX, **{given: 4})
+    assert failure.value.expected == "A, beta"
+    assert failure.value.hint == (hint and f"did you mean {hint}?")
+    kernel = storel.compile(script, A=MATRIX)
+    with pytest.raises(storel.StorelError, match=f"the script reads no '{given}'"):
+        kernel(A=MATRIX, **{given: MATRIX})
+
+
+def test_what_is_given_may_be_read_in_part() -> None:
+    lines = ["CREATE TENSOR unused AS z", "CREATE TENSOR s AS sum(<i, x> in A_val) x"]
+    assert dense("\n".join(lines), A=storel.tensor(MATRIX, "csr"), z=1.0) == 6
+
+
 @pytest.mark.parametrize("source", [None, b"CREATE TENSOR y AS 1", 3])
 def test_what_is_no_program(source: Any) -> None:
     with pytest.raises(storel.StorelError, match="is no program"):

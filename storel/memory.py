@@ -45,12 +45,17 @@ def _free() -> int:
     return free - free // 16
 
 
-def require_memory(needed: int, purpose: str, limit: int | None = None) -> None:
-    """Raise MemoryLimitError if ``needed`` bytes exceed ``limit`` (default: what is free)."""
+def require_memory(
+    needed: int, purpose: str, limit: int | None = None, remedy: str = "ask for a sparse format"
+) -> None:
+    """Raise MemoryLimitError if ``needed`` bytes exceed ``limit`` (default: what is free).
+
+    The hint is to raise the limit, or the ``remedy``.
+    """
     allowed = allowance(needed) if limit is None else limit
     if needed > allowed:
         raise MemoryLimitError(
             f"{purpose} would need {needed / 2**20:,.0f} MiB",
             expected=f"at most {allowed / 2**20:,.0f} MiB",
-            hint="ask for a sparse format, or raise the memory limit",
+            hint=f"{remedy}, or raise the memory limit",
         )

@@ -37,11 +37,18 @@ class Span:
         return self.source.text[self.start : self.end]
 
     def render(self) -> str:
-        """Return ``file:line:column``, the line, and a caret under the span's part of that line."""
+        """Return ``file:line:column``, the line, and a caret under the span's part of that line.
+
+        A character may be two cells of a terminal wide, or none.
+        """
+        from rich.cells import cell_len  # not before there is an error to show
+
         number, column, line = self.source.line_at(self.start)
         width = max(1, min(self.end - self.start, len(line) - column + 1))
+        before, marked = line[: column - 1], line[column - 1 : column - 1 + width]
         gutter = f"{number:>4} | "
-        caret = " " * (len(gutter) - 2) + "| " + " " * (column - 1) + "^" * width
+        indent = "".join("\t" if sign == "\t" else " " * cell_len(sign) for sign in before)
+        caret = " " * (len(gutter) - 2) + "| " + indent + "^" * max(1, cell_len(marked))
         return f"{self.source.name}:{number}:{column}\n{gutter}{line}\n{caret}"
 
 

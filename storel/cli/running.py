@@ -145,7 +145,7 @@ def runner_for(
 def _bind(runner: Runner, text: str) -> None:
     environment = runner.environment
     name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
+    if not equals or not name.isidentifier() or not value:
         raise typer.BadParameter(f"'{text}' is not NAME=FILE[:format] or NAME=NUMBER")
     number = _number(value)
     if number is not None:
@@ -159,7 +159,7 @@ def _bind(runner: Runner, text: str) -> None:
 
 def _declare(environment: Environment, text: str) -> None:
     name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
+    if not equals or not name.isidentifier() or not value:
         raise typer.BadParameter(f"'{text}' is not NAME=FILE.json[:format]")
     path, reference = path_and_format(value)
     environment.add_tensor(name, declared_tensor(read_summary(path), environment.formats, reference))

@@ -157,7 +157,7 @@ class ActionLowering:
             target.enter(key, fill, is_simple=is_simple)
             return
         key = self.emitter.declare("key", key)
-        message = f"a key of the result is {{}}, outside 0:{limit.extent}"
+        message = f"a key of the result is {{}}, {self._why_refused(limit.extent, terms)}"
 
         def require(is_zero: Expression) -> None:
             self.expressions.fail_unless(is_zero, message, key)
@@ -167,6 +167,11 @@ class ActionLowering:
         with self.emitter.block() as inside:
             target.enter(key, fill, is_simple=is_simple)
         self.emitter.emit(Branch(between(key, index(limit.extent)), tuple(inside), tuple(outside)))
+
+    def _why_refused(self, extent: int, terms: Iterable[tuple[Term, Scope]]) -> str:
+        highs = [self.expressions.interval(term, inner).high for term, inner in terms]
+        is_negative = all(high is not None and high < 0 for high in highs)
+        return "but keys are not negative" if is_negative else f"outside 0:{extent}"
 
     @contextmanager
     def _again(self) -> Generator[None]:

@@ -144,7 +144,8 @@ class _Builder:
             parents = None if parents is None else parents[self._is_new]
         self.arrays[level.idx] = np.ascontiguousarray(distinct, self.index_type)
         if level.pos is not None:
-            self._check(self.places + 1, level.pos)
+            remedy = "ask for a format that keeps nothing for rows without entries"
+            require_memory(8 * (self.places + 1), level.pos, self.memory_limit, remedy)
             counts = np.bincount(parents, minlength=self.places) if parents is not None else [len(distinct)]
             pos = np.zeros(self.places + 1, dtype=self.index_type)
             np.cumsum(counts, out=pos[1:])

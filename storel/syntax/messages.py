@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Collection
 
 from lark import Token
@@ -36,6 +37,10 @@ def syntax_error(error: UnexpectedInput, expected: Collection[str], source: Sour
     span = Span(source, position, position + 1)
     if isinstance(error, UnexpectedCharacters):
         sign = source.text[position]
+        if unicodedata.combining(sign):
+            name = unicodedata.name(sign, f"U+{ord(sign):04X}").lower()
+            hint = "write a letter with its mark as one character: Unicode's form NFC"
+            return ProgramSyntaxError(f"a {name} stands as a character of its own", span=span, hint=hint)
         return ProgramSyntaxError(f"unexpected character {sign!r}", span=span, hint=_FOREIGN_SIGNS.get(sign))
     return ProgramSyntaxError("this is not a program", span=span)
 

@@ -189,6 +189,14 @@ CASES = (
     Case("missing_formats", "CREATE TENSOR y AS 1", {}, ("--formats", "nowhere")),
     Case("missing_rules", "CREATE TENSOR y AS 1", {}, ("--rules", "nowhere.rules")),
     Case("binding_to_a_missing_file", "CREATE TENSOR y AS A", {}, ("-b", "A=nowhere.mtx")),
+    Case("binding_that_is_not_read", LOAD + "CREATE TENSOR y AS A", {"a.mtx": MATRIX}, ("-b", "Z=3")),
+    Case(
+        "keys_that_are_all_negative",
+        LOAD + "CREATE TENSOR y AS sum(<(i,j), a> in A) { i - 5 -> a }",
+        {"a.mtx": MATRIX},
+    ),
+    Case("behind_wide_characters", "CREATE TENSOR y AS 1\nSAVE y TO '結果.npz' AS 'データ'"),
+    Case("combining_character", "CREATE TENSOR u\u0308 AS 1"),
     Case("binding_in_an_unknown_format", "CREATE TENSOR y AS A", {"a.mtx": MATRIX}, ("-b", "A=a.mtx:crs")),
 )
 
@@ -222,6 +230,7 @@ def test_message(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("run", "script.sdql", "--no-such-option"),
         ("run", "script.sdql", "--backend", "fortran"),
         ("run", "script.sdql", "-b", "novalue"),
+        ("run", "script.sdql", "-b", "A="),
         ("run", "script.sdql", "--output", "novalue"),
         ("run", "script.sdql", "--memory-limit", "much"),
         ("no-such-command",),

@@ -154,6 +154,15 @@ def test_what_does_not_fit_is_refused_before_it_is_allocated(name: str, what: st
     tracemalloc.stop()
 
 
+def test_what_may_help_where_memory_does_not_suffice() -> None:
+    hints = {"dense": "a sparse format", "csr": "keeps nothing for rows without entries"}
+    for name, hint in hints.items():
+        stored = FORMATS.find(name, 2)
+        with pytest.raises(MemoryLimitError) as failure:
+            pack(stored, np.zeros((2, 1), np.int64), np.ones(1), (10**6, 10), memory_limit=10_000)
+        assert hint in str(failure.value.hint)
+
+
 def test_a_memory_limit_is_obeyed() -> None:
     coordinates, values = np.array([[1], [2]]), np.array([1.0])
     dense = FORMATS.find("dense", 2)

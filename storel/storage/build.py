@@ -13,10 +13,10 @@ from storel.errors import DataError, FormatError, TypeMismatchError
 from storel.memory import require_memory
 from storel.scalars import ScalarType
 from storel.storage.formats import Format, Formats
-from storel.storage.pack import all_sizes, full_arrays
+from storel.storage.pack import all_sizes, full_arrays, scalar_type_of
 from storel.storage.properties import verify_properties
 from storel.storage.signature import LevelKind, level_signature
-from storel.storage.tensor import Tensor, pack, scalar_type_of
+from storel.storage.tensor import Tensor, pack
 from storel.syntax.nodes.expressions import Call
 
 Array: TypeAlias = NDArray[Any]

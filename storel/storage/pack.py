@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.memory import require_memory
-from storel.semiring import SEMIRINGS
+from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS, Semiring
 from storel.storage.coordinates import combine, index_dtype, sorted_entries
 from storel.storage.formats import Format
 from storel.storage.packing.general import solved_arrays
@@ -43,32 +44,37 @@ def packed_arrays(
     memory_limit: int | None,
     *,
     are_combined: bool = False,
-) -> dict[str, Array]:
-    """Return a format's arrays for entries: rank × count coordinates, in any order, duplicates added up.
+) -> tuple[dict[str, Array], ScalarType]:
+    """Return a format's arrays, and the type of its values, for entries: rank × count coordinates, in any
+    order, duplicates added up.
 
+    Integers become reals where places without an entry hold the zero of a semiring that is no integer.
     ``are_combined`` says that the entries are sorted, and that there are no duplicates and zeros.
 
     Raises FormatError if the mapping cannot be turned round or an entry does not fit it, MemoryLimitError
     before anything too large is allocated.
     """
-    signature = level_signature(storage)
+    signature, ring = level_signature(storage), SEMIRINGS[semiring]
     if signature is None:
         if not are_combined:
-            coordinates, values = combine(coordinates, values, shape, SEMIRINGS[semiring])
+            coordinates, values = combine(coordinates, values, shape, ring)
+        values = values.astype(ring.with_zero(scalar_type_of(values)).dtype, copy=False)
         index_type = index_dtype(shape, len(values))
-        return solved_arrays(storage, coordinates, values, shape, semiring, index_type, memory_limit)
+        arrays = solved_arrays(storage, coordinates, values, shape, semiring, index_type, memory_limit)
+        return arrays, scalar_type_of(values)
     order = list(signature.order)
     level_shape = tuple(shape[dimension] for dimension in order)
     if order != sorted(order):
         coordinates = coordinates[order]
     if not are_combined:
-        coordinates, values = combine(coordinates, values, level_shape, SEMIRINGS[semiring])
+        coordinates, values = combine(coordinates, values, level_shape, ring)
     elif order != sorted(order):
         coordinates, values, _ = sorted_entries(coordinates, values, level_shape)
     builder = _Builder(coordinates, index_dtype(shape, len(values)), memory_limit)
     for number, level in enumerate(signature.levels):
         builder.add(level, level_shape[number], _has_singletons(signature, number))
-    return builder.arrays | {signature.values: builder.scatter(values, SEMIRINGS[semiring].zero)}
+    stored = builder.scatter(values, ring)
+    return builder.arrays | {signature.values: stored}, scalar_type_of(stored)
 
 
 def all_sizes(storage: Format, shape: tuple[int, ...], arrays: Mapping[str, Array]) -> dict[str, int]:
@@ -153,16 +159,15 @@ class _Builder:
         self.positions = positions
         self.places = len(distinct)
 
-    def scatter(self, values: Array, zero: bool | int | float) -> Array:
+    def scatter(self, values: Array, ring: Semiring) -> Array:
         """Return the values at their positions, and zeros where there is none."""
         if self.positions is None:
             self.positions = np.zeros(len(values), dtype=np.int64)
         if self.places == len(values):
             return np.ascontiguousarray(values)
         self._check(self.places, "the values", values.dtype.itemsize)
-        stored = (
-            np.full(self.places, zero, dtype=values.dtype) if zero else np.zeros(self.places, values.dtype)
-        )
+        dtype = ring.with_zero(scalar_type_of(values)).dtype
+        stored = np.full(self.places, ring.zero, dtype) if ring.zero else np.zeros(self.places, dtype)
         stored[self.positions] = values
         return stored
 
@@ -184,3 +189,10 @@ def full_arrays(array: Array, storage: Format) -> dict[str, Array] | None:
     if signature is None or not signature.is_full:
         return None
     return {signature.values: np.ascontiguousarray(array.transpose(signature.order)).reshape(-1)}
+
+
+def scalar_type_of(array: Array) -> ScalarType:
+    """Return the type of the elements, which is one of storel's."""
+    found = ScalarType.of(array.dtype)
+    assert found is not None, array.dtype
+    return found

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.storage.coordinates import combine
 from storel.storage.declared import declared_sizes
@@ -107,11 +106,11 @@ def pack(
         coordinates, values = combine(coordinates, values, shape, SEMIRINGS[semiring])
         are_combined = True
     storage = with_parameters_of(storage, coordinates, values, shape, semiring, are_combined=are_combined)
-    arrays = packed_arrays(
+    arrays, stored_type = packed_arrays(
         storage, coordinates, values, shape, semiring, memory_limit, are_combined=are_combined
     )
     sizes = all_sizes(storage, shape, arrays)
-    return Tensor(shape, scalar_type_of(values), storage, arrays, sizes, semiring, is_closed)
+    return Tensor(shape, stored_type, storage, arrays, sizes, semiring, is_closed)
 
 
 def declare(summary: Summary, storage: Format) -> Tensor:
@@ -123,10 +122,3 @@ def declare(summary: Summary, storage: Format) -> Tensor:
     return Tensor(
         summary.shape, summary.type, storage, {}, sizes, summary.semiring, summary.is_closed, summary
     )
-
-
-def scalar_type_of(array: Array) -> ScalarType:
-    """Return the type of the elements, which is one of storel's."""
-    found = ScalarType.of(array.dtype)
-    assert found is not None, array.dtype
-    return found

@@ -154,6 +154,16 @@ def test_what_does_not_fit_is_refused_before_it_is_allocated(name: str, what: st
     tracemalloc.stop()
 
 
+@pytest.mark.parametrize("stored", ["dense", "coo", "csr", "ell", "dia"])
+def test_integers_become_real_where_missing_entries_are_infinite(stored: str) -> None:
+    coordinates, values = np.array([[0, 2], [1, 2]]), np.array([5, 7])
+    tensor = storel.tensor((coordinates, values), stored, shape=(3, 3), semiring="min_plus")
+    wanted = np.full((3, 3), np.inf)
+    wanted[0, 1], wanted[2, 2] = 5, 7
+    np.testing.assert_array_equal(tensor.to_numpy(), wanted)
+    np.testing.assert_array_equal(tensor.to("dense").to_numpy(), wanted)
+
+
 def test_what_may_help_where_memory_does_not_suffice() -> None:
     hints = {"dense": "a sparse format", "csr": "keeps nothing for rows without entries"}
     for name, hint in hints.items():

@@ -5,6 +5,8 @@
                                = f(h) - f(l)                 where work(A) = f(x + 1) - f(x)
                                = loop x in l:h: work(A)      else
     work(bind s <- A in B)     = work(A) + work(B)
+    work(guard c: A)           = guard c: work(A)            what A reads may exist only where c holds
+                               = work(A)                     where c only asks for a value that is not zero
 
 The second law telescopes: the work on a row of nested segments is a difference of two numbers, whatever
 is in it. What depends on the content of stores counts as one step.
@@ -15,7 +17,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from storel.calculus.binding import free_variables, shift
-from storel.calculus.nodes import Add, Apply, Literal, Multiply, Term, Variable, map_children
+from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Term, Variable, map_children
 from storel.plan.binding import binders, source_terms
 from storel.plan.count import lowered
 from storel.plan.nodes import (
@@ -65,8 +67,10 @@ def work(action: Action, known: Known) -> Action:
     match action:
         case Accumulate():
             return Accumulate(_ONE)
-        case Enter(_, body) | Guard(_, body):
+        case Enter(_, body):
             return work(body, known)
+        case Guard(condition, body):
+            return _guarded(condition, work(body, known), known)
         case Loop(source, body):
             return _repeated(source, work(body, (True,) * binders(source) + known), known)
         case Bind(_, value, body):
@@ -86,6 +90,15 @@ def together(actions: list[Action] | tuple[Action, ...]) -> Action:
             rest.append(action)
     counted = [*rest, *([Accumulate(total)] if total != _ZERO or not rest else [])]
     return counted[0] if len(counted) == 1 else Together(tuple(counted))
+
+
+def _guarded(condition: Term, inner: Action, known: Known) -> Action:
+    """Return the work of what is guarded; one step where it depends on a condition that is not known."""
+    match condition, inner:
+        case (_, Accumulate(Literal())) | (Apply("not_equal", (Lookup(), Literal(0))), _):
+            return inner
+        case _:
+            return Guard(condition, inner) if _is_known(condition, known) else Accumulate(_ONE)
 
 
 def _repeated(source: Source, each: Action, known: Known) -> Action:

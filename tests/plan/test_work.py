@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import storel
 from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
-from storel.plan.nodes import Accumulate, Action, Elements, Enter, Intersection, Loop, Positions
+from storel.plan.nodes import Accumulate, Action, Elements, Enter, Guard, Intersection, Loop, Positions
 from storel.plan.work import work_of_iteration, work_until
 from storel.runtime.kernel import CompiledKernel, located
 from storel.runtime.parallel import ParallelKernel
@@ -55,6 +55,14 @@ LAWS: dict[str, tuple[Loop, Term | None]] = {
                 tuple(Lookup(Symbol("B_pos"), Lookup(Symbol("A_pos"), end)) for end in (END, number(0))),
             ),
         ),
+    ),
+    "nonzero values": (
+        rows(Guard(Apply("not_equal", (Lookup(Symbol("v"), Variable(0)), number(0))), row("A", 0, ONE))),
+        Add(END, between("A_pos", number(0), END)),
+    ),
+    "where a condition holds": (
+        rows(Guard(Apply("less", (number(0), Variable(0))), row("A", 0, ONE))),
+        None,
     ),
     "rows of another matrix": (rows(row("A", 0, row("B", 0, ONE))), None),
     "intersections": (

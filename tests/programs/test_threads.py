@@ -96,3 +96,10 @@ def test_what_does_not_fit_in_parts_is_computed_by_one_thread() -> None:
 def test_there_is_at_least_one_thread() -> None:
     with pytest.raises(storel.StorelError, match="threads"):
         storel.run("CREATE TENSOR y AS A + C", A=A, C=C, threads=0)
+
+
+def test_work_is_counted_where_the_guards_of_what_it_reads_hold() -> None:
+    diagonal, ones = sp.csr_array(np.diag([1.0, 2.0, 3.0])), np.ones(3)
+    result = storel.run("CREATE TENSOR s AS sum(<i, v> in v) D(i - 1, i - 1)", D=diagonal, v=ones, threads=3)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_allclose(result.to_numpy(), 3.0)

@@ -66,10 +66,10 @@ class Operand:
         default_factory=WeakKeyDictionary[Tensor, Inputs], repr=False
     )
 
-    def inputs(self, tensor: Tensor, definition: Definition) -> Inputs | None:
+    def inputs(self, tensor: Tensor, definition: Definition, unsigned: Mapping[str, str]) -> Inputs | None:
         """Return the arrays that the kernel reads of a tensor; None if it is not right for it.
 
-        Raises DataError if ``tensor`` holds numbers that ``definition`` has no place for.
+        Raises DataError if ``tensor`` is ``unsigned`` and holds numbers that its semiring has no place for.
         """
         known = self._inputs.get(tensor)
         if known is not None:
@@ -79,7 +79,7 @@ class Operand:
         stored = tensor if self.converted is None else tensor.converted(self.converted)
         if likeness(stored) != self.read:
             return None
-        require_numbers(definition, {self.name: tensor})
+        require_numbers(definition, unsigned, {self.name: tensor})
         found = located({f"{self.name}_{array}": each for array, each in stored.arrays.items()})
         self._inputs[tensor] = found
         return found
@@ -93,7 +93,8 @@ class Operand:
 class Call:
     """A compiled program with one result, without the data that it was compiled for.
 
-    ``defaults`` are the scalars that a call may leave out, ``facts`` what the plan relies on about each.
+    ``defaults`` are the scalars that a call may leave out, ``facts`` what the plan relies on about each,
+    ``unsigned`` the operands without negative numbers.
     """
 
     program: Program
@@ -105,6 +106,7 @@ class Call:
     defaults: Mapping[str, Scalar]
     facts: Mapping[str, tuple[ScalarType, bool]]
     memory_limit: int | None
+    unsigned: Mapping[str, str]
 
     @staticmethod
     def of(compilation: Compilation, environment: Environment, memory_limit: int | None) -> Call:
@@ -128,6 +130,7 @@ class Call:
             dict(environment.parameters),
             environment.parameter_facts(),
             memory_limit,
+            compilation.composed.unsigned,
         )
 
     def __call__(self, values: Mapping[str, Value]) -> Tensor | None:
@@ -145,7 +148,7 @@ class Call:
                 scalars[name] = value
                 continue
             operand = self.operands.get(name)
-            found = None if operand is None else operand.inputs(value, self.definition)
+            found = None if operand is None else operand.inputs(value, self.definition, self.unsigned)
             if found is None:
                 return None
             inputs |= found

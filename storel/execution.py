@@ -18,11 +18,11 @@ from storel.plan.nodes import Destination
 from storel.results import ResultFormat, collect
 from storel.semiring import PLUS_TIMES, SEMIRINGS, Scalar
 from storel.storage.build import from_coordinates
+from storel.storage.compose import unsigned_names
 from storel.storage.formats import Format
 from storel.storage.tensor import Tensor
 from storel.symbols import SizeSymbol
 from storel.syntax.analyze import Definition
-from storel.syntax.free_names import free_names
 from storel.syntax.interpret import evaluate_definition
 
 
@@ -54,7 +54,7 @@ def total_work(parts: list[Work]) -> Work:
 
 def arguments(compilation: Compilation, environment: Environment) -> tuple[dict[str, Scalar], dict[str, Any]]:
     """Return the scalar and array arguments of the kernel."""
-    require_numbers(compilation.definition, environment.tensors)
+    require_numbers(compilation.definition, compilation.composed.unsigned, environment.tensors)
     tensors = {**environment.tensors, **compilation.converted}
     stored = replace(environment, tensors=tensors).physical_arrays()
     arrays = {buffer.name: stored[buffer.name] for buffer in compilation.kernel.inputs}
@@ -83,7 +83,8 @@ def collected(
 
 def evaluate_reference(definition: Definition, environment: Environment, storage: Format | None) -> Tensor:
     """Evaluate a definition by the reference interpreter and store what it gives."""
-    require_numbers(definition, environment.tensors)
+    unsigned = unsigned_names(definition.expression, definition.semiring)
+    require_numbers(definition, unsigned, environment.tensors)
     value = evaluate_definition(definition, {}, reference_values(environment))
     shape = tuple(extent.size for extent in definition.extents)
     found = list(_entries(value, len(shape), ()))
@@ -104,11 +105,11 @@ def reference_values(environment: Environment) -> dict[str, Any]:
     return values
 
 
-def require_numbers(definition: Definition, tensors: Mapping[str, Tensor]) -> None:
-    """Raise DataError if a tensor that a definition names has entries that its semiring has no place for."""
-    if SEMIRINGS[definition.semiring].has_negatives:
-        return
-    for name in sorted(free_names(definition.expression) & tensors.keys()):
+def require_numbers(
+    definition: Definition, unsigned: Mapping[str, str], tensors: Mapping[str, Tensor]
+) -> None:
+    """Raise DataError if one of the ``unsigned`` tensors has entries that its semiring has no place for."""
+    for name in sorted(unsigned.keys() & tensors.keys()):
         coordinates, values = tensors[name].to_coo()
         is_bad = ~(values >= 0)
         if is_bad.any():
@@ -116,7 +117,7 @@ def require_numbers(definition: Definition, tensors: Mapping[str, Tensor]) -> No
             key = ", ".join(map(str, coordinates[:, first]))
             raise DataError(
                 f"{name}({key}) is {values[first]}",
-                expected=f"numbers from 0: the sums and products of {definition.semiring} are of no others",
+                expected=f"numbers from 0: the sums and products of {unsigned[name]} are of no others",
                 span=definition.expression.span,
                 hint=f"leave it out in a definition over {PLUS_TIMES.name} that this one uses",
             )

@@ -360,6 +360,6 @@ def test_an_operand_refers_to_no_tensor() -> None:
     tensor = storel.tensor(np.ones(3))
     operand = Operand("x", likeness(tensor), None, likeness(tensor))
     definition = storel.compile(SCALE, x=tensor, c=1.0).compilation.definition
-    found = operand.inputs(tensor, definition)
-    assert found is not None and found is operand.inputs(tensor, definition)
-    assert operand.inputs(storel.tensor(np.ones(4)), definition) is None
+    found = operand.inputs(tensor, definition, {})
+    assert found is not None and found is operand.inputs(tensor, definition, {})
+    assert operand.inputs(storel.tensor(np.ones(4)), definition, {}) is None

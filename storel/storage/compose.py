@@ -12,21 +12,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from storel.errors import ProgramSyntaxError
+from storel.semiring import SEMIRINGS
 from storel.storage.facts import symbols_of
 from storel.storage.substitution import rename
 from storel.storage.tensor import Tensor
 from storel.symbols import ArraySymbol, Fact, SizeSymbol, Symbols
 from storel.syntax.bits import expand_bits
+from storel.syntax.free_names import free_names
 from storel.syntax.nodes.expressions import Expression, Extent, Mapped, Name, Number
 from storel.syntax.walk import map_scoped
 
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A program with its storage, and the facts about every name that it leaves free."""
+    """A program with its storage, and the facts about every name that it leaves free.
+
+    ``unsigned`` are the tensors that may not hold negative numbers, each with the semiring that says so.
+    """
 
     expression: Expression
     symbols: Symbols
+    unsigned: Mapping[str, str]
 
 
 DEEPEST = 200
@@ -50,7 +56,12 @@ def compose(view: View, views: Mapping[str, View], tensors: Mapping[str, Tensor]
     """
     composer = _Composer(views, tensors, dict(facts))
     expression = composer.definition(view)
-    return Composed(expression, composer.symbols)
+    return Composed(expression, composer.symbols, composer.unsigned)
+
+
+def unsigned_names(expression: Expression, semiring: str) -> dict[str, str]:
+    """Return the free names of an expression over a semiring without negative numbers, each with that."""
+    return {} if SEMIRINGS[semiring].has_negatives else dict.fromkeys(free_names(expression), semiring)
 
 
 @dataclass
@@ -58,12 +69,14 @@ class _Composer:
     views: Mapping[str, View]
     tensors: Mapping[str, Tensor]
     symbols: dict[str, Fact]
+    unsigned: dict[str, str] = field(default_factory=dict[str, str])
     _extents: dict[int, str] = field(default_factory=dict[int, str])
     _mapped: dict[str, Mapped] = field(default_factory=dict[str, Mapped])
     _depth: int = 0
 
     def definition(self, view: View) -> Expression:
         """Compose the expression of one definition; the sizes that its type binds become symbols."""
+        self.unsigned |= unsigned_names(view.expression, view.semiring)
         sizes = {name: self._size(name, value) for name, value in view.sizes.items()}
         return self.expression(rename(view.expression, sizes), frozenset())
 

@@ -171,3 +171,14 @@ def test_nothing_is_the_zero_of_every_rank(text: str, expected: Any, backend: st
 def test_a_quotient_is_of_scalars(text: str, backend: str) -> None:
     with pytest.raises(storel.StorelError, match="ranks do not fit"):
         storel.run(f"CREATE TENSOR R AS {text}", A=np.ones((2, 2)), backend=backend)
+
+
+@pytest.mark.parametrize("backend", ["c", "interpret"])
+def test_max_times_is_of_no_negative_numbers_in_what_is_inlined(backend: str) -> None:
+    script = "CREATE TENSOR R OVER max_times AS x + x\nCREATE TENSOR S OVER max_times AS R * y"
+    y = np.ones(3)
+    with pytest.raises(storel.StorelError, match=r"x\(1\) is -2"):
+        storel.run(script, x=np.array([1.0, -2.0, 3.0]), y=y, backend=backend)
+    kernel = storel.compile(script, x=np.ones(3), y=y, backend=backend)
+    with pytest.raises(storel.StorelError, match=r"x\(2\) is -1"):
+        kernel(x=np.array([1.0, 1.0, -1.0]), y=y)

@@ -18,6 +18,7 @@ from storel.memory import require_memory
 from storel.optimizer.physical.destination import Candidate, is_dense
 from storel.plan.nodes import Coordinates, Destination
 from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
 from storel.storage.formats import Format, Formats
 from storel.storage.pack import all_sizes
 from storel.storage.signature import LevelKind, LevelSignature, level_signature
@@ -90,7 +91,10 @@ def collect(
     signature = level_signature(assembled)
     assert signature is not None
     arrays = _arrays(outputs, signature, shape)
-    arrays[signature.values] = arrays[signature.values].astype(scalar_type.dtype, copy=False)
+    values, ring = arrays[signature.values], SEMIRINGS[semiring]
+    if ring.with_zero(scalar_type) is not scalar_type and bool((values == ring.zero).any()):
+        scalar_type = ring.with_zero(scalar_type)  # a place without an entry holds no integer
+    arrays[signature.values] = values.astype(scalar_type.dtype, copy=False)
     sizes = all_sizes(assembled, shape, arrays)
     tensor = Tensor(shape, scalar_type, assembled, arrays, sizes, semiring, is_closed)
     return tensor if result.wanted is assembled else tensor.stored_as(result.wanted)

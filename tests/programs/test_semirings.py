@@ -182,3 +182,12 @@ def test_max_times_is_of_no_negative_numbers_in_what_is_inlined(backend: str) ->
     kernel = storel.compile(script, x=np.ones(3), y=y, backend=backend)
     with pytest.raises(storel.StorelError, match=r"x\(2\) is -1"):
         kernel(x=np.array([1.0, 1.0, -1.0]), y=y)
+
+
+@pytest.mark.parametrize("stored", ["dense", "coo"])
+@pytest.mark.parametrize("backend", ["c", "interpret"])
+def test_missing_integers_are_infinite(stored: str, backend: str) -> None:
+    given = storel.tensor((np.array([[0]]), np.array([5])), "coo", shape=(3,), semiring="min_plus")
+    result = storel.run("CREATE TENSOR R OVER min_plus AS T", T=given, backend=backend, format=stored)
+    assert isinstance(result, storel.Tensor)
+    assert result.to_numpy().tolist() == [5, np.inf, np.inf]

@@ -42,7 +42,7 @@ from storel.optimizer.cost import Nanoseconds
 from storel.optimizer.limits import Limits
 from storel.optimizer.outcome import Optimized
 from storel.optimizer.outcome import Options as SearchOptions
-from storel.optimizer.physical.plan import Request, extent_terms, plan_term
+from storel.optimizer.physical.plan import Request, entered_extents, plan_term
 from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
 from storel.optimizer.remember import optimized as search
 from storel.optimizer.rulefile import Rule, RuleSet, collect, parse, shipped
@@ -182,7 +182,8 @@ class Compilation:
         if phase.contraction is not None:
             source = c_contraction.render(phase.contraction.type) if self.backend == "c" else None
             return phase.contraction, source
-        extents = extent_terms(tuple(extent.size for extent in self.definition.extents), self.symbols)
+        shape = tuple(extent.size for extent in self.definition.extents)
+        extents = entered_extents(self.plan, shape, self.symbols)
         kernel = lower_plan(
             phase.plan if phase.split is None else phase.split.plan,
             phase.extents(extents),
@@ -268,7 +269,8 @@ def _lowered(
     is_reordered: bool,
     profile: Profile | None = None,
 ) -> Kernel:
-    extents = extent_terms(tuple(extent.size for extent in definition.extents), symbols)
+    shape = tuple(extent.size for extent in definition.extents)
+    extents = entered_extents(plan, shape, symbols)
     kernel = lower_plan(plan, extents, symbols, is_finite=is_finite, profile=profile)
     return improved(kernel, symbols, reorders=is_reordered)
 

@@ -1,7 +1,7 @@
 """From a kernel's buffers to a tensor in the wanted format.
 
-Formats whose levels are dense or compressed in the order of the keys are assembled by the kernel
-itself. For any other format the kernel assembles the default one, or lists the entries, and they are
+Formats whose levels are dense or compressed are assembled by the kernel itself, if keys can be entered in
+their order. Else the kernel assembles such levels in another order, or lists the entries, and they are
 packed.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,20 +17,22 @@ from numpy.typing import NDArray
 
 from storel.memory import require_memory
 from storel.optimizer.physical.destination import Candidate, is_dense
-from storel.plan.nodes import Coordinates, Destination
+from storel.plan.nodes import Coordinates, Destination, Levels, Place
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.storage.formats import Format, Formats
+from storel.storage.levels import CONSTRUCTOR, ORDER
 from storel.storage.pack import all_sizes
 from storel.storage.signature import LevelKind, LevelSignature, level_signature
 from storel.storage.tensor import Tensor, pack
+from storel.syntax.parser import parse_format
 
 Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class ResultFormat:
-    """What a result is stored in, and what the kernel assembles on the way there.
+    """What a result is stored in, and what the kernel best assembles on the way there.
 
     ``assembled`` is None where nothing that the kernel can assemble is known for the rank: the entries
     are listed then.
@@ -45,7 +48,7 @@ class ResultFormat:
             return None
         signature = level_signature(self.assembled)
         assert signature is not None
-        return Candidate(tuple(level.kind for level in signature.levels))
+        return Candidate(tuple(level.kind for level in signature.levels), signature.order)
 
 
 def choose_result_format(
@@ -64,9 +67,7 @@ def choose_result_format(
 def _can_assemble(storage: Format) -> bool:
     """Return whether the levels of ``storage`` are those that keys of a result can be entered in."""
     signature = level_signature(storage)
-    if signature is None or signature.order != tuple(range(storage.rank)):
-        return False
-    return all(level.kind is not LevelKind.SINGLETON for level in signature.levels)
+    return signature is not None and all(level.kind is not LevelKind.SINGLETON for level in signature.levels)
 
 
 def collect(
@@ -86,8 +87,7 @@ def collect(
         copied = 2 * (values.nbytes + sum(part.nbytes for part in parts))
         require_memory(copied, "putting the entries of the result in order")
         return pack(result.wanted, np.stack(parts), values, shape, semiring, is_closed=is_closed)
-    assembled = result.assembled
-    assert assembled is not None
+    assembled = _assembled(destination, result)
     signature = level_signature(assembled)
     assert signature is not None
     arrays = _arrays(outputs, signature, shape)
@@ -98,6 +98,23 @@ def collect(
     sizes = all_sizes(assembled, shape, arrays)
     tensor = Tensor(shape, scalar_type, assembled, arrays, sizes, semiring, is_closed)
     return tensor if result.wanted is assembled else tensor.stored_as(result.wanted)
+
+
+def _assembled(levels: Levels, result: ResultFormat) -> Format:
+    """Return the format whose levels a kernel has assembled."""
+    kinds = tuple(
+        LevelKind.DENSE if isinstance(each, Place) else LevelKind.COMPRESSED for each in levels.levels
+    )
+    if result.assembled is not None and result.candidate == Candidate(kinds, levels.dimensions):
+        return result.assembled
+    return _nest(tuple(kind.value for kind in kinds), levels.dimensions)
+
+
+@cache
+def _nest(kinds: tuple[str, ...], order: tuple[int, ...]) -> Format:
+    """Return the format of levels that hold the dimensions in an order."""
+    text = f"{CONSTRUCTOR}({', '.join(kinds)}; {ORDER}=({', '.join(map(str, order))}))"
+    return Formats().resolve(parse_format(text), len(order))
 
 
 def _arrays(
@@ -113,7 +130,7 @@ def _arrays(
         if level.pos is not None:
             arrays[level.pos] = outputs[f"result.pos_{number}"][: positions + 1]
         if level.idx is None:
-            positions *= shape[number]
+            positions *= shape[level.dimension]
             continue
         arrays[level.idx] = outputs[f"result.idx_{number}"]
         positions = len(arrays[level.idx])

@@ -60,7 +60,28 @@ def run(plan: Plan, symbols: Symbols, values: Mapping[str, Any]) -> Value:
     else:
         sink = _sink(len(destination.levels), destination.leaf, destination.levels)
     _Interpreter(symbols, values).run(plan.action, sink, ())
-    return sink.content()
+    order = () if isinstance(destination, Coordinates) else destination.order
+    return _in_order(sink.content(), order) if order else sink.content()
+
+
+def _in_order(content: Value, order: tuple[int, ...]) -> Value:
+    """Return a dictionary whose level k holds dimension ``order[k]`` with its dimensions in order."""
+    found: dict[int, Any] = {}
+    for keys, value in _entries(content, ()):
+        inner = found
+        *above, last = (keys[order.index(dimension)] for dimension in range(len(order)))
+        for key in above:
+            inner = inner.setdefault(key, {})
+        inner[last] = value
+    return found
+
+
+def _entries(content: Value, keys: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Value]]:
+    if not isinstance(content, dict):
+        yield keys, content
+        return
+    for key, inner in content.items():
+        yield from _entries(inner, (*keys, key))
 
 
 @dataclass

@@ -252,12 +252,19 @@ class Levels:
     """The result, assembled level by level; ``leaf`` says how its values are combined.
 
     ``index_type`` is the type of appended keys. Place levels above an ``Append`` or ``Gather`` are
-    entered in ascending order, too.
+    entered in ascending order, too. Level k holds dimension ``order[k]`` of the result, or k where ``order``
+    is empty: keys are entered in the order of the levels.
     """
 
     levels: tuple[Level, ...]
     leaf: ScalarStore
     index_type: ScalarType = ScalarType.INT32
+    order: tuple[int, ...] = ()
+
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """The dimension of the result that each level holds."""
+        return self.order or tuple(range(len(self.levels)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,8 +77,9 @@ def _destination(destination: Destination) -> str:
             return f"coordinates of rank {rank} ({leaf.operator})"
         case Levels((), leaf):
             return f"scalar ({leaf.operator})"
-        case Levels(levels, leaf):
-            return f"{', '.join(_level(level) for level in levels)} ({leaf.operator})"
+        case Levels(levels, leaf, order=order):
+            keys = f" of keys {', '.join(map(str, order))}" if order else ""
+            return f"{', '.join(_level(level) for level in levels)}{keys} ({leaf.operator})"
 
 
 def _level(level: Level) -> str:

@@ -74,13 +74,13 @@ def sorted_entries(coordinates: Array, values: Array, shape: tuple[int, ...]) ->
         return coordinates, values, True
     if is_sorted(coordinates, strictly=False):
         return coordinates, values, False
-    if _are_many(len(values)) and len(shape) > 2 and _ascends(coordinates[-1], GROUP):
+    if are_many(len(values)) and len(shape) > 2 and _ascends(coordinates[-1], GROUP):
         # what is sorted stably by the other keys may then be sorted by the last one, too
         order = _order(coordinates[:-1], shape[:-1])
         coordinates, values = np.take(coordinates, order, axis=1), values[order]
         if is_sorted(coordinates, strictly=False):
             return coordinates, values, is_sorted(coordinates, strictly=True)
-    if _are_many(len(values)) and len(shape) == 2 and max(shape) <= max(2**DIGIT_BITS, len(values)):
+    if are_many(len(values)) and len(shape) == 2 and max(shape) <= max(2**DIGIT_BITS, len(values)):
         coordinates, values = _bucketed(coordinates, values, shape)
     else:
         order = _order(coordinates, shape)
@@ -133,7 +133,7 @@ def _order(coordinates: Array, shape: tuple[int, ...]) -> Array:
     if math.prod(shape) >= 2**63:
         return np.lexsort(coordinates[::-1])
     key = row_major(coordinates, shape)
-    if not _are_many(len(key)):
+    if not are_many(len(key)):
         return _order_by_radix(key)
     order = np.arange(len(key), dtype=index_dtype((len(key),)))
     bits = int(key.max()).bit_length()
@@ -154,7 +154,7 @@ def _order_by_radix(key: Array) -> Array:
     return order
 
 
-def _are_many(count: int) -> bool:
+def are_many(count: int) -> bool:
     """Return whether so many entries are best sorted by SciPy."""
     return count >= (SOME if "scipy.sparse" in sys.modules else MANY)
 

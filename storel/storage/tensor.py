@@ -17,6 +17,7 @@ from storel.storage.signature import level_signature
 from storel.storage.statistics import Statistics
 from storel.storage.stored import Array, Stored
 from storel.storage.summary import Summary
+from storel.storage.transposed import transposed_arrays
 from storel.syntax.parser import parse_format
 
 
@@ -48,7 +49,8 @@ class Tensor(Stored):
         if self.declared is not None:
             return declare(self.declared, storage)
         view = self.as_view()
-        if view is not None and (arrays := full_arrays(view, storage)) is not None:
+        arrays = transposed_arrays(self, storage) if view is None else full_arrays(view, storage)
+        if arrays is not None:
             sizes = all_sizes(storage, self.shape, arrays)
             return Tensor(self.shape, self.type, storage, arrays, sizes, self.semiring, self.is_closed)
         coordinates, values = self.listed()

@@ -39,12 +39,32 @@ DENSE_SHARE = 0.3
 BITMAP_ENTRIES = 16
 """Entries per row from which on a bitmap beats sorting the list of places."""
 
+FEW = 2**16
+"""So many rows cost nothing, whether they have entries or not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A format that a result may be assembled in: one kind per level, in the order of the keys."""
+    """A format that a result may be assembled in: each level's kind, and the dimension that it holds.
+
+    Where ``order`` is empty they hold the dimensions in order.
+    """
 
     kinds: tuple[LevelKind, ...]
+    order: tuple[int, ...] = ()
+
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """The dimension that each level holds."""
+        return self.order or tuple(range(len(self.kinds)))
+
+    def entered_in(self, order: tuple[int, ...], extents: Sequence[int], entries: float) -> Candidate:
+        """Return a candidate for keys that arrive in another order: a level of few entries is compressed."""
+        if order == self.dimensions or LevelKind.COMPRESSED not in self.kinds:
+            return Candidate(self.kinds, order)
+        is_dense = self.kinds[0] is LevelKind.DENSE and extents[order[0]] <= max(entries, FEW)
+        first = LevelKind.DENSE if is_dense else LevelKind.COMPRESSED
+        return Candidate((first, *[LevelKind.COMPRESSED] * (len(order) - 1)), order)
 
 
 def result_type(result: Type, ring: Semiring) -> ScalarStore:
@@ -75,17 +95,19 @@ def choose_destination(
 ) -> Destination:
     """Return levels if ``candidate`` can be assembled in the order of arrival, else coordinates.
 
-    ``terms`` and ``extents`` are the result's dimensions, ``entries`` its estimated number of entries;
-    ``gather`` says how places that arrive in any order are sorted, by their number if it is None.
+    ``action`` enters keys in the order of its levels; ``terms`` and ``extents`` are the dimensions that these
+    hold, ``entries`` is the result's estimated number of entries. ``gather`` says how places that arrive in
+    any order are sorted, by their number if it is None.
     """
     listed = Coordinates(len(terms), leaf, index_type(extents))
     if candidate is None:
         return listed
+    dimensions = () if candidate.dimensions == tuple(range(len(terms))) else candidate.order
     arriving = orders(action, len(terms), symbols)
     if LevelKind.COMPRESSED not in candidate.kinds:
         once = all(order is Order.INCREASING for order in arriving) and not _meets_twice(action)
         places = [Place(term, once=once) for term in terms]
-        return Levels(tuple(places), leaf, index_type(extents))
+        return Levels(tuple(places), leaf, index_type(extents), dimensions)
     if Order.ANY in arriving[:-1]:
         return listed
     levels: list[Level] = []
@@ -100,7 +122,7 @@ def choose_destination(
             levels.append(Gather(term, by_bitmap=is_better if gather is None else gather == "bitmap"))
         else:
             levels.append(Append(repeats=repeats))
-    return Levels(tuple(levels), leaf, index_type(extents))
+    return Levels(tuple(levels), leaf, index_type(extents), dimensions)
 
 
 def _meets_twice(action: Action) -> bool:

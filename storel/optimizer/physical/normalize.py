@@ -3,6 +3,7 @@
 s * sum(R) b             = sum(R) s * b                  s of rank 0, and likewise through
 s * {k -> v}             = {k -> s * v}                  if, let, +, merge and find
 sum(R) {k -> v}          = {k -> sum(R) v}               k not bound by R
+{k -> v} + {k -> w}      = {k -> v + w}
 A * B                    = sum(<k, v> in A) {k -> v * B(k)}   dictionaries of equal rank
 let x = y in b           = b[x := y]                     y a variable, a symbol or a literal
 """
@@ -47,7 +48,7 @@ def inline_atoms(term: Term) -> Term:
 
 
 def hoist_keys(term: Term) -> Term:
-    """Move every singleton out of the innermost sums that do not bind its key."""
+    """Move every singleton out of the innermost sums that do not bind its key, and equal ones out of +."""
     term = map_children(term, lambda child, _: hoist_keys(child))
     match term:
         case Sum(source, Singleton(key, value, own), semiring) if _is_outside(key, 2):
@@ -56,6 +57,8 @@ def hoist_keys(term: Term) -> Term:
             return Singleton(shift(key, -3), Merge(left, right, value, semiring), own)
         case Find(source, wanted, Singleton(key, value, own), semiring) if _is_outside(key, 1):
             return Singleton(shift(key, -1), Find(source, wanted, value, semiring), own)
+        case Add(Singleton(key, left, own), Singleton(other, right), semiring) if key == other:
+            return Singleton(key, Add(left, right, semiring), own)
         case _:
             return term
 

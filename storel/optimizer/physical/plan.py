@@ -15,11 +15,12 @@ from storel.optimizer.physical.destination import (
 )
 from storel.optimizer.physical.facts import size_term
 from storel.optimizer.physical.normalize import hoist_keys, inline_atoms
+from storel.optimizer.physical.ordering import binding_orders, reordered
 from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
 from storel.optimizer.physical.scope import Scope, sum_over
 from storel.optimizer.physical.shape import semiring_of
-from storel.plan.nodes import Levels, Plan
-from storel.semiring import SEMIRINGS
+from storel.plan.nodes import Action, Levels, Plan, ScalarStore
+from storel.semiring import SEMIRINGS, Semiring
 from storel.storage.signature import LevelKind
 from storel.symbols import Symbols
 
@@ -38,27 +39,73 @@ class Request:
 
 
 def plan_term(term: Term, request: Request, symbols: Symbols, semiring: str | None = None) -> Plan:
-    """Return the plan that computes ``term``; keys are entered in the order in which it nests them."""
+    """Return the plan that computes ``term``.
+
+    Keys are entered in the order of the levels that are assembled: those of the candidate, of the result, or
+    of the loops, whichever can be first. Where none can, entries are listed.
+    """
     term = hoist_keys(inline_atoms(term))
-    ring = SEMIRINGS[semiring or semiring_of(term)]
-    leaf = result_type(infer(term, symbols), ring)
-    action = ActionPlanner(symbols, request.preferences.store).value(term, Scope(), sum_over(ring.name))
-    dimensions = extent_terms(request.extents, symbols)
-    if not request.extents:
-        return Plan(Levels((), leaf), action)
-    if request.candidate is not None and LevelKind.COMPRESSED not in request.candidate.kinds:
-        action = separated(action)
-    destination = choose_destination(
-        action,
-        request.candidate,
-        leaf,
-        dimensions,
-        request.extents,
-        request.entries,
-        symbols,
-        request.preferences.gather,
-    )
-    return Plan(destination, action)
+    planner = _Planner(request, symbols, SEMIRINGS[semiring or semiring_of(term)])
+    rank, candidate = len(request.extents), request.candidate
+    if rank == 0:
+        return Plan(Levels((), planner.leaf(term)), planner.action(term))
+    natural = tuple(range(rank))
+    listed = planner.planned(term, None)
+    if candidate is None:
+        return listed
+    tried: set[tuple[int, ...]] = set()
+    for order in (candidate.dimensions, natural, *binding_orders(term, rank)):
+        moved = None if order in tried else reordered(term, order)
+        tried.add(order)
+        if moved is None:
+            continue
+        entered = candidate.entered_in(order, request.extents, request.entries)
+        found = planner.planned(moved if order == natural else hoist_keys(moved), entered)
+        if isinstance(found.destination, Levels):
+            return found
+    return listed
+
+
+@dataclass(frozen=True, slots=True)
+class _Planner:
+    """Plans terms with the keys of one result, in one order or another."""
+
+    request: Request
+    symbols: Symbols
+    ring: Semiring
+
+    def leaf(self, term: Term) -> ScalarStore:
+        return result_type(infer(term, self.symbols), self.ring)
+
+    def action(self, term: Term) -> Action:
+        planner = ActionPlanner(self.symbols, self.request.preferences.store)
+        return planner.value(term, Scope(), sum_over(self.ring.name))
+
+    def planned(self, term: Term, candidate: Candidate | None) -> Plan:
+        """Return the plan of a term whose keys are nested as the levels of ``candidate`` are."""
+        request, action = self.request, self.action(term)
+        if candidate is not None and LevelKind.COMPRESSED not in candidate.kinds:
+            action = separated(action)
+        dimensions = range(len(request.extents)) if candidate is None else candidate.dimensions
+        extents = tuple(request.extents[dimension] for dimension in dimensions)
+        destination = choose_destination(
+            action,
+            candidate,
+            self.leaf(term),
+            extent_terms(extents, self.symbols),
+            extents,
+            request.entries,
+            self.symbols,
+            request.preferences.gather,
+        )
+        return Plan(destination, action)
+
+
+def entered_extents(plan: Plan, extents: tuple[int, ...], symbols: Symbols) -> tuple[Term, ...]:
+    """Return the terms that stand for the extents of a result, in the order in which keys are entered."""
+    if isinstance(plan.destination, Levels):
+        extents = tuple(extents[dimension] for dimension in plan.destination.dimensions)
+    return extent_terms(extents, symbols)
 
 
 def extent_terms(extents: tuple[int, ...], symbols: Symbols) -> tuple[Term, ...]:

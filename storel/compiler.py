@@ -42,6 +42,7 @@ from storel.optimizer.cost import Nanoseconds
 from storel.optimizer.limits import Limits
 from storel.optimizer.outcome import Optimized
 from storel.optimizer.outcome import Options as SearchOptions
+from storel.optimizer.physical.forecast import entering
 from storel.optimizer.physical.plan import Request, entered_extents, plan_term
 from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
 from storel.optimizer.remember import optimized as search
@@ -276,9 +277,15 @@ def _lowered(
 
 
 def expected_time(compilation: Compilation) -> float:
-    """Return the estimated nanoseconds of a run, the conversions of operands included."""
+    """Return the estimated nanoseconds of a run, the conversions of operands and of the result included."""
     conversions = sum(map(conversion_cost, compilation.converted.values()))
-    return compilation.optimized.cost.nanoseconds + conversions
+    return compilation.optimized.cost.nanoseconds + conversions + packing_time(compilation)
+
+
+def packing_time(compilation: Compilation) -> float:
+    """Return the estimated nanoseconds that pass until what the kernel makes is stored as it is wanted."""
+    each = compilation.result.packing(compilation.plan.destination)
+    return each * entering(compilation.plan, compilation.symbols, compilation.constants) if each else 0.0
 
 
 def counting_kernel(compilation: Compilation) -> Kernel:

@@ -29,6 +29,9 @@ from storel.syntax.parser import parse_format
 
 Array: TypeAlias = NDArray[Any]
 
+SORTED, TURNED = 25.0, 8.0
+"""Nanoseconds per entry of a list that is put in order and packed, and of levels stored otherwise."""
+
 
 @dataclass(frozen=True, slots=True)
 class ResultFormat:
@@ -49,6 +52,14 @@ class ResultFormat:
         signature = level_signature(self.assembled)
         assert signature is not None
         return Candidate(tuple(level.kind for level in signature.levels), signature.order)
+
+    def packing(self, destination: Destination) -> float:
+        """Return the nanoseconds that each entry in ``destination`` takes until it is stored as wanted."""
+        match destination:
+            case Coordinates():
+                return SORTED
+            case Levels():
+                return 0.0 if _assembled(destination, self) is self.wanted else TURNED
 
 
 def choose_result_format(

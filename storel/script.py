@@ -26,7 +26,7 @@ from storel.scheduling import compile_definition, planned
 from storel.source import Source, Span
 from storel.storage.compose import View
 from storel.storage.files.kinds import keeps_arrays, read_arrays
-from storel.storage.formats import AUTO, Format, is_automatic
+from storel.storage.formats import UNNAMED, Format, is_automatic
 from storel.storage.tensor import Tensor
 from storel.syntax.analyze import Analysis, Definition, analyze
 from storel.syntax.constants import constant
@@ -122,7 +122,7 @@ class Runner:
         with self._timed("load"):
             for statement in statements:
                 self._load(statement)
-        analysis = analyze(script, self.environment.signatures(), [*self.environment.formats.names, AUTO])
+        analysis = analyze(script, self.environment.signatures(), [*self.environment.formats.names, *UNNAMED])
         require_read(given, statements, self.environment, self.keywords)
         self.outcome.warnings = analysis.warnings
         self.outcome.explained = tuple(each for each in statements if isinstance(each, Explain))

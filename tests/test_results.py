@@ -16,7 +16,7 @@ MATRIX = np.array([[0.0, 1.0, 0.0, 2.0], [0.0] * 4, [3.0, 0.0, 0.0, 0.0]])
 
 @pytest.mark.parametrize(
     ("wanted", "assembled"),
-    [("csr", "csr"), ("dcsr", "dcsr"), ("dense", "dense"), ("coo", "csr"), ("csc", "csr")],
+    [("csr", "csr"), ("dcsr", "dcsr"), ("dense", "dense"), ("coo", "csr"), ("csc", "csc")],
 )
 def test_what_cannot_be_assembled_is_made_of_the_default(wanted: str, assembled: str) -> None:
     chosen = choose_result_format(FORMATS.resolve(parse_format(wanted), 2), (3, 4), 5.0, FORMATS)
@@ -51,3 +51,18 @@ def test_values_keep_their_type(dtype: str) -> None:
     result = storel.run("CREATE TENSOR r STORED AS csr AS A + A", A=stored)
     assert isinstance(result, storel.Tensor)
     assert result.to_numpy().dtype == np.dtype(dtype)
+
+
+@pytest.mark.parametrize("wanted", [None, "csf", "levels(compressed, compressed, compressed; order=(2,0,1))"])
+@pytest.mark.parametrize("order", [(0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])
+def test_levels_in_any_order_are_assembled_and_stored_as_wanted(
+    order: tuple[int, ...], wanted: str | None
+) -> None:
+    given = np.arange(24.0).reshape(2, 3, 4) * (np.arange(24).reshape(2, 3, 4) % 3 > 0)
+    text = f"levels(compressed, compressed, compressed; order={order})".replace(" ", "")
+    program = "CREATE TENSOR r AS sum(<(i, j, k), a> in A) { (i, j, k) -> 2 * a }"
+    options = {} if wanted is None else {"format": wanted}
+    kernel = storel.compile(program, A=storel.tensor(given, text), **options)
+    assert "coordinates" not in kernel.explain("plan")
+    result = kernel(A=storel.tensor(given, text))
+    np.testing.assert_array_equal(result.to_numpy(), 2 * given)

@@ -40,6 +40,8 @@ SUFFIX = ".sdql"
 AUTO = "auto"
 """Stands after ``STORED AS`` for a format that is chosen when the data is there; no format has this name."""
 
+UNNAMED = (AUTO, CONSTRUCTOR)  # what stands there and is the name of no format
+
 
 @dataclass(frozen=True, eq=False)
 class Format:

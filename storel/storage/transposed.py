@@ -35,12 +35,9 @@ def transposed_arrays(tensor: Stored, storage: Format) -> dict[str, Array] | Non
         return None
     if not _is_increasing(tensor.storage, idx, pos):
         return None
-    import scipy.sparse as sp  # here, since it takes 0.1 s and few programs need it
-
-    parts = (values, tensor.arrays[idx], tensor.arrays[pos])
-    require_memory(sum(part.nbytes for part in parts), "the entries in another order")
-    shape = tuple(tensor.shape[dimension] for dimension in signature.order)
-    turned = sp.csr_array(parts, shape=shape).tocsc()
+    require_memory(sum(array.nbytes for array in tensor.arrays.values()), "the entries in another order")
+    matrix = tensor.to_scipy()
+    turned = matrix.tocsc() if signature.order == (0, 1) else matrix.tocsr()
     index_type = index_dtype(tensor.shape, len(values))
     indices = {new_pos: turned.indptr, new_idx: turned.indices}
     return {name: each.astype(index_type, copy=False) for name, each in indices.items()} | {

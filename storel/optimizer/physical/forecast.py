@@ -69,6 +69,28 @@ def forecast(plan: Plan, symbols: Symbols, constants: Constants = CONSTANTS) -> 
     return tuple(walk.found)
 
 
+def entering(plan: Plan, symbols: Symbols, constants: Constants = CONSTANTS) -> float:
+    """Return how many entries ``plan`` is expected to put into its destination, equal keys counted apart."""
+    expected = iter(forecast(plan, symbols, constants))
+
+    def entries(action: Action) -> float:
+        here = next(expected)
+        match action:
+            case Accumulate():
+                return 0.0
+            case Enter(_, body):
+                return entries(body) or here.times
+            case Loop(_, body) | Guard(_, body):
+                return entries(body)
+            case Bind(_, value, body):
+                entries(value)
+                return entries(body)
+            case Together(parts) | Unite(parts):
+                return sum(map(entries, parts))
+
+    return entries(plan.action)
+
+
 @dataclass
 class _Walk:
     symbols: Symbols

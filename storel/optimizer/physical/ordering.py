@@ -26,8 +26,8 @@ def reordered(term: Term, order: tuple[int, ...], keys: Keys = ()) -> Term | Non
     if not keys and order == tuple(range(len(order))):
         return term
     match term:
-        case Empty():
-            return term
+        case Empty(rank, scalar):
+            return Empty(rank + len(keys), scalar)
         case Singleton(key, value, semiring) if not has_loop(key):
             keys = (*keys, key)
             moved = order[: len(keys)]

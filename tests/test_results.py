@@ -65,4 +65,5 @@ def test_levels_in_any_order_are_assembled_and_stored_as_wanted(
     kernel = storel.compile(program, A=storel.tensor(given, text), **options)
     assert "coordinates" not in kernel.explain("plan")
     result = kernel(A=storel.tensor(given, text))
+    assert isinstance(result, storel.Tensor)
     np.testing.assert_array_equal(result.to_numpy(), 2 * given)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from storel.calculus.nodes import Term
 from storel.calculus.verify import infer
 from storel.optimizer.physical.actions import ActionPlanner
+from storel.optimizer.physical.aligning import aligned
 from storel.optimizer.physical.destination import (
     Candidate,
     choose_destination,
@@ -59,10 +60,17 @@ def plan_term(term: Term, request: Request, symbols: Symbols, semiring: str | No
         tried.add(order)
         if moved is None:
             continue
+        moved = moved if order == natural else hoist_keys(moved)
         entered = candidate.entered_in(order, request.extents, request.entries)
-        found = planner.planned(moved if order == natural else hoist_keys(moved), entered)
+        found = planner.planned(moved, entered)
         if isinstance(found.destination, Levels):
             return found
+        rows = request.extents[order[0]]
+        by_row = aligned(moved, rows, symbols) if rows <= request.entries else None
+        if by_row is not None:
+            found = planner.planned(by_row, entered)
+            if isinstance(found.destination, Levels):
+                return found
     return listed
 
 

@@ -1,0 +1,59 @@
+"""Operands whose rows ascend, however each stores which they are, are added up row by row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from strategies.plans import planned
+
+import storel
+from storel.optimizer.physical.aligning import aligned
+from storel.plan.nodes import Coordinates, Enter, Levels, Loop, Positions
+
+RANDOM = np.random.default_rng(0)
+LEFT, RIGHT = (RANDOM.integers(-1, 2, (6, 5)).astype(float) for _ in range(2))
+SUM = "CREATE TENSOR r STORED AS csr AS A + B"
+
+
+def result(one: str, other: str, text: str = SUM) -> storel.Tensor:
+    found = storel.run(text, A=storel.tensor(LEFT, one), B=storel.tensor(RIGHT, other))
+    assert isinstance(found, storel.Tensor)
+    return found
+
+
+@pytest.mark.parametrize(("one", "other"), [("coo", "csr"), ("csr", "coo"), ("csf", "csr"), ("coo", "coo")])
+def test_rows_are_found_in_one_loop_over_them(one: str, other: str) -> None:
+    made = planned(SUM, A=storel.tensor(LEFT, one), B=storel.tensor(RIGHT, other)).compilation.plan
+    assert isinstance(made.destination, Levels)
+    assert isinstance(made.action, Loop) and isinstance(made.action.source, Positions)
+    assert isinstance(made.action.body, Enter)
+    np.testing.assert_array_equal(result(one, other).to_numpy(), LEFT + RIGHT)
+
+
+def test_three_operands_and_columns() -> None:
+    text = "CREATE TENSOR r STORED AS csr AS A + B + A"
+    np.testing.assert_array_equal(result("coo", "csr", text).to_numpy(), 2 * LEFT + RIGHT)
+    np.testing.assert_array_equal(result("csc", "csr").to_numpy(), LEFT + RIGHT)
+
+
+def test_what_is_stored_by_rows_and_by_columns_is_listed() -> None:
+    made = planned(SUM, A=storel.tensor(LEFT, "csc"), B=storel.tensor(RIGHT, "csr")).compilation
+    assert isinstance(made.plan.destination, Coordinates)
+
+
+def test_more_rows_than_entries_are_not_looped_over() -> None:
+    few = storel.tensor((np.array([[5, 70], [1, 2]]), np.ones(2)), "coo", (1000, 5))
+    made = planned(SUM, A=few, B=few).compilation
+    assert isinstance(made.plan.destination, Coordinates)
+
+
+@pytest.mark.parametrize(
+    ("storage", "text"), [("csr", "A"), ("csc", "A"), ("csc", "A + B"), ("hash", "A + B")]
+)
+def test_other_terms_are_left_alone(storage: str, text: str) -> None:
+    made = planned(
+        f"CREATE TENSOR r STORED AS csr AS {text}",
+        A=storel.tensor(LEFT, storage),
+        B=storel.tensor(RIGHT, "csr"),
+    ).compilation
+    assert aligned(made.optimized.term, 6, made.symbols) is None

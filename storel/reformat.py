@@ -57,15 +57,19 @@ def least_conversion_cost(tensor: Tensor) -> float:
     return TURNING * math.prod(tensor.shape) if _is_full(tensor) else CONVERSION * tensor.nnz
 
 
-def convertible_operands(term: Term, environment: Environment, nanoseconds: float) -> list[str]:
+def convertible_operands(
+    term: Term, environment: Environment, nanoseconds: float, *, is_listed: bool = False
+) -> list[str]:
     """Return the tensors that ``term`` reads in another order, if a conversion is cheap beside that.
+
+    A result that is listed in no order, and sorted afterwards, is as good a reason.
 
     Not only what is searched is worth converting: of two operands stored by columns the one that is
     scanned decides that the other must be searched. What has a place for each key is never searched, but
     its innermost reads may be a row apart. A plan is made for each of them, in time that grows with the
     square of the loops, so that the program must be worth it.
     """
-    searched = frozenset(_arrays(term)) if _searches(term) else frozenset[str]()
+    searched = frozenset(_arrays(term)) if is_listed or _searches(term) else frozenset[str]()
     crossed = frozenset(_crossed(term))
 
     def is_turned(name: str, tensor: Tensor) -> bool:

@@ -13,6 +13,7 @@ from storel import machine, schedule, threads
 from storel.compiler import Compilation, Task, compile_stored, expected_time, replanned, search_options
 from storel.optimizer.outcome import Priced
 from storel.optimizer.remember import name_of as name_of_search
+from storel.plan.nodes import Coordinates
 from storel.reformat import conversions, convertible_operands, least_conversion_cost
 from storel.schedule import Formats, Schedule
 from storel.storage.tensor import Tensor
@@ -36,13 +37,14 @@ def planned(task: Task, stored: Compilation | None = None) -> Compilation:
     """
     environment = task.environment
     best = stored or compile_stored(task)
-    pending = convertible_operands(best.optimized.term, environment, best.optimized.cost.nanoseconds)
+    is_listed = isinstance(best.plan.destination, Coordinates)
+    pending = convertible_operands(best.optimized.term, environment, expected_time(best), is_listed=is_listed)
     made: dict[str, tuple[Tensor, ...]] = {}
     while pending:
         candidates = [best]
         for name in pending:
             tensor = environment.tensors[name]
-            if least_conversion_cost(tensor) >= best.optimized.cost.nanoseconds:
+            if least_conversion_cost(tensor) >= expected_time(best):
                 continue
             if name not in made:
                 made[name] = tuple(conversions(tensor, environment))

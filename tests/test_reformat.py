@@ -121,3 +121,15 @@ def test_conversions_keep_the_entries() -> None:
     assert "csr" not in [tensor.format for tensor in made]
     for tensor in made:
         np.testing.assert_array_equal(tensor.to_numpy(), np.eye(4))
+
+
+def test_operands_of_a_result_that_would_be_listed_are_converted() -> None:
+    random = np.random.default_rng(0)
+    matrices = [np.where(random.random((400, 400)) < 0.1, random.random((400, 400)), 0.0) for _ in range(2)]
+    stored = {"A": storel.tensor(matrices[0], "csc"), "B": storel.tensor(matrices[1], "csr")}
+    program = "CREATE TENSOR C STORED AS csr AS sum(<(i, k), a> in A, <(k, j), b> in B) { (i, j) -> a * b }"
+    kernel = storel.compile(program, **stored)
+    assert "coordinates" not in kernel.explain("plan")
+    result = kernel(**stored)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_allclose(result.to_numpy(), matrices[0] @ matrices[1])

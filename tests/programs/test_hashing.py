@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from strategies.plans import planned
+from strategies.reading import read_by
 
 import storel
 from storel.plan.printer import render
@@ -45,13 +46,12 @@ PROGRAMS = {
 
 
 def plan_of(program: str, operands: Operands) -> str:
-    used = {name: storel.tensor(each) for name, each in operands.items() if name in program}
+    used = {name: storel.tensor(each) for name, each in read_by(program, operands).items()}
     return render(planned(f"CREATE TENSOR r AS {program}", **used).compilation.plan)
 
 
 def answer(script: str, operands: Operands, backend: str) -> NDArray[Any]:
-    used = {name: each for name, each in operands.items() if name in script}
-    result = storel.run(script, backend=backend, **used)
+    result = storel.run(script, backend=backend, **read_by(script, operands))
     assert isinstance(result, storel.Tensor)
     return result.to_numpy()
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from strategies.reading import read_by
 
 import storel
 
@@ -115,13 +116,14 @@ def test_keys_of_stored_rows_are_bounded(text: str) -> None:
         "C": operand((4, 4, 4), "coo"),
         "v": operand((4,), "dense"),
     }
-    check(f"CREATE TENSOR R AS {text}", "c", {name: operands[name] for name in operands if name in text})
+    check(f"CREATE TENSOR R AS {text}", "c", operands)
 
 
 def check(text: str, backend: str, operands: dict[str, Any], stored: str | None = None) -> None:
     """Compare with what the reference interpreter gives."""
-    found = storel.run(text, backend=backend, format=stored, **operands)
-    wanted = storel.run(text, backend="interpret", **operands)
+    used = read_by(text, operands)
+    found = storel.run(text, backend=backend, format=stored, **used)
+    wanted = storel.run(text, backend="interpret", **used)
     assert isinstance(found, storel.Tensor)
     assert isinstance(wanted, storel.Tensor)
     np.testing.assert_allclose(found.to_numpy(), wanted.to_numpy(), rtol=1e-10)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from strategies.plans import planned
+from strategies.reading import read_by
 
 import storel
 from storel.optimizer.physical.aligning import aligned
@@ -51,9 +52,6 @@ def test_more_rows_than_entries_are_not_looped_over() -> None:
     ("storage", "text"), [("csr", "A"), ("csc", "A"), ("csc", "A + B"), ("hash", "A + B")]
 )
 def test_other_terms_are_left_alone(storage: str, text: str) -> None:
-    made = planned(
-        f"CREATE TENSOR r STORED AS csr AS {text}",
-        A=storel.tensor(LEFT, storage),
-        B=storel.tensor(RIGHT, "csr"),
-    ).compilation
+    operands = {"A": storel.tensor(LEFT, storage), "B": storel.tensor(RIGHT, "csr")}
+    made = planned(f"CREATE TENSOR r STORED AS csr AS {text}", **read_by(text, operands)).compilation
     assert aligned(made.optimized.term, 6, made.symbols) is None

@@ -26,6 +26,7 @@ from storel.optimizer.cardinality import TILE, Appraised, Fold, Place, Price
 from storel.optimizer.constants import CONSTANTS, FREE, Constants, gather
 from storel.optimizer.estimate import Estimate
 from storel.optimizer.estimates import iterations
+from storel.optimizer.variations import FULL, Variation
 from storel.symbols import Symbols
 
 LINE = 8
@@ -99,31 +100,6 @@ class Nanoseconds:
 
 
 NANOSECONDS = Nanoseconds()
-
-
-@dataclass(frozen=True, slots=True)
-class Variation:
-    """A way to charge.
-
-    ``shared_loops`` is the part charged for a loop that depends on at most one outer variable: it may
-    later be moved out or tabulated, and a cost that anticipates this finds plans that are worse as
-    they stand and better afterwards. ``flops`` weighs arithmetic against memory; ``selective`` weighs a
-    condition by its probability. ``unstored`` weighs loops over dictionaries that are not stored, with all
-    they do, and lookups in them: taken apart they can be reordered, as they stand they cannot.
-    """
-
-    name: str
-    shared_loops: float = 1.0
-    unstored: float = 1.0
-    flops: float = 1.0
-    selective: bool = False
-
-
-PLAIN = Variation("plain")
-TAKEN_APART = Variation("taken apart", unstored=1e6)
-SHARED = Variation("shared", shared_loops=0.1)
-ARITHMETIC = Variation("arithmetic", flops=10_000.0)
-FULL = Variation("full", selective=True)
 
 
 @dataclass(frozen=True, slots=True)

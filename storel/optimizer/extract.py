@@ -17,11 +17,12 @@ from storel.calculus.intervals import ANY, Interval
 from storel.calculus.nodes import Term
 from storel.optimizer import estimates
 from storel.optimizer.binders import Encoding
-from storel.optimizer.cost import CostModel, Variation
+from storel.optimizer.cost import CostModel
 from storel.optimizer.encoding import TERMS, ENode, decode
 from storel.optimizer.estimate import Estimate, integer, symbol, unknown, variable
 from storel.optimizer.facts import Encoded
 from storel.optimizer.named import NAMED
+from storel.optimizer.variations import Variation
 from storel.symbols import SizeSymbol, Symbols
 
 if TYPE_CHECKING:  # what was extracted is looked at without an e-graph at hand

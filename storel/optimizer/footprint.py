@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 from storel.calculus.nodes import Term
 from storel.optimizer.cardinality import Place
-from storel.optimizer.cost import Variation, estimate, is_hashed
+from storel.optimizer.cost import estimate, is_hashed
 from storel.optimizer.estimate import Estimate
+from storel.optimizer.variations import Variation
 from storel.symbols import Symbols
 
 PLACE = 8

@@ -20,7 +20,6 @@ from storel.calculus.verify import InvariantError, infer
 from storel.optimizer import cost, rulefile
 from storel.optimizer.association import associated
 from storel.optimizer.browse import Graph, graph_of
-from storel.optimizer.cost import ARITHMETIC, PLAIN, SHARED, TAKEN_APART, Variation
 from storel.optimizer.elimination import eliminated, in_order_of_keys, loops
 from storel.optimizer.expansion import monomials
 from storel.optimizer.facts import encoded
@@ -30,6 +29,7 @@ from storel.optimizer.outcome import BINDERS, DEFAULT, Optimized, Options, Price
 from storel.optimizer.rulefile import RuleSet
 from storel.optimizer.saturate import alternate, saturate
 from storel.optimizer.sharing import Sharing, hoisted
+from storel.optimizer.variations import ARITHMETIC, PLAIN, SHARED, TAKEN_APART, Variation
 from storel.symbols import Symbols
 
 CLOSE = 1.5

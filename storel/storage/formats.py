@@ -7,7 +7,6 @@ directory, in a user's directories, or among those that a script created.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
@@ -19,6 +18,7 @@ from storel import resources
 from storel.errors import FormatError, nearest
 from storel.source import Source, Span
 from storel.storage.chain import Chain, chains
+from storel.storage.defaults import Defaults, shipped_defaults
 from storel.storage.levels import CONSTRUCTOR, ORDER, levels_format
 from storel.storage.parts import written_out
 from storel.storage.sizes import evaluate_size
@@ -127,14 +127,6 @@ class Format:
         return chains(self.mapping)
 
 
-@dataclass(frozen=True)
-class Defaults:
-    """Which formats are taken where nobody says, the default first: ``storage_formats/defaults.toml``."""
-
-    dense: dict[int, tuple[str, ...]]
-    sparse: dict[int, tuple[str, ...]]
-
-
 @dataclass
 class Formats:
     """All formats that a program may name."""
@@ -147,7 +139,7 @@ class Formats:
 
     @property
     def defaults(self) -> Defaults:
-        return _shipped_defaults()
+        return shipped_defaults()
 
     @cached_property
     def files(self) -> dict[str, Path]:
@@ -337,14 +329,3 @@ def _shipped_files() -> Mapping[str, Path]:
 
 def _files_in(directory: Path) -> dict[str, Path]:
     return {path.stem: path for path in sorted(directory.glob(f"*{SUFFIX}"))}
-
-
-@cache
-def _shipped_defaults() -> Defaults:
-    path = resources.directory("storage_formats") / "defaults.toml"
-    table = tomllib.loads(path.read_text(encoding="utf-8"))
-
-    def by_rank(kind: str) -> dict[int, tuple[str, ...]]:
-        return {int(rank): tuple(names) for rank, names in table[kind].items()}
-
-    return Defaults(by_rank("dense"), by_rank("sparse"))

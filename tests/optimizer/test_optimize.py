@@ -14,7 +14,7 @@ from storel.calculus.interpret import evaluate
 from storel.calculus.nodes import Literal, Singleton, Sum, Term, Variable
 from storel.calculus.printer import show
 from storel.calculus.verify import infer, verify
-from storel.optimizer import cost, rulefile
+from storel.optimizer import cost, rulefile, variations
 from storel.optimizer.encoding import LAYOUTS, TERMS, ENode, decode
 from storel.optimizer.extract import Classes, Extractor
 from storel.optimizer.facts import Encoded, encoded
@@ -119,7 +119,7 @@ def test_every_term_of_the_root_class_means_the_same(
     for phase in ("normalize", "main"):
         known = encoded(term, symbols)
         classes, _ = saturate(rulefile.shipped(), known.text, known.facts, phase, Limits())
-        best = Extractor(classes, known, symbols, cost.PLAIN, cost.NANOSECONDS)
+        best = Extractor(classes, known, symbols, variations.PLAIN, cost.NANOSECONDS)
         for seed in range(12):
             found = sample(classes, known, best, random.Random(seed))
             assert same(evaluate(found, symbols, values), expected), show(found)

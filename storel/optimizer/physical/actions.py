@@ -39,12 +39,13 @@ from storel.calculus.nodes import (
 from storel.calculus.strictness import strict
 from storel.calculus.verify import Type, infer
 from storel.optimizer.cardinality import appraise
-from storel.optimizer.physical.facts import ZERO, array, is_increasing, size_term
+from storel.optimizer.physical.facts import array, is_increasing
 from storel.optimizer.physical.normalize import intersected, is_atom, scaled
 from storel.optimizer.physical.preferences import StoreKind
 from storel.optimizer.physical.reductions import StoredEntries, any_entry, stored_entries, stored_rows
 from storel.optimizer.physical.scope import Monoid, Scope, sum_over
 from storel.optimizer.physical.shape import addends, entries_of, has_loop, is_store, semiring_of
+from storel.optimizer.physical.sources import elements, planned_source
 from storel.optimizer.physical.stores import choose_store, in_rows, is_scanned, reduction_store
 from storel.plan.binding import row_extents, source_extents, store_terms
 from storel.plan.nodes import (
@@ -197,7 +198,7 @@ class ActionPlanner:
     ) -> Action:
         """Plan the loops over entries that are read from storage, those over ``sources`` being left."""
         if sources:
-            planned = self._source(sources[0])
+            planned = planned_source(sources[0], self.symbols)
             assert planned is not None
             inner = scope.bind(*self._entry(sources[0], planned, scope), loops=1)
             return Loop(planned, self._reduced_entries(sources[1:], entries, inner, into))
@@ -255,7 +256,7 @@ class ActionPlanner:
                 skips_empty = strict(body, 0, semiring)
                 return self._loop_over(source, body, scope, self.value, into, skips_empty=skips_empty)
             case Merge(left, right, body):
-                sources = self._elements(left), self._elements(right)
+                sources = elements(left, self.symbols), elements(right, self.symbols)
                 p, x = binder_bounds(left, self.symbols, scope.intervals)
                 q, y = binder_bounds(right, self.symbols, scope.intervals)
                 inner = scope.bind((INDEX_TYPE, p), (INDEX_TYPE, q), (INDEX_TYPE, x.meet(y)), loops=1)
@@ -264,7 +265,7 @@ class ActionPlanner:
                 if has_loop(key):
                     replaced = Find(shift(source, 1), Variable(0), shift(body, 1, 1), term.semiring)
                     return self._let(key, replaced, scope, into)
-                scan = self._elements(source)
+                scan = elements(source, self.symbols)
                 unique = array(self.symbols, scan.array).unique
                 unique = unique or is_increasing(self.symbols, scan.array, scan.low, scan.high)
                 position, _ = binder_bounds(source, self.symbols, scope.intervals)
@@ -301,7 +302,7 @@ class ActionPlanner:
                 return Together(())
             case _:
                 pass
-        planned = self._source(source)
+        planned = planned_source(source, self.symbols)
         if planned is None:
             return self._stored(source, scope, True, over(Variable(0), 1))
         extents = source_extents(planned, scope.extents)
@@ -325,26 +326,3 @@ class ActionPlanner:
                 return (INDEX_TYPE, key), (Type(array(self.symbols, name).type, 0), element)
             case Positions() | Matches() | Intersection():
                 return (INDEX_TYPE, key), (INDEX_TYPE, element)
-
-    def _source(self, source: Term) -> Source | None:
-        match source:
-            case Range(low, high):
-                return Positions(low, high)
-            case Symbol() | Slice(Symbol()):
-                return self._elements(source)
-            case Slice(Range(first, last), low, high):
-                return Positions(Apply("maximum", (first, low)), Apply("minimum", (last, high)))
-            case _:
-                return Entries(source) if is_store(source) else None
-
-    def _elements(self, source: Term) -> Elements:
-        match source:
-            case Symbol(name):
-                return Elements(name, ZERO, size_term(self.symbols, array(self.symbols, name).length))
-            case Slice(Symbol(name), low, high):
-                return Elements(name, low, high)
-            case Slice(Slice(inner, first, last), low, high):
-                ends = Apply("maximum", (first, low)), Apply("minimum", (last, high))
-                return self._elements(Slice(inner, *ends))
-            case _:
-                raise AssertionError(f"not an array: {type(source).__name__}")

@@ -22,7 +22,7 @@ from storel.calculus.nodes import Literal, Singleton, Term
 from storel.calculus.printer import show
 from storel.calculus.verify import KEY, InvariantError, infer, verify
 from storel.errors import EvaluationError, StorelError
-from storel.optimizer import cost
+from storel.optimizer import cost, variations
 from storel.optimizer.binders import Encoding
 from storel.optimizer.encoding import LAYOUTS, TERMS, decode
 from storel.optimizer.extract import Extractor, read
@@ -184,7 +184,7 @@ def _rewritten(
         classes = read(graph.graph.freeze(), graph.graph, encoding)
     finally:
         graph.run("(pop)")
-    best = Extractor(classes, source, around.symbols, cost.PLAIN, cost.NANOSECONDS)
+    best = Extractor(classes, source, around.symbols, variations.PLAIN, cost.NANOSECONDS)
     root = classes.root
     if is_key:
         (root,) = {node[1][1] for node in classes.nodes[root] if node[0] == "Single"}

@@ -113,10 +113,12 @@ def test_views_and_stored_intermediates() -> None:
     ).formats.get("A")
 
 
-@pytest.mark.parametrize("program", ["CREATE TENSOR y AS 1 + 1", "CREATE TENSOR y AS c * 2"])
-def test_there_must_be_storage_to_choose(program: str) -> None:
+@pytest.mark.parametrize(
+    ("program", "operands"), [("CREATE TENSOR y AS 1 + 1", {}), ("CREATE TENSOR y AS c * 2", {"c": 2.0})]
+)
+def test_there_must_be_storage_to_choose(program: str, operands: dict[str, float]) -> None:
     with pytest.raises(DataError, match="no storage to advise on"):
-        storel.advise(program, c=2.0)
+        storel.advise(program, **operands)
 
 
 def test_a_program_that_reads_arrays_by_name_keeps_them() -> None:

@@ -218,7 +218,7 @@ def test_the_arrays_are_those_that_the_format_draws(
 
 def test_every_format_that_is_no_nest_of_levels_has_data_that_fits() -> None:
     named = {parse_format(text).name for text in FITTING}
-    nests = {"coo", "csc", "csf", "csr", "dcsc", "dcsr", "dense"}
+    nests = {"column_major", "coo", "csc", "csf", "csr", "dcsc", "dcsr", "dense"}
     given = {"low_rank", "kronecker", "star_join"}
     assert set(FORMATS.files) == named | nests | given
 

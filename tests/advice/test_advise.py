@@ -116,7 +116,7 @@ def test_views_and_stored_intermediates() -> None:
 @pytest.mark.parametrize(
     ("program", "operands"), [("CREATE TENSOR y AS 1 + 1", {}), ("CREATE TENSOR y AS c * 2", {"c": 2.0})]
 )
-def test_there_must_be_storage_to_choose(program: str, operands: dict[str, float]) -> None:
+def test_there_must_be_storage_to_choose(program: str, operands: dict[str, Any]) -> None:
     with pytest.raises(DataError, match="no storage to advise on"):
         storel.advise(program, **operands)
 

@@ -21,8 +21,10 @@ from storel.symbols import SizeSymbol, Symbols
 def aligned(term: Term, extent: int, symbols: Symbols) -> Term | None:
     """Return a sum of dictionaries with keys in 0:extent as one loop over the keys; None where it is none."""
     parts = addends(term)
-    if not isinstance(term, Add) or len(parts) < 2:
-        return None
+    if not isinstance(term, Add) or not any(
+        isinstance(part, Sum) and isinstance(part.source, Range) for part in parts
+    ):
+        return None  # lists of entries are gone through once, without a search for each row
     semiring, key = term.semiring, Variable(1)
     rows = [_row(part, extent, symbols) for part in parts]
     found = [row for row in rows if row is not None]

@@ -35,8 +35,9 @@ PATIENCE = 3.0
 CALLS = 2
 """How often a contestant runs in each round."""
 
-PAUSE = 0.002
-"""Seconds that this process is watched for threads that are still awake, at a time."""
+PAUSE = 0.02
+"""Seconds that this process is watched for threads that are still awake, at a time: several ticks of the
+system's clock, as the time of other threads is brought up to date at ticks alone."""
 
 SETTLING = 0.5
 """Seconds after which threads that do not sleep are no longer waited for."""

@@ -18,12 +18,11 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from storel import threads
 from storel.loops.blocks import STRIP, TILE_ROWS, packed_lengths, tile_columns
 from storel.loops.nodes import Allocation, Buffer
 from storel.memory import require_memory
 from storel.plan.contraction import Contraction, Operand
-from storel.runtime import buffers
+from storel.runtime import buffers, pool
 from storel.runtime.kernel import Entry, Input, load_entries
 from storel.semiring import Scalar
 
@@ -90,7 +89,7 @@ class ContractionKernel:
             for places in batch:
                 entry(_SLOTS.pack(*places, *addresses, *sizes, factor), None)
 
-        threads.run_all([partial(run, *parts) for parts in self._parts(len(left_rows), len(right_columns))])
+        pool.run_all([partial(run, *parts) for parts in self._parts(len(left_rows), len(right_columns))])
 
     def _parts(self, rows: int, columns: int) -> list[tuple[slice, slice]]:
         """Return which rows and columns each thread computes: whole tiles of that of which there are more."""

@@ -16,11 +16,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from storel import memory, threads
+from storel import memory
 from storel.loops.division import PART_HIGH, PART_LOW
 from storel.loops.nodes import Allocation, For, Join, While
 from storel.loops.walk import walk
-from storel.runtime import buffers
+from storel.runtime import buffers, pool
 from storel.runtime.contraction import ContractionKernel
 from storel.runtime.kernel import CompiledKernel, Input, located
 from storel.semiring import Scalar
@@ -85,7 +85,7 @@ class ParallelKernel:
         parts = [{**scalars, PART_LOW.name: low, PART_HIGH.name: high} for low, high in ends]
         bounds = [partial(phase.bound, part, addresses) for part in parts]
         is_counted = any(isinstance(each, For | While) for each in walk(phase.kernel.bound.body))
-        sizes = threads.run_all(bounds) if is_counted else [bound() for bound in bounds]
+        sizes = pool.run_all(bounds) if is_counted else [bound() for bound in bounds]
         if not self._fits(phase, sizes, work, limit):
             return phase.run(whole, inputs, limit)
         regions = [
@@ -96,10 +96,10 @@ class ParallelKernel:
             partial(phase.compute, part, addresses, [region.parts[number] for region in regions])
             for number, part in enumerate(parts)
         ]
-        lengths = threads.run_all(tasks)
+        lengths = pool.run_all(tasks)
         outputs = [region for region in regions if region.allocation.is_output]
         operator = phase.kernel.operator
-        joined = threads.run_all([partial(region.joined, lengths, operator) for region in outputs])
+        joined = pool.run_all([partial(region.joined, lengths, operator) for region in outputs])
         return {region.allocation.buffer.name: array for region, array in zip(outputs, joined, strict=True)}
 
     def _fits(self, phase: CompiledKernel, sizes: list[list[int]], work: int, limit: int | None) -> bool:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from typing import Any, TypeAlias
 
-from storel import threads as pool
 from storel.loops.nodes import Kernel
 from storel.plan.contraction import Contraction
+from storel.runtime import pool
 from storel.runtime.contraction import ContractionKernel, contraction_kernel
 from storel.runtime.kernel import Backend, CompiledKernel, load
 from storel.runtime.parallel import ParallelKernel

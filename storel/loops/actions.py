@@ -57,11 +57,12 @@ Counted: TypeAlias = tuple[HashStore, HashTable] | tuple[RowsStore, Rows]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A workspace that an action needs: ``length`` places that hold ``fill`` at first."""
+    """A workspace that an action needs: places that hold ``fill`` at first, and where there is no mark."""
 
     buffer: Buffer
     extents: tuple[Term, ...]
     fill: Scalar | None
+    marks: Buffer | None = None
 
 
 @dataclass
@@ -292,7 +293,7 @@ class ActionLowering:
         number = len(self.requests)
         buffer = Buffer(f"list.{number}", store.type)
         places, marks = list_buffers(number)
-        self.requests.append(Request(buffer, (store.extent,), store.zero))
+        self.requests.append(Request(buffer, (store.extent,), store.zero, marks))
         self.requests.append(Request(places, (store.extent,), None))
         self.requests.append(Request(marks, (store.extent,), False))
         count = self.emitter.declare("count", index(0))

@@ -1,6 +1,7 @@
 """Rows of a large table that a loop looks up are asked for before they are needed.
 
     for i in 0:n { for p in pos[i]:pos[i + 1] { k = idx[p]; for j in 0:64 { … d[k * 64 + j] … } } }
+    for i in 0:n { for p in pos[i]:pos[i + 1] { k = idx[p]; for q in pos[k]:pos[k + 1] { … val[q] … } } }
 
 The processor cannot foresee where the next row is, but the program can look it up: the row of idx[p + 8] may
 be fetched while this one is worked on. Segments follow each other, so all positions up to pos[n] are those
@@ -11,7 +12,7 @@ Accesses", CGO 2017).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 
 from storel.loops.dependence import assigned, changing, is_fixed, start_of
@@ -33,7 +34,8 @@ from storel.loops.nodes import (
     Statement,
     While,
 )
-from storel.loops.walk import all_parts, evaluated, parts, substituted, walk
+from storel.loops.simplify import expression as simplified
+from storel.loops.walk import evaluated, parts, substituted, walk
 from storel.symbols import ArraySymbol, Fact, Symbols
 
 NEAR = 1 << 20
@@ -46,14 +48,14 @@ LONGEST = 128
 def look_ahead(kernel: Kernel, symbols: Symbols) -> Kernel:
     """Return the same kernel, with the rows that its loops look up in large inputs."""
     constant = frozenset(kernel.inputs)
-    large = frozenset(buffer for buffer in kernel.inputs if _is_large(buffer, symbols.get(buffer.name)))
-    body = _Looking(constant, large).block(kernel.compute.body, None)
+    lengths = {buffer: _length(symbols.get(buffer.name)) for buffer in kernel.inputs}
+    body = _Looking(constant, lengths).block(kernel.compute.body, None)
     return replace(kernel, compute=replace(kernel.compute, body=body))
 
 
-def _is_large(buffer: Buffer, fact: Fact | None) -> bool:
-    """Return whether an input is a large array; of the stores of other kernels nothing is known."""
-    return isinstance(fact, ArraySymbol) and fact.length * buffer.type.itemsize > NEAR
+def _length(fact: Fact | None) -> int:
+    """Return the length of an input that is an array; of the stores of other kernels nothing is known."""
+    return fact.length if isinstance(fact, ArraySymbol) else 0
 
 
 def _may_fail(statement: Statement) -> bool:
@@ -63,9 +65,14 @@ def _may_fail(statement: Statement) -> bool:
 class _Looking:
     """Rewrites blocks from the outside in; ``constant`` buffers are only read, ``large`` ones far away."""
 
-    def __init__(self, constant: Set[Buffer], large: Set[Buffer]) -> None:
+    def __init__(self, constant: Set[Buffer], lengths: Mapping[Buffer, int]) -> None:
         self.constant = constant
-        self.large = large
+        self.lengths = lengths
+        self.large = {buffer for buffer, length in lengths.items() if length * buffer.type.itemsize > NEAR}
+
+    def mean(self, buffer: Buffer, boundaries: Buffer) -> int:
+        """Return how many elements of a buffer lie between two boundaries on the average, at least one."""
+        return max(1, round(self.lengths[buffer] / max(1, self.lengths[boundaries])))
 
     def block(self, body: tuple[Statement, ...], outer: For | None) -> tuple[Statement, ...]:
         """Return the statements, which are the body of ``outer`` if it is given.
@@ -81,7 +88,7 @@ class _Looking:
     def _statement(self, statement: Statement, outer: For | None) -> Statement:
         match statement:
             case For(body=body):
-                rows = tuple(self._rows(statement))
+                rows = self._rows(statement)
                 ahead = Ahead(rows, _end(statement, outer, self.constant)) if rows else None
                 return replace(statement, body=self.block(body, statement), ahead=ahead)
             case While(body=body):
@@ -91,36 +98,101 @@ class _Looking:
             case _:
                 return statement
 
-    def _rows(self, loop: For) -> Iterator[Row]:
-        """Yield each row that a loop directly inside of ``loop`` reads at a place looked up for it.
+    def _rows(self, loop: For) -> tuple[Row, ...]:
+        """Return the row of each buffer that loops inside of ``loop`` read at a place looked up for it."""
+        found: dict[Buffer, Row] = {}
+        for row in _Reading(self, loop).rows(loop.body, {}):
+            found.setdefault(row.buffer, row)
+        return tuple(found.values())
 
-        A failure before it may be what keeps its place in bounds.
+
+class _Reading:
+    """What loops inside of ``loop`` read, and where each of them begins to.
+
+    A place is evaluated ahead only if it is evaluated in every iteration of ``loop``, so that it exists.
+    """
+
+    def __init__(self, looking: _Looking, loop: For) -> None:
+        self.looking = looking
+        self.loop, self.local = loop, loop.local
+        self.moving = changing(loop) - {loop.local}
+        self.reassigned = frozenset(assigned(loop.body))
+
+    def rows(self, body: tuple[Statement, ...], known: dict[Local, Expression]) -> Iterator[Row]:
+        """Yield the rows that loops in a body read; ``known`` are the values of its locals.
+
+        A failure before it may be what keeps a place in bounds, and so may be a condition. Segments that
+        follow each other are foreseen.
         """
-        moving, reassigned = changing(loop), frozenset(assigned(loop.body))
-        known: dict[Local, Expression] = {}
-        seen: set[Buffer] = set()
-        for statement in loop.body:
+        for statement in body:
             match statement:
-                case Declare(local, value) if local not in reassigned:
+                case Declare(local, value) if local not in self.reassigned:
                     known[local] = substituted(value, known)
                 case _ if _may_fail(statement):
                     return
-                case For(local, Constant(0), Constant(high), body) if 1 < high <= LONGEST:
-                    for load in (part for inner in body for part in all_parts(evaluated(inner))):
-                        if not isinstance(load, Load) or load.buffer not in self.large - seen:
-                            continue
-                        start = start_of(load.index, local)
-                        start = start if start is None else substituted(start, known)
-                        if start is not None and self._is_looked_up(start, loop.local, moving):
-                            seen.add(load.buffer)
-                            yield Row(load.buffer, start, int(high))
+                case For(local, Constant(0), Constant(high), inner):
+                    if 1 < high <= LONGEST:
+                        yield from self._short(inner, local, int(high), known)
+                case For(local, low, high, inner):
+                    follows = _last_boundary(low, high, self.loop, self.looking.constant) is not None
+                    if not follows:
+                        yield from self._segments(inner, {**known, local: substituted(low, known)})
+                case If(_, one, other):
+                    others = list(self.rows(other, dict(known)))
+                    yield from (row for row in self.rows(one, dict(known)) if row in others)
                 case _:
                     pass
 
-    def _is_looked_up(self, start: Expression, local: Local, moving: Set[Local]) -> bool:
-        """Return whether a place depends on the loop's variable by what constant buffers hold at it."""
-        loads = [part for part in parts(start) if isinstance(part, Load)]
-        return is_fixed(start, moving - {local}, self.constant) and any(load.index == local for load in loads)
+    def _short(
+        self, body: tuple[Statement, ...], local: Local, length: int, known: Mapping[Local, Expression]
+    ) -> Iterator[Row]:
+        """Yield the rows that a loop of constant length reads."""
+        for load in _loads(body):
+            start = start_of(load.index, local)
+            if start is None:
+                continue
+            place = substituted(start, known)
+            is_at_local = any(inner.index == self.local for inner in _loads_of(place))
+            if is_at_local and self._is_looked_up(place, load.buffer):
+                yield Row(load.buffer, place, length)
+
+    def _segments(self, body: tuple[Statement, ...], known: dict[Local, Expression]) -> Iterator[Row]:
+        """Yield the segments that the body of a loop reads one element after the other, from their starts.
+
+        What they are is only known where nothing else has to be read in the loop. They are as long as they
+        are on the average.
+        """
+        for statement in body:
+            match statement:
+                case Declare(local, value) if not _loads_of(value):
+                    known[local] = substituted(value, known)
+                case For(local, low, _, inner):
+                    first = {} if _loads_of(low) else {local: substituted(low, known)}
+                    yield from self._segments(inner, {**known, **first})
+                case _:
+                    pass
+            for load in _loads((statement,)):
+                place = simplified(substituted(load.index, known))
+                if _loads_of(load.index) or not self._is_looked_up(place, load.buffer):
+                    continue
+                for boundary in _loads_of(place):
+                    if any(inner.index == self.local for inner in _loads_of(boundary.index)):
+                        length = self.looking.mean(load.buffer, boundary.buffer)
+                        if length <= LONGEST:
+                            yield Row(load.buffer, place, length)
+
+    def _is_looked_up(self, place: Expression, buffer: Buffer) -> bool:
+        """Return whether a place in a large buffer changes with the loop's variable alone."""
+        constant = self.looking.constant
+        return buffer in self.looking.large and is_fixed(place, self.moving, constant)
+
+
+def _loads(body: tuple[Statement, ...]) -> list[Load]:
+    return [load for statement in body for value in evaluated(statement) for load in _loads_of(value)]
+
+
+def _loads_of(expression: Expression) -> list[Load]:
+    return [part for part in parts(expression) if isinstance(part, Load)]
 
 
 def _end(loop: For, outer: For | None, constant: Set[Buffer]) -> Expression:

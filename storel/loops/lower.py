@@ -96,7 +96,9 @@ def lower(
 
 def _allocation(slot: int, need: Need, failures: list[str]) -> Allocation:
     overflow = failures.index(CAPACITY_MESSAGE) if need.is_checked and CAPACITY_MESSAGE in failures else None
-    return Allocation(need.buffer, slot, need.fill, need.is_output, need.used, overflow, need.join, need.into)
+    return Allocation(
+        need.buffer, slot, need.fill, need.is_output, need.used, overflow, need.join, need.into, need.marks
+    )
 
 
 def _dividing(

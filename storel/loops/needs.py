@@ -36,6 +36,7 @@ class Need:
     join: Join | None = None
     into: int | None = None
     is_checked: bool = False
+    marks: Buffer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,9 @@ def store_needs(compute: Frame, action: Action) -> list[Need]:
         return lambda bound: bound.product(terms)
 
     actions = compute.actions
-    dense = [Need(each.buffer, length_of(each.extents), each.fill) for each in actions.requests]
+    dense = [
+        Need(each.buffer, length_of(each.extents), each.fill, marks=each.marks) for each in actions.requests
+    ]
     counts = zip(actions.tables, insertions(action, compute.extents), strict=True)
     hashed = [
         need

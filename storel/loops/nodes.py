@@ -27,7 +27,7 @@ class Role(Enum):
     """What an operation or a loop counts as in the report of work."""
 
     VALUE = "value"  # arithmetic of tensor values: multiplications, additions
-    INDEX = "index"  # keys, addresses, bounds, conditions: index_operations
+    INDEX = "index"  # keys, addresses, bounds, conditions: index_operations; loops that divide others
     LOOP = "loop"  # each iteration is one of `iterations`
     SEARCH = "search"  # entering the loop is one of `lookups`; its iterations are not counted
     WORKSPACE = "workspace"  # each iteration is one of `workspace`
@@ -265,6 +265,7 @@ class Allocation:
     ``Fail`` by which ``compute`` says that the capacity is exhausted: only a buffer that has one may
     be given less than its bound, when the memory limit does not allow more. An output has a ``join``; one
     that is ``SHIFTED`` holds positions in buffers whose length is element ``into`` of ``lengths``.
+    Where an element of ``marks`` is false, that of the buffer is ``fill``, but while it is being written.
     """
 
     buffer: Buffer
@@ -275,6 +276,7 @@ class Allocation:
     overflow: int | None = None
     join: Join | None = None
     into: int | None = None
+    marks: Buffer | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from storel.loops.ahead import look_ahead
 from storel.loops.nodes import Kernel
 from storel.loops.reorder import reorder
+from storel.loops.sieve import sift
 from storel.loops.simplify import simplify
 from storel.loops.tiles import tile
 from storel.symbols import Symbols
@@ -13,4 +14,4 @@ from storel.symbols import Symbols
 def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     """Return the kernel as it is rendered; real sums are added up in any order if ``reorders``."""
     kernel = simplify(kernel)
-    return look_ahead(tile(reorder(kernel) if reorders else kernel), symbols)
+    return look_ahead(tile(sift(reorder(kernel) if reorders else kernel)), symbols)

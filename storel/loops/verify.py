@@ -42,7 +42,7 @@ from storel.loops.tiles import holds, is_contiguous
 from storel.loops.types import BOOLEAN, INTEGERS, OPERAND_TYPES, PREDICATES, SHIFTS, type_of
 from storel.scalars import ScalarType
 
-_LOOP_ROLES = frozenset({Role.LOOP, Role.SEARCH, Role.WORKSPACE})
+_LOOP_ROLES = frozenset({Role.LOOP, Role.SEARCH, Role.WORKSPACE, Role.INDEX})
 _OPERATION_ROLES = frozenset({Role.VALUE, Role.INDEX})
 
 

@@ -35,8 +35,9 @@ from storel.symbols import ArraySymbol, Symbols
 
 POS, IDX = Buffer("pos", INT64, Role.INDEX), Buffer("idx", INT64, Role.INDEX)
 SHORT = Buffer("short", INT32, Role.INDEX)
+LIMITS, FEW = Buffer("limits", INT64, Role.INDEX), Buffer("few", INT64, Role.INDEX)
 D, Y = Buffer("d", FLOAT64), Buffer("y", FLOAT64)
-I, J, K, P = index("i"), index("j"), index("k"), index("p")  # noqa: E741
+I, J, K, P, Q = index("i"), index("j"), index("k"), index("p"), index("q")  # noqa: E741
 WIDTH = integer(8)
 
 
@@ -46,12 +47,16 @@ def times(left: Expression, right: Expression) -> Binary:
 
 def facts(length: int) -> Symbols:
     types = {"pos": INT64, "idx": INT64, "short": INT32, "d": FLOAT64}
-    return {name: ArraySymbol(name, of, length) for name, of in types.items()}
+    known = {name: ArraySymbol(name, of, length) for name, of in types.items()}
+    boundaries = {"limits": length // 16, "few": length // 1000}
+    return known | {name: ArraySymbol(name, INT64, count) for name, count in boundaries.items()}
 
 
 def looking(*body: Statement, length: int = 1 << 20) -> Kernel:
     allocation = (Allocation(Y, 0, fill=0.0, is_output=True), times(N, WIDTH))
-    made = look_ahead(kernel([POS, IDX, SHORT, D], [allocation], list(body), ("bad",)), facts(length))
+    made = look_ahead(
+        kernel([POS, IDX, SHORT, LIMITS, FEW, D], [allocation], list(body), ("bad",)), facts(length)
+    )
     verify(made)
     return made
 
@@ -99,7 +104,33 @@ def test_any_other_loop_ends_where_it_ends() -> None:
     assert ahead(looking(rows(segments(KEY, added(K), CHECK))))[0][1].end == Load(POS, N)
 
 
+def scanned(key: Expression, *before: Statement) -> For:
+    """A loop over the segment of ``key``, which is 16 elements long on the average."""
+    value = Binary("multiply", Load(D, Q), Load(D, Load(IDX, Q)), Role.VALUE)
+    body = (*before, Update(Y, I, "add", value))
+    return For(Q, Load(LIMITS, key), Load(LIMITS, plus(key, integer(1))), body)
+
+
+ROWS = {Row(D, Load(LIMITS, Load(IDX, P)), 16), Row(IDX, Load(LIMITS, Load(IDX, P)), 16)}
+
+
+def test_segments_are_looked_up_by_their_boundaries() -> None:
+    ((local, found),) = ahead(looking(rows(segments(KEY, scanned(K)))))
+    assert (local, set(found.rows), found.end) == ("p", ROWS, Load(POS, N))
+
+
+def test_of_two_branches_what_both_read_is_looked_up() -> None:
+    other = For(J, Load(LIMITS, K), N, (Update(Y, I, "add", Load(D, J)),))
+    both = If(Binary("less", I, integer(3)), (scanned(K),), (other,))
+    ((_, found),) = ahead(looking(rows(segments(KEY, both))))
+    assert found.rows == (Row(D, Load(LIMITS, Load(IDX, P)), 16),)
+    assert ahead(looking(rows(segments(KEY, If(Binary("less", I, integer(3)), (scanned(K),)))))) == []
+
+
 NOTHING: list[tuple[str, Statement]] = [
+    ("segments follow each other", segments(scanned(P))),
+    ("segments are of the outer loop", segments(scanned(I))),
+    ("segments are long", segments(KEY, For(Q, Load(FEW, K), N, (Update(Y, I, "add", Load(D, Q)),)))),
     ("the place is the position", segments(added(P))),
     ("the place is the same for all", segments(added(Load(IDX, I)))),
     ("the place is changed", segments(KEY, Assign(K, plus(K, integer(1))), added(K))),
@@ -124,6 +155,7 @@ def test_an_index_is_looked_up_nowhere_past_its_end(guarded: Array) -> None:
     made = looking(rows(segments(KEY, added(K))))
     table = np.arange(40.0)
     inputs = {"pos": np.array([0, 2, 2, 12]), "idx": guarded, "short": np.zeros(1, np.int32), "d": table}
+    inputs |= {"limits": np.zeros(1, np.int64), "few": np.zeros(1, np.int64)}
     sums = [table.reshape(5, 8)[guarded[low:high]].sum(0) for low, high in ((0, 2), (2, 2), (2, 12))]
     check(made, {"n": 3}, inputs, {"y": np.concatenate(sums)})
 

@@ -36,7 +36,7 @@ from storel.loops.nodes import Kernel
 from storel.loops.passes import improved
 from storel.loops.profile import Profile
 from storel.loops.verify import verify as verify_loops
-from storel.optimizer.cardinality import entries
+from storel.optimizer.cardinality import appraise, entries
 from storel.optimizer.constants import Constants
 from storel.optimizer.cost import Nanoseconds
 from storel.optimizer.limits import Limits
@@ -240,9 +240,9 @@ def compile_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONVERT
     budgets = search_options(options)
     optimized = search(term, symbols, options.rules, budgets)
     extents = tuple(extent.size for extent in definition.extents)
-    estimate = entries(optimized.term, symbols)
-    result = choose_result_format(task.storage, extents, estimate, environment.formats)
-    request = Request(extents, result.candidate, estimate)
+    estimate = appraise(optimized.term, symbols)
+    result = choose_result_format(task.storage, extents, estimate.counts, environment.formats)
+    request = Request(extents, result.candidate, estimate.total)
     plan = plan_term(optimized.term, request, symbols, definition.semiring)
     is_finite = all_finite(optimized.term, symbols) and environment.has_only_finite_parameters()
     is_reordered = options.floating_point != "strict"

@@ -63,16 +63,33 @@ class ResultFormat:
 
 
 def choose_result_format(
-    storage: Format | None, extents: tuple[int, ...], entries: float, formats: Formats
+    storage: Format | None, extents: tuple[int, ...], counts: tuple[float, ...], formats: Formats
 ) -> ResultFormat:
-    """Return the format of a result with about so many entries, where ``storage`` is what was asked for."""
+    """Return the format of a result, where ``storage`` is what was asked for.
+
+    ``counts`` are the estimated numbers of entries down to each dimension. Where nothing was asked for, the
+    result is dense, or sparse, or a nest of sparse levels with dense rows in it if these are mostly full.
+    """
     rank = len(extents)
     if storage is None:
-        storage = formats.default(rank, is_dense=rank == 0 or is_dense(entries, extents))
+        storage = _default(extents, counts, formats)
     if _can_assemble(storage):
         return ResultFormat(storage, storage)
     default = formats.default(rank, is_dense=False)
     return ResultFormat(storage, default if _can_assemble(default) else None)
+
+
+def _default(extents: tuple[int, ...], counts: tuple[float, ...], formats: Formats) -> Format:
+    """Return the format of a result with so many entries down to each dimension."""
+    rank = len(extents)
+    if rank == 0 or is_dense(counts[-1], extents):
+        return formats.default(rank, is_dense=True)
+    rows = zip(counts, (1.0, *counts), extents, strict=False)
+    is_full = [is_dense(count / max(1.0, parents), (extent,)) for count, parents, extent in rows]
+    if not is_full[-1]:
+        return formats.default(rank, is_dense=False)
+    kinds = tuple((LevelKind.DENSE if full else LevelKind.COMPRESSED).value for full in is_full)
+    return _nest(kinds, tuple(range(rank)))
 
 
 def _can_assemble(storage: Format) -> bool:
@@ -124,7 +141,9 @@ def _assembled(levels: Levels, result: ResultFormat) -> Format:
 @cache
 def _nest(kinds: tuple[str, ...], order: tuple[int, ...]) -> Format:
     """Return the format of levels that hold the dimensions in an order."""
-    text = f"{CONSTRUCTOR}({', '.join(kinds)}; {ORDER}=({', '.join(map(str, order))}))"
+    is_natural = order == tuple(range(len(order)))
+    turned = "" if is_natural else f"; {ORDER}=({', '.join(map(str, order))})"
+    text = f"{CONSTRUCTOR}({', '.join(kinds)}{turned})"
     return Formats().resolve(parse_format(text), len(order))
 
 

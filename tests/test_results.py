@@ -19,7 +19,7 @@ MATRIX = np.array([[0.0, 1.0, 0.0, 2.0], [0.0] * 4, [3.0, 0.0, 0.0, 0.0]])
     [("csr", "csr"), ("dcsr", "dcsr"), ("dense", "dense"), ("coo", "csr"), ("csc", "csc")],
 )
 def test_what_cannot_be_assembled_is_made_of_the_default(wanted: str, assembled: str) -> None:
-    chosen = choose_result_format(FORMATS.resolve(parse_format(wanted), 2), (3, 4), 5.0, FORMATS)
+    chosen = choose_result_format(FORMATS.resolve(parse_format(wanted), 2), (3, 4), (3.0, 5.0), FORMATS)
     assert chosen.wanted.name == wanted
     assert chosen.assembled is not None
     assert chosen.assembled.name == assembled
@@ -27,13 +27,22 @@ def test_what_cannot_be_assembled_is_made_of_the_default(wanted: str, assembled:
 
 
 @pytest.mark.parametrize(
-    ("extents", "entries", "name"),
-    [((), 1.0, "dense"), ((100, 100), 100.0, "csr"), ((100, 100), 9000.0, "dense"), ((9, 9, 9), 5.0, "csf")],
+    ("extents", "counts", "name"),
+    [
+        ((), (), "dense"),
+        ((100,), (5.0,), "coo"),
+        ((100, 100), (100.0, 100.0), "csr"),
+        ((100, 100), (100.0, 9000.0), "dense"),
+        ((9, 9, 9), (5.0, 5.0, 5.0), "csf"),
+        ((100, 100), (5.0, 400.0), "levels(compressed, dense)"),
+        ((100, 100, 9), (100.0, 200.0, 1800.0), "levels(dense, compressed, dense)"),
+        ((100, 100, 9), (100.0, 200.0, 200.0), "csf"),
+    ],
 )
 def test_a_result_that_asks_for_nothing_is_stored_by_its_entries(
-    extents: tuple[int, ...], entries: float, name: str
+    extents: tuple[int, ...], counts: tuple[float, ...], name: str
 ) -> None:
-    assert choose_result_format(None, extents, entries, FORMATS).wanted.name == name
+    assert choose_result_format(None, extents, counts, FORMATS).wanted.name == name
 
 
 @pytest.mark.parametrize("wanted", ["dense", "csr", "csc", "coo", "dcsr"])

@@ -1,9 +1,11 @@
-"""The iterations of a chain, all at once: NumPy arrays with an axis per long loop whose length is constant.
+"""The iterations of a chain, all at once: NumPy arrays with an axis per loop whose length is constant.
 
     for i in 0:m: for j in 0:n: val(i * n + j)       i is m × 1, j is 1 × n: their sum is m × n
     for i in 0:m: for p in pos(i):pos(i + 1): val(p)  p is a vector, and so is i, repeated
 
-What depends on some of the loops is computed once for each of their iterations.
+What depends on some of the loops is computed once for each of their iterations. Positions that go on by
+the same step along each axis are *regular*: nothing is stored of them, and where an address is an affine
+expression of such positions, what is read there is a view.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,13 +21,16 @@ from numpy.typing import NDArray
 
 from storel.memory import require_memory
 from storel.storage.chain import Chain, ChainGuard, ChainLoop
-from storel.storage.vectors import as_vector, evaluate_vector, read_range
-from storel.syntax.nodes.expressions import Expression
+from storel.storage.packing.extremes import LARGEST_INT32, Interval, are_within, interval, is_always
+from storel.storage.regular import Address, Regular, address_of
+from storel.storage.vectors import evaluate_vector
+from storel.syntax.free_names import free_names
+from storel.syntax.nodes.expressions import Call, Expression, Name
 
 Array: TypeAlias = NDArray[Any]
 
 LONG = 16
-"""How long a loop must be to have an axis: NumPy takes as much time to begin a row as for a few elements."""
+"""How long NumPy's innermost loop must be: it takes as much time to begin one as for a few elements."""
 
 
 @dataclass
@@ -35,11 +41,12 @@ class Iterations:
     """
 
     arrays: Mapping[str, Array]
-    names: dict[str, Any]
-    """Sizes, and the variables: arrays, or ranges where the shape has one axis."""
+    sizes: Mapping[str, int]
+    shape: tuple[int, ...] = ()
+    _vectors: dict[str, Array] = field(default_factory=dict[str, Array])
+    """Variables, with as many axes as the shape, some of them of length 1."""
 
-    shape: tuple[int, ...] = (1,)
-    _variables: list[str] = field(default_factory=list[str])
+    _regular: dict[str, Regular] = field(default_factory=dict[str, Regular])
 
     @classmethod
     def of(cls, chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> Iterations:
@@ -48,13 +55,14 @@ class Iterations:
         Raises FormatError where the mapping reads what an array has not, MemoryLimitError where there are
         too many.
         """
-        found = cls(arrays, dict(sizes))
+        found = cls(arrays, sizes)
         for step in chain.steps:
             match step:
                 case ChainLoop():
                     found._enter(step)
                 case ChainGuard(condition):
-                    found._keep(np.broadcast_to(found.value(condition), found.shape).astype(bool))
+                    if not is_always(condition, found._extremes):
+                        found._keep(np.broadcast_to(found.value(condition), found.shape).astype(bool))
         return found
 
     @property
@@ -63,11 +71,27 @@ class Iterations:
 
     def value(self, expression: Expression) -> Any:
         """Return what an expression is in each iteration, to be broadcast to ``shape``."""
-        return evaluate_vector(expression, self.names, self.arrays)
+        found = self._read(expression)
+        if found is not None:
+            return found
+        return evaluate_vector(expression, self._names(expression), self.arrays)
 
     def vector(self, expression: Expression) -> Array:
         """Return what an expression is in each iteration, one element for each."""
         return np.broadcast_to(self.value(expression), self.shape).reshape(-1)
+
+    def runs(self, expression: Expression) -> tuple[Array, Array]:
+        """Return the values of an expression in the order of the iterations, and how often each comes.
+
+        The value may be the same as the one before.
+        """
+        found = np.asarray(self.value(expression))
+        found = found.reshape((1,) * (len(self.shape) - found.ndim) + found.shape)
+        outer = max((axis + 1 for axis, length in enumerate(found.shape) if length > 1), default=0)
+        inner = math.prod(self.shape[outer:])
+        values = np.broadcast_to(found, (*self.shape[:outer], *found.shape[outer:])).reshape(-1)
+        first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+        return values[first], np.diff(first, append=len(values)) * inner
 
     def keys(self, chain: Chain, index_type: np.dtype[Any]) -> Array:
         """Return the keys that the iterations make: rank × count coordinates."""
@@ -78,58 +102,138 @@ class Iterations:
     def write_keys(self, chain: Chain, coordinates: Array) -> None:
         """Write the keys that the iterations make to rows of an array: rank × count."""
         for row, key in zip(coordinates, chain.keys, strict=True):
-            row.reshape(self.shape)[...] = self.value(key)
+            self.write(key, row)
+
+    def write(self, expression: Expression, elements: Array) -> None:
+        """Write what an expression is in each iteration to a vector of as many elements."""
+        found = elements.reshape(self.shape)
+        if self.shape and self.shape[-1] < LONG:
+            address = self._address(expression)
+            if address is not None and np.size(address.base) > 1:
+                address.write(found)
+                return
+        found[...] = self.value(expression)
+
+    def _read(self, expression: Expression) -> Array | None:
+        """Return what is read at a regular address, else None."""
+        match expression:
+            case Name(name) if name in self._regular:
+                return self._regular[name].values()
+            case Call(Name(array), (index,)) if array in self.arrays and self.shape:
+                address = self._address(index)
+                return None if address is None else address.read(array, self.arrays[array])
+            case _:
+                return None
+
+    def _address(self, expression: Expression) -> Address | None:
+        """Return a number as a regular position, counted from what does not change along the last axis."""
+        named = _names_in(expression)
+        known = {name: vector for name, vector in self._vectors.items() if name in named}
+        if named & self.arrays.keys() or any(vector.shape[-1] > 1 for vector in known.values()):
+            return None
+        names = {**self.sizes, **self._wide_unless_small(known, expression)}
+        return address_of(expression, names, self._regular, self.shape)
+
+    def _names(self, expression: Expression) -> dict[str, Any]:
+        """Return sizes and the variables of an expression, in as many bits as it needs."""
+        named = _names_in(expression)
+        vectors = {name: vector for name, vector in self._vectors.items() if name in named}
+        vectors |= {name: found.values() for name, found in self._regular.items() if name in named}
+        return {**self.sizes, **self._wide_unless_small(vectors, expression)}
+
+    def _wide_unless_small(self, vectors: dict[str, Array], expression: Expression) -> dict[str, Array]:
+        if all(vector.dtype != np.int32 for vector in vectors.values()):
+            return vectors
+        if isinstance(expression, Name) or are_within(expression, self._extremes, LARGEST_INT32):
+            return vectors
+        return {
+            name: vector.astype(np.int64) if vector.dtype == np.int32 else vector
+            for name, vector in vectors.items()
+        }
+
+    def _extremes(self, name: str) -> Interval | None:
+        """Return between which numbers a size or a variable lies."""
+        if name in self._regular:
+            return self._regular[name].extremes
+        vector = self._vectors.get(name)
+        if vector is not None:
+            is_known = vector.dtype.kind == "i" and vector.size
+            return (int(vector.min()), int(vector.max())) if is_known else None
+        return (self.sizes[name], self.sizes[name]) if name in self.sizes else None
 
     def _keep(self, kept: Array) -> None:
         """Leave only some of the iterations."""
         if not kept.all():
-            for name in self._variables:
-                self.names[name] = np.broadcast_to(as_vector(self.names[name]), self.shape)[kept]
+            for name, vector in self._all_vectors():
+                self._vectors[name] = np.broadcast_to(vector, self.shape)[kept]
+            self._regular = {}
             self.shape = (int(np.count_nonzero(kept)),)
 
     def _enter(self, loop: ChainLoop) -> None:
         """Bind a loop's variables."""
-        low, high = (np.broadcast_to(self.value(bound), self.shape) for bound in (loop.low, loop.high))
-        lengths = np.maximum(high - low, 0)
+        low, high = self._bound(loop.low), self._bound(loop.high)
+        lengths = np.broadcast_to(np.maximum(high - low, 0), self.shape)
         total = int(lengths.sum())
-        require_memory(8 * total * (len(self._variables) + 1), "a list of what the mapping goes through")
+        variables = len(self._vectors) + len(self._regular)
+        require_memory(8 * total * (variables + 1), "a list of what the mapping goes through")
         length = total // max(lengths.size, 1)
-        if _are_consecutive(low.reshape(-1), high.reshape(-1)):
-            self._repeat(lengths)
-            first = int(low.reshape(-1)[0]) if total else 0
-            positions = range(first, first + total)
-        elif length >= LONG and (lengths == length).all():
+        is_constant = bool((lengths == length).all())
+        lows = np.broadcast_to(low, self.shape)
+        are_consecutive = _are_consecutive(lows.reshape(-1), np.broadcast_to(high, self.shape).reshape(-1))
+        if is_constant:
             self._add_axis(length)
-            positions = low[..., None] + np.arange(length, dtype=np.int64)
         else:
             self._repeat(lengths)
-            low, lengths = low.reshape(-1), lengths.reshape(-1)
+        if are_consecutive:
+            first = int(lows.reshape(-1)[0]) if total else 0
+            self._bind(loop, Regular.consecutive(first, self.shape))
+        elif is_constant and np.size(low) == 1:
+            self._bind(loop, Regular.along_last(int(np.reshape(low, ())), self.shape))
+        elif is_constant:
+            self._bind(loop, np.asarray(low)[..., None] + np.arange(length, dtype=np.int64))
+        else:
+            lengths = lengths.reshape(-1)
             ends = np.cumsum(lengths, dtype=np.int64)
-            positions = np.arange(total, dtype=np.int64) + np.repeat(low - (ends - lengths), lengths)
-        self._bind(loop.position, positions)
-        if loop.array is not None and loop.element is not None:
-            array = self.arrays[loop.array]
-            is_range = isinstance(positions, range)
-            self._bind(
-                loop.element, read_range(loop.array, array, positions) if is_range else array[positions]
-            )
+            is_large = max(total, int(lows.max())) > LARGEST_INT32
+            dtype = np.int64 if is_large else np.int32
+            positions = np.repeat((lows.reshape(-1) - (ends - lengths)).astype(dtype), lengths)
+            positions += np.arange(total, dtype=dtype)
+            self._bind(loop, positions)
 
-    def _bind(self, name: str, values: Any) -> None:
-        self.names[name] = values
-        self._variables.append(name)
+    def _bound(self, bound: Expression) -> Any:
+        """Return a bound of a loop, a number where it is proven to be one."""
+        found = interval(bound, self._extremes, LARGEST_INT32)
+        return found[0] if found is not None and found[0] == found[1] else self.value(bound)
+
+    def _bind(self, loop: ChainLoop, positions: Array | Regular) -> None:
+        if isinstance(positions, Regular):
+            self._regular[loop.position] = positions
+        else:
+            self._vectors[loop.position] = positions
+        if loop.array is not None and loop.element is not None:
+            self._vectors[loop.element] = self.value(Call(Name(loop.array), (Name(loop.position),)))
+
+    def _all_vectors(self) -> list[tuple[str, Array]]:
+        regular = [(name, found.values()) for name, found in self._regular.items()]
+        return [*self._vectors.items(), *regular]
 
     def _add_axis(self, length: int) -> None:
-        for name in self._variables:
-            self.names[name] = as_vector(self.names[name])[..., None]
+        self._vectors = {name: vector[..., None] for name, vector in self._vectors.items()}
+        self._regular = {name: found.with_axis() for name, found in self._regular.items()}
         self.shape = (*self.shape, length)
 
     def _repeat(self, lengths: Array) -> None:
         """Make the iterations a list in which each occurs as often as these lengths say."""
-        if len(self.shape) > 1 or not (lengths == 1).all():
-            for name in self._variables:
-                vector = np.broadcast_to(as_vector(self.names[name]), self.shape).reshape(-1)
-                self.names[name] = np.repeat(vector, lengths.reshape(-1))
-            self.shape = (int(lengths.sum()),)
+        for name, vector in self._all_vectors():
+            repeated = np.broadcast_to(vector, self.shape).reshape(-1)
+            self._vectors[name] = np.repeat(repeated, lengths.reshape(-1))
+        self._regular = {}
+        self.shape = (int(lengths.sum()),)
+
+
+@lru_cache(maxsize=1024)
+def _names_in(expression: Expression) -> frozenset[str]:
+    return free_names(expression)
 
 
 def _are_consecutive(low: Array, high: Array) -> bool:

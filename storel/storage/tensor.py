@@ -13,11 +13,11 @@ from storel.storage.files.kinds import save_tensor
 from storel.storage.formats import Format, known_formats
 from storel.storage.pack import all_sizes, full_arrays, packed_arrays
 from storel.storage.packing.parameters import with_parameters_of
+from storel.storage.rows import rows_of
 from storel.storage.signature import level_signature
 from storel.storage.statistics import Statistics
 from storel.storage.stored import Array, Stored
 from storel.storage.summary import Summary
-from storel.storage.transposed import transposed_arrays
 from storel.syntax.parser import parse_format
 
 
@@ -49,11 +49,14 @@ class Tensor(Stored):
         if self.declared is not None:
             return declare(self.declared, storage)
         view = self.as_view()
-        arrays = transposed_arrays(self, storage) if view is None else full_arrays(view, storage)
+        rows = rows_of(self) if view is None else None
+        arrays = rows.arrays(storage) if rows is not None else None
+        if view is not None:
+            arrays = full_arrays(view, storage)
         if arrays is not None:
             sizes = all_sizes(storage, self.shape, arrays)
             return Tensor(self.shape, self.type, storage, arrays, sizes, self.semiring, self.is_closed)
-        coordinates, values = self.listed()
+        coordinates, values = self.listed() if rows is None else (rows.coordinates(), rows.values)
         are_combined = values.dtype == self.dtype
         values = values.astype(self.dtype, copy=False)
         return pack(

@@ -48,10 +48,10 @@ def enumerate_entries(
     every key.
     """
     ring = SEMIRINGS[semiring]
-    listing = _Listing(len(storage.extents), index_type)
+    listing = Listing(len(storage.extents), index_type)
     for chain in storage.chains:
-        listing.expect(_entries_at_most(chain, arrays, ring.zero))
-        for part in _slices(_in_key_order(_interchanged(chain, arrays, sizes), arrays), arrays, sizes):
+        listing.expect(entries_at_most(chain, arrays, ring.zero))
+        for part in slices(in_key_order(chain, arrays, sizes), arrays, sizes):
             listing.add(part, Iterations.of(part, arrays, sizes), ring.zero)
     return combine(*listing.entries, tuple(sizes[name] for name in storage.extents), ring)
 
@@ -62,13 +62,13 @@ def count_nonzero_reads(
     """Return how many iterations of all chains read a value that is not the semiring's zero."""
     zero, total = SEMIRINGS[semiring].zero, 0
     for chain in storage.chains:
-        for part in _slices(chain, arrays, sizes):
+        for part in slices(chain, arrays, sizes):
             made = Iterations.of(part, arrays, sizes)
             total += int(np.count_nonzero(made.vector(part.leaf) != zero))
     return total
 
 
-def _slices(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> Iterator[Chain]:
+def slices(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> Iterator[Chain]:
     """Yield chains that share the iterations of the outermost loop, so that each needs little memory."""
     match chain.steps:
         case (ChainLoop() as loop, *inner):
@@ -83,8 +83,12 @@ def _slices(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int])
             yield chain
 
 
-def _in_key_order(chain: Chain, arrays: Mapping[str, Array]) -> Chain:
-    """Move loops outwards, over those that make later keys, if their bounds depend on no other loop there."""
+def in_key_order(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> Chain:
+    """Return a chain that makes the same entries, with the loops that make earlier keys further outside.
+
+    Loops are moved over those on which their bounds do not depend.
+    """
+    chain = _interchanged(chain, arrays, sizes)
     ordered: list[ChainLoop | ChainGuard] = []
     for step in chain.steps:
         place = len(ordered)
@@ -136,7 +140,7 @@ def _first_key(loop: ChainLoop, chain: Chain) -> int:
     return next((number for number, key in enumerate(chain.keys) if free_names(key) & variables), 0)
 
 
-def _entries_at_most(chain: Chain, arrays: Mapping[str, Array], zero: Any) -> int:
+def entries_at_most(chain: Chain, arrays: Mapping[str, Array], zero: Any) -> int:
     """Return how many entries a chain has if it reads no value twice."""
     match chain.leaf:
         case Call(Name(values), _) | Unary("-", Call(Name(values), _)) if values in arrays:
@@ -145,7 +149,7 @@ def _entries_at_most(chain: Chain, arrays: Mapping[str, Array], zero: Any) -> in
             return 0
 
 
-class _Listing:
+class Listing:
     """The entries that were made so far, in arrays with places for more."""
 
     def __init__(self, rank: int, index_type: np.dtype[Any]) -> None:
@@ -169,22 +173,31 @@ class _Listing:
         self._values = np.empty(places, dtype)
         self._values[: self._count] = values
 
-    def add(self, chain: Chain, made: Iterations, zero: Any) -> None:
-        """Add the entries that iterations of a chain make, without zeros."""
-        values = made.vector(chain.leaf)
-        kept = values != zero
-        count = int(np.count_nonzero(kept))
-        dtype = np.promote_types(values.dtype, self._values.dtype)
+    def add(self, chain: Chain, made: Iterations, zero: Any) -> Array | None:
+        """Add the entries that iterations of a chain make, without zeros.
+
+        Return which of them are entries; None if all are.
+        """
+        found = np.broadcast_to(made.value(chain.leaf), made.shape)
+        dtype = np.promote_types(found.dtype, self._values.dtype)
         if dtype != self._values.dtype:
             self._move(len(self._values), dtype)
+        end = self._count + made.count
+        is_place = end <= len(self._values)
+        values = self._values[self._count : end] if is_place else np.empty(made.count, dtype)
+        values.reshape(made.shape)[...] = found
+        kept = values != zero
+        count = int(np.count_nonzero(kept))
         if self._count + count > len(self._values):
             self.expect(max(count, self._count))
         end = self._count + count
         coordinates = self._coordinates[:, self._count : end]
-        if count == len(values):
+        if count == made.count:
             made.write_keys(chain, coordinates)
-            self._values[self._count : end] = values
         else:
+            values = values[kept]
             np.compress(kept, made.keys(chain, coordinates.dtype), axis=1, out=coordinates)
-            np.compress(kept, values, out=self._values[self._count : end])
+        if not is_place or count < made.count:
+            self._values[self._count : end] = values
         self._count = end
+        return None if count == made.count else kept

@@ -1,7 +1,4 @@
-"""Expressions of mappings over vectors: one value per loop iteration, all at once.
-
-Consecutive integers may be given as a ``range``: an array is then read there without a copy.
-"""
+"""Expressions of mappings over vectors: one value per loop iteration, all at once."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Ma
         case Truth(value):
             return value
         case Name(name) if name in names:
-            return as_vector(names[name])
+            return names[name]
         case Unary(operator, operand):
             inner = evaluate_vector(operand, names, arrays)
             return -inner if operator == "-" else np.logical_not(inner)
@@ -35,8 +32,6 @@ def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Ma
             return _OPERATORS[operator](
                 evaluate_vector(left, names, arrays), evaluate_vector(right, names, arrays)
             )
-        case Call(Name(array), (Name(index),)) if array in arrays and isinstance(names.get(index), range):
-            return read_range(array, arrays[array], names[index])
         case Call(Name(array), (index,)) if array in arrays:
             return _read(array, arrays[array], evaluate_vector(index, names, arrays))
         case Call(Name(name), arguments) if name in _FUNCTIONS:
@@ -54,29 +49,16 @@ def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Ma
             raise FormatError("this part of a mapping is not understood", span=expression.span)
 
 
-def as_vector(values: Any) -> Any:
-    """Return a vector or number as it is, a range as a vector."""
-    return np.arange(values.start, values.stop, dtype=np.int64) if isinstance(values, range) else values
-
-
-def read_range(name: str, array: Array, positions: range) -> Array:
-    """Return a view of consecutive elements; raises FormatError if the array has not all of them."""
-    if positions and (positions.start < 0 or positions.stop > len(array)):
-        raise _outside(
-            name, array, positions.start if positions.start < 0 else max(positions.start, len(array))
-        )
-    return array[positions.start : positions.stop] if positions else array[:0]
-
-
 def _read(name: str, array: Array, positions: Any) -> Any:
     given = np.asarray(positions)
     if given.size and (given.min() < 0 or given.max() >= len(array)):
-        outside = (given < 0) | (given >= len(array))
-        raise _outside(name, array, int(given.reshape(-1)[np.argmax(outside)]))
+        is_outside = (given < 0) | (given >= len(array))
+        raise outside(name, array, int(given.reshape(-1)[np.argmax(is_outside)]))
     return array[positions]
 
 
-def _outside(name: str, array: Array, position: int) -> FormatError:
+def outside(name: str, array: Array, position: int) -> FormatError:
+    """Return the error for a mapping that reads what an array has not."""
     return FormatError(f"the mapping reads {name}({position}), outside 0:{len(array)}")
 
 

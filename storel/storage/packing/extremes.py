@@ -35,6 +35,27 @@ def interval(expression: Expression, known: Known, largest: int | None = None) -
     return None
 
 
+def is_always(condition: Expression, known: Known) -> bool:
+    """Return whether it is proven that a condition holds."""
+    match condition:
+        case Binary("and", left, right):
+            return is_always(left, known) and is_always(right, known)
+        case Binary("<=" | "<" as operator, left, right) | Binary(">=" | ">" as operator, right, left):
+            found = interval(Binary("-", right, left), known)
+            return found is not None and found[0] >= (1 if operator in ("<", ">") else 0)
+        case _:
+            return False
+
+
+def are_within(expression: Expression, known: Known, largest: int) -> bool:
+    """Return whether no number that an expression or a condition is computed from is beyond ``largest``."""
+    match expression:
+        case Binary("and" | "or" | "<" | "<=" | ">" | ">=" | "==" | "!=", left, right):
+            return are_within(left, known, largest) and are_within(right, known, largest)
+        case _:
+            return interval(expression, known, largest) is not None
+
+
 def _interval(expression: Expression, known: Known, largest: int | None) -> Interval | None:
     parts: list[Interval] = []
     for each in _operands(expression):

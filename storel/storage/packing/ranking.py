@@ -9,14 +9,18 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from storel.storage.blocks import is_increasing
-from storel.storage.coordinates import changes, index_dtype, row_major, sorted_entries, starts
+from storel.storage.blocks import count_runs, is_ascending, is_increasing
+from storel.storage.coordinates import changes, index_dtype, order_of, row_major, sorted_entries, starts
 from storel.storage.packing.columns import narrowed
 
 Array: TypeAlias = NDArray[Any]
 
 FEW = 2**10
 """How long a table of ranks may always be."""
+
+
+SHORT = 128
+"""How long groups may be, on average, to be sorted by merging."""
 
 
 def ranks(groups: Sequence[Array], tuples: Sequence[Array], count: int) -> Array:
@@ -31,18 +35,36 @@ def ranks(groups: Sequence[Array], tuples: Sequence[Array], count: int) -> Array
         return _ranks_by_table(columns, extents, len(groups))
     first = np.flatnonzero(changes(columns, count))
     if 2 * len(first) > count:
-        return _ranks_by_sorting(np.stack(columns), extents, len(groups))
-    differing = np.stack([column[first] for column in columns])
+        return _ranks_by_sorting(columns, extents, len(groups))
+    differing = [column[first] for column in columns]
     return np.repeat(_ranks_by_sorting(differing, extents, len(groups)), np.diff(first, append=count))
 
 
-def _ranks_by_sorting(columns: Array, extents: tuple[int, ...], grouping: int) -> Array:
-    columns, order = _ordered(columns, extents, columns.shape[1])
-    is_new, opens = starts(columns), starts(columns[:grouping])
-    del columns
+def _ranks_by_sorting(columns: Sequence[Array], extents: tuple[int, ...], grouping: int) -> Array:
+    if math.prod(extents) >= 2**63:
+        ordered, order = _ordered(np.stack(columns), extents, len(columns[0]))
+        is_new, opens = starts(ordered), starts(ordered[:grouping])
+    else:
+        key = row_major(columns, extents)
+        order = _order_in_groups(key, columns[0])
+        key = key[order]
+        is_new = changes((key,), len(key))
+        key //= math.prod(extents[grouping:])
+        opens = changes((key,), len(key))
+        del key
     number = np.cumsum(is_new, dtype=order.dtype)
     number -= _spread(number[opens], opens)
     return _in_place(number, order)
+
+
+def _order_in_groups(key: Array, leading: Array) -> Array:
+    """Return the order of keys, of which ``leading`` are the first digits.
+
+    Where those ascend in short groups, each group is sorted alone by NumPy's merge sort.
+    """
+    if is_ascending(leading) and SHORT * count_runs(leading) >= len(key):
+        return np.argsort(key, kind="stable").astype(index_dtype((), len(key)))
+    return order_of(key)
 
 
 def _ranks_by_table(columns: Sequence[Array], extents: tuple[int, ...], grouping: int) -> Array:

@@ -1,0 +1,100 @@
+"""A matrix row by row: the same as if its entries were listed, sorted and packed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse as sp
+
+import storel
+from storel.source import Source
+from storel.storage.build import from_arrays
+from storel.storage.coordinates import SOME
+from storel.storage.formats import Format, known_formats
+from storel.storage.rows import rows_of
+from storel.storage.tensor import Tensor, pack
+from storel.syntax.nodes.statements import CreateFormat
+from storel.syntax.parser import parse, parse_format
+
+COLUMNS = "levels(dense, compressed; order=(1,0))"
+
+
+def made(storage: str, dtype: str = "float64", entries: int = 2 * SOME) -> Tensor:
+    random = np.random.default_rng(0)
+    places = np.sort(random.choice(300 * 200, entries, replace=False))
+    values = np.arange(1, entries + 1).astype(dtype)
+    return storel.tensor((np.stack(np.divmod(places, 200)), values), storage, (300, 200))
+
+
+LISTED = ("csr", "csc", "coo", "dcsr", "ell", "bcsr", "bcsr(3, 7)", "bcsr(5, 1)", "band", "sell", "rle")
+"""Formats whose mapping makes the entries row by row, or that are turned."""
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "bool"])
+@pytest.mark.parametrize(("source", "wanted"), [("csr", "csc"), ("csc", "csr"), ("csr", COLUMNS)])
+def test_the_arrays_are_those_that_packing_makes(source: str, wanted: str, dtype: str) -> None:
+    tensor, storage = made(source, dtype), known_formats(None).resolve(parse_format(wanted), 2)
+    rows = rows_of(tensor)
+    assert rows is not None
+    found, packed = rows.arrays(storage), pack(storage, *tensor.to_coo(), tensor.shape).arrays
+    assert found is not None and found.keys() == packed.keys()
+    for name, array in packed.items():
+        np.testing.assert_array_equal(found[name], array, strict=True)
+    assert tensor.to(wanted).format == storage.text
+
+
+@pytest.mark.parametrize("source", LISTED)
+def test_rows_are_the_entries(source: str) -> None:
+    tensor = made(source)
+    rows = rows_of(tensor)
+    assert rows is not None
+    coordinates, values = tensor.to_coo()
+    np.testing.assert_array_equal(rows.coordinates(), coordinates)
+    np.testing.assert_array_equal(rows.values, values)
+    turned = rows.turned()
+    assert turned.shape == (200, 300) and (np.diff(turned.turned().boundaries) >= 0).all()
+    np.testing.assert_array_equal(turned.turned().columns, rows.columns)
+
+
+@pytest.mark.parametrize("wanted", ["csr", "csc", "coo", "dcsr", "bcsr(3, 7)", "dia"])
+@pytest.mark.parametrize("source", ["bcsr(3, 7)", "dia", "coo", "ell", "hash", "hyb"])
+def test_any_format_is_stored_as_any_other(source: str, wanted: str) -> None:
+    tensor = made(source)
+    packed = storel.tensor((tensor.to_coo()[0], tensor.to_coo()[1]), wanted, tensor.shape)
+    found = tensor.to(wanted)
+    assert found.arrays.keys() == packed.arrays.keys()
+    for name, array in packed.arrays.items():
+        np.testing.assert_array_equal(found.arrays[name], array, strict=True)
+
+
+@pytest.mark.parametrize("source", ["hash", "hyb", "dia"])
+def test_what_comes_in_another_order_is_sorted(source: str) -> None:
+    assert rows_of(made(source)) is None
+
+
+def test_few_entries_are_listed_and_packed() -> None:
+    assert rows_of(made("csr", entries=SOME - 1)) is None
+
+
+def test_stored_zeros_are_left_out() -> None:
+    given = sp.csr_array(made("csr").to_scipy())
+    given.data[::2] = 0.0
+    stored = storel.tensor(given, "csr")
+    rows = rows_of(stored)
+    assert rows is not None and len(rows.values) == SOME
+    assert stored.to("csc").nnz == stored.nnz == SOME
+
+
+def test_columns_that_do_not_increase_are_sorted() -> None:
+    arrays = {"idx1": np.array([1, 0] * SOME, dtype=np.int32), "val": np.ones(2 * SOME)}
+    arrays |= {"pos": np.arange(0, 2 * SOME + 1, 2, dtype=np.int32)}
+    text = """
+        CREATE FORMAT unsorted(T: real[m, n])
+          USING pos: int[m + 1] ASCENDING FROM 0 TO nnz, idx1: int[nnz] IN 0:n, val: real[nnz]
+          AS sum(<i, _> in 0:m) sum(<p, j> in idx1(pos(i):pos(i + 1))) { (i, j) -> val(p) }
+    """
+    (created,) = parse(Source("", text)).statements
+    assert isinstance(created, CreateFormat)
+    tensor = from_arrays(Format("unsorted", created), arrays, (SOME, 2))
+    assert rows_of(tensor) is None
+    assert (tensor.to("csr").arrays["idx"] == np.array([0, 1] * SOME)).all()

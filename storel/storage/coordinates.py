@@ -88,10 +88,10 @@ def sorted_entries(coordinates: Array, values: Array, shape: tuple[int, ...]) ->
     return coordinates, values, is_sorted(coordinates, strictly=True)
 
 
-def is_sorted(coordinates: Array, *, strictly: bool) -> bool:
+def is_sorted(coordinates: Array | Sequence[Array], *, strictly: bool) -> bool:
     """Return whether each coordinate tuple is greater than the one before it, or at least as great."""
-    for piece in small_blocks(coordinates.shape[1] - 1):
-        *leading, last = coordinates[:, piece.start : piece.stop + 1]
+    for piece in small_blocks(len(coordinates[0]) - 1):
+        *leading, last = (axis[piece.start : piece.stop + 1] for axis in coordinates)
         ascends = last[1:] > last[:-1] if strictly else last[1:] >= last[:-1]
         for axis in reversed(leading):
             ascends = (axis[1:] > axis[:-1]) | ((axis[1:] == axis[:-1]) & ascends)

@@ -172,10 +172,13 @@ class Iterations:
     def _enter(self, loop: ChainLoop) -> None:
         """Bind a loop's variables."""
         low, high = self._bound(loop.low), self._bound(loop.high)
+        if not np.ndim(low) and not np.ndim(high):
+            self._add_axis(max(int(high - low), 0))
+            self._bind(loop, Regular.along_last(int(low), self.shape))
+            return
         lengths = np.broadcast_to(np.maximum(high - low, 0), self.shape)
         total = int(lengths.sum())
-        variables = len(self._vectors) + len(self._regular)
-        require_memory(8 * total * (variables + 1), "a list of what the mapping goes through")
+        self._require_memory(total)
         length = total // max(lengths.size, 1)
         is_constant = bool((lengths == length).all())
         lows = np.broadcast_to(low, self.shape)
@@ -210,6 +213,9 @@ class Iterations:
             self._regular[loop.position] = positions
         else:
             self._vectors[loop.position] = positions
+        if not self.count:  # nothing may be read then
+            self._vectors = {name: np.empty(self.shape, each.dtype) for name, each in self._all_vectors()}
+            self._regular = {}
         if loop.array is not None and loop.element is not None:
             self._vectors[loop.element] = self.value(Call(Name(loop.array), (Name(loop.position),)))
 
@@ -217,7 +223,13 @@ class Iterations:
         regular = [(name, found.values()) for name, found in self._regular.items()]
         return [*self._vectors.items(), *regular]
 
+    def _require_memory(self, count: int) -> None:
+        """Raise MemoryLimitError if so many iterations are too many."""
+        variables = len(self._vectors) + len(self._regular)
+        require_memory(8 * count * (variables + 1), "a list of what the mapping goes through")
+
     def _add_axis(self, length: int) -> None:
+        self._require_memory(self.count * length)
         self._vectors = {name: vector[..., None] for name, vector in self._vectors.items()}
         self._regular = {name: found.with_axis() for name, found in self._regular.items()}
         self.shape = (*self.shape, length)

@@ -172,3 +172,27 @@ def test_a_range_without_elements_reads_nothing() -> None:
     assert (
         len(enumerate_entries(storage, {"val": np.ones(2)}, {"m": 1, "n": 1, "z": 2}, "plus_times")[1]) == 0
     )
+
+
+def test_nothing_is_read_where_there_are_no_iterations() -> None:
+    storage = created(
+        "USING pos: int[m + 1], idx: int[z], val: real[z] "
+        "AS sum(<i, _> in 0:m) sum(<p, j> in idx(pos(i):pos(i))) sum(<q, k> in idx(0:2)) { (i, j) -> val(k) }"
+    )
+    given: dict[str, Any] = {
+        "pos": np.zeros(3, dtype=np.int32),
+        "idx": np.zeros(0, dtype=np.int32),
+        "val": np.ones(0),
+    }
+    assert len(enumerate_entries(storage, given, {"m": 2, "n": 2, "z": 0}, "plus_times")[1]) == 0
+
+
+def test_runs_are_values_and_how_often_they_come() -> None:
+    chain = chains(
+        created(
+            "USING val: real[m * n] AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) { (i, j) -> val(i * n + j) }"
+        ).mapping
+    )[0]
+    made = Iterations.of(chain, {"val": np.ones(6)}, {"m": 2, "n": 3})
+    assert [each.tolist() for each in made.runs(chain.keys[0])] == [[0, 1], [3, 3]]
+    assert [each.tolist() for each in made.runs(chain.keys[1])] == [[0, 1, 2, 0, 1, 2], [1] * 6]

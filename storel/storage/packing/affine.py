@@ -68,11 +68,14 @@ class Solved:
 
 def solve(left: Affine, right: Any, bounds: Bounds) -> Solved | None:
     """Return the value of the variable that ``left = right`` determines, if it does one."""
-    residue = np.asarray(right - left.constant)
+    residue = np.asarray(_without(right, left.constant))
     if len(left.factors) == 1:
         ((name, factor),) = left.factors.items()
         if np.ndim(factor) == 0 and factor == 1:
             return Solved(name, residue)
+        if np.ndim(factor) == 0 and factor:
+            quotient = residue // factor
+            return Solved(name, quotient, quotient * factor == residue)
         is_zero = np.equal(factor, 0)
         quotient = residue // np.where(is_zero, 1, factor)
         return Solved(name, quotient, (quotient * factor == residue) & ~is_zero)
@@ -80,7 +83,7 @@ def solve(left: Affine, right: Any, bounds: Bounds) -> Solved | None:
         others = {other: each for other, each in left.factors.items() if other != name}
         digits = _digits(others, bounds)
         if digits is not None and np.ndim(factor) == 0 and digits[1] < factor:
-            return Solved(name, (residue - digits[0]) // factor)
+            return Solved(name, _without(residue, digits[0]) // factor)
     return None
 
 
@@ -151,6 +154,11 @@ def _digits(factors: Mapping[str, Any], bounds: Bounds) -> tuple[int, int] | Non
         least += factor * known[0]
         span += factor * max(known[1] - 1, 0)
     return least, span
+
+
+def _without(number: Any, other: Any) -> Any:
+    """Return a difference, which is no computation if the second one is 0."""
+    return number if np.ndim(other) == 0 and other == 0 else number - other
 
 
 def _scaled(inner: Affine, by: Any) -> Affine:

@@ -33,7 +33,7 @@ class Building:
         self.sizes = dict(sizes)
         self.arrays: dict[str, Array] = {}
         self._storage = storage
-        self._written: dict[str, list[Array]] = {}
+        self._written: dict[str, list[tuple[Array, int]]] = {}
         self._declarations = {declaration.name: declaration for declaration in storage.arrays}
         self._index_type = index_type
         self._memory_limit = memory_limit
@@ -104,11 +104,26 @@ class Building:
         stored = self._array(name, elements.dtype, padding)
         earlier = self._written.setdefault(name, [])
         is_free = ~_marked(len(stored), earlier)[addresses] if earlier else None
-        earlier.append(addresses)
+        earlier.append((addresses, 1))
         if is_free is not None:
             addresses, elements = addresses[is_free], elements[is_free]
         stored[addresses] = elements
         return is_free is None and is_increasing(addresses)
+
+    def holds_rows(self, name: str, addresses: Array, width: int) -> bool:
+        """Return whether an array is not written to yet, and has rows that begin at these addresses."""
+        length = self.length(name)
+        if name in self._written or length is None or length % width:
+            return False
+        return not (addresses // width * width != addresses).any()
+
+    def write_rows(self, name: str, addresses: Array, rows: Array, padding: Any = 0) -> None:
+        """Write rows of elements to an array that holds such, the first elements to these addresses."""
+        width = rows.shape[1]
+        stored = self._array(name, rows.dtype, padding)
+        row = np.dtype((np.void, rows.nbytes // len(rows))) if len(rows) else stored.dtype
+        stored.view(row)[addresses // width] = np.ascontiguousarray(rows).reshape(-1).view(row)
+        self._written[name] = [(addresses, width)]
 
     def clashes(self, name: str, addresses: Array, elements: Array) -> Array:
         """Return for which elements that were written another one is at its address."""
@@ -176,9 +191,9 @@ def is_different(some: Array, others: Array) -> Array:
     return (some != others) & ((some == some) | (others == others))
 
 
-def _marked(length: int, addresses: list[Array]) -> Array:
-    """Return which of the elements of an array these addresses are of."""
+def _marked(length: int, written: list[tuple[Array, int]]) -> Array:
+    """Return which of the elements of an array rows of these widths hold, which begin at these addresses."""
     marks = np.zeros(length, dtype=bool)
-    for each in addresses:
-        marks[each] = True
+    for addresses, width in written:
+        marks.reshape(-1, width)[addresses // width] = True
     return marks

@@ -30,10 +30,13 @@ def pieces(
         yield piece, {name: _wide(vector[piece], are_small) for name, vector in vectors.items()}
 
 
-def collected(count: int, parts: Iterable[tuple[slice, Any]]) -> Array:
-    """Return the vector of ``count`` elements that has these parts."""
+def collected(count: int, parts: Iterable[tuple[slice, Any]], *, are_small: bool = False) -> Array:
+    """Return the vector of ``count`` elements that has these parts; ``are_small`` says that 32 bits do."""
     found = np.empty(count, dtype=np.int32)
     for piece, part in parts:
+        if are_small:
+            found[piece] = part
+            continue
         wanted = _kept_type(np.asarray(part))
         if not np.can_cast(wanted, found.dtype):
             found = found.astype(np.promote_types(wanted, found.dtype))

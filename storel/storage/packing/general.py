@@ -29,7 +29,8 @@ from storel.storage.packing.matching import match
 from storel.storage.packing.placement import Placement
 from storel.storage.packing.selection import Misfit
 from storel.storage.packing.taking import taken
-from storel.storage.packing.turned import turn_round
+from storel.storage.packing.tiles import tile_of
+from storel.storage.packing.turned import TurnedChain, turn_round
 from storel.storage.properties import lengths, verify_properties
 from storel.storage.unpack import count_nonzero_reads, enumerate_entries
 
@@ -77,7 +78,8 @@ class _Entries:
 
     def __init__(self, storage: Format, coordinates: Array, values: Array) -> None:
         self.storage, self.coordinates, self.values = storage, coordinates, values
-        self._written: list[tuple[Leaf, Array, Array]] = []
+        self._written: list[tuple[Leaf, Array, Array, int]] = []
+        """Where values were written: the addresses of the first ones of runs, and how long these are."""
 
     def text(self, number: int) -> str:
         """Return an entry as it is written in messages: ``(2, 5) = 3.0``."""
@@ -100,6 +102,9 @@ class _Entries:
         """
         turned, before = turn_round(self.storage, chain), building.snapshot()
         coordinates, values = self._of(left)
+        if self._store_tiles(turned, left, building, zero):
+            return left, None
+        building.restore(before)
         placement = Placement.of(self.storage, turned, building, left, coordinates, values)
         try:
             placement.find_variables()
@@ -114,6 +119,32 @@ class _Entries:
         addresses = placement.value(turned.leaf.address)
         self._write_values(turned.leaf, placement.entries, addresses, building, zero)
         return placement.entries, placement.misfit
+
+    def _store_tiles(self, turned: TurnedChain, left: Array, building: Building, zero: Any) -> bool:
+        """Store all entries by the first ones of the runs that they come in; return whether that can be.
+
+        If not, nothing is written.
+        """
+        tile, name = tile_of(turned, self.storage.rank, building.sizes), turned.leaf.values
+        if tile is None or len(left) < len(self.values) or not tile.divides(self.coordinates):
+            return False
+        firsts = slice(None, None, tile.width)
+        coordinates, values = np.ascontiguousarray(self.coordinates[:, firsts]), self.values[firsts]
+        placement = Placement.of(self.storage, turned, building, left[firsts], coordinates, values)
+        try:
+            placement.find_variables()
+        except NotUnderstood:
+            return False
+        if len(placement.entries) < len(values) or not tile.fits(placement):
+            return False
+        addresses = placement.value(turned.leaf.address)
+        if not building.holds_rows(name, addresses, tile.width):
+            return False
+        self._write(placement, building)
+        leaves = self._leaves(turned.leaf, left)
+        building.write_rows(name, addresses, leaves.reshape(-1, tile.width), zero)
+        self._written.append((turned.leaf, left, addresses, tile.width))
+        return True
 
     def _of(self, numbers: Array) -> tuple[Array, Array]:
         """Return the keys and values of some entries, which are ascending."""
@@ -134,11 +165,12 @@ class _Entries:
         self, leaf: Leaf, numbers: Array, addresses: Array, building: Building, zero: Any
     ) -> None:
         if not building.write_values(leaf.values, addresses, self._leaves(leaf, numbers), zero):
-            self._written.append((leaf, numbers, addresses))
+            self._written.append((leaf, numbers, addresses, 1))
 
     def require_places_of_their_own(self, building: Building) -> None:
         """Raise FormatError where two entries with different values have the same place."""
-        for leaf, numbers, addresses in self._written:
+        for leaf, numbers, firsts, width in self._written:
+            addresses = (firsts[:, None] + np.arange(width)).reshape(-1) if width > 1 else firsts
             clashes = building.clashes(leaf.values, addresses, self._leaves(leaf, numbers))
             self._require_agreement(numbers, leaf.values, addresses, clashes, building)
 

@@ -143,7 +143,8 @@ class Placement(Selection):
             self.keep(fits, lambda first: "{} is {}, not {}".format(text, *sides.values(self.at(first))))
             return True
         moved = sides.moved(some)
-        if self.interval(moved.known_side, FEW_BITS) is not None and moved.is_solved_in_32_bits():
+        are_small = self.interval(moved.known_side, FEW_BITS) is not None and moved.is_solved_in_32_bits()
+        if are_small:
             sides, needed = moved, (moved.known_side,)
         solved = sides.solved(some)
         if solved is None:
@@ -161,7 +162,7 @@ class Placement(Selection):
                     fits[piece] = part.fits
                 yield piece, part.value
 
-        self.vectors[solved.name] = collected(len(self.entries), found())
+        self.vectors[solved.name] = collected(len(self.entries), found(), are_small=are_small)
         self.keep(fits, lambda first: f"{text} is never {self.evaluate(equation.known, self.at(first))}")
         return True
 

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.storage.blocks import count_runs, is_ascending, is_increasing
-from storel.storage.coordinates import changes, index_dtype, order_of, row_major, sorted_entries, starts
+from storel.storage.coordinates import (
+    changes,
+    index_dtype,
+    is_sorted,
+    order_of,
+    row_major,
+    sorted_entries,
+    starts,
+)
 from storel.storage.packing.columns import narrowed
 
 Array: TypeAlias = NDArray[Any]
@@ -41,7 +49,10 @@ def ranks(groups: Sequence[Array], tuples: Sequence[Array], count: int) -> Array
 
 
 def _ranks_by_sorting(columns: Sequence[Array], extents: tuple[int, ...], grouping: int) -> Array:
-    if math.prod(extents) >= 2**63:
+    order: Array | None = None
+    if is_sorted(columns, strictly=False):
+        is_new, opens = (changes(some, len(columns[0])) for some in (columns, columns[:grouping]))
+    elif math.prod(extents) >= 2**63:
         ordered, order = _ordered(np.stack(columns), extents, len(columns[0]))
         is_new, opens = starts(ordered), starts(ordered[:grouping])
     else:
@@ -52,9 +63,9 @@ def _ranks_by_sorting(columns: Sequence[Array], extents: tuple[int, ...], groupi
         key //= math.prod(extents[grouping:])
         opens = changes((key,), len(key))
         del key
-    number = np.cumsum(is_new, dtype=order.dtype)
+    number = np.cumsum(is_new, dtype=index_dtype((), len(is_new)))
     number -= _spread(number[opens], opens)
-    return _in_place(number, order)
+    return number if order is None else _in_place(number, order)
 
 
 def _order_in_groups(key: Array, leading: Array) -> Array:

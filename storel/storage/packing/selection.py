@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.storage.packing.building import Building
-from storel.storage.packing.columns import collected, pieces
+from storel.storage.packing.columns import LARGEST_KEPT, collected, pieces
 from storel.storage.packing.extremes import LARGEST_INT32, Interval, interval
 from storel.storage.vectors import evaluate_vector
 from storel.syntax.free_names import free_names
@@ -71,7 +71,8 @@ class Selection:
         if isinstance(expression, Name) and expression.name in self.vectors:
             return self.vectors[expression.name]
         found = ((piece, self.evaluate(expression, names)) for piece, names in self.pieces(expression))
-        return collected(len(self.entries), found)
+        are_small = self.interval(expression, LARGEST_KEPT) is not None
+        return collected(len(self.entries), found, are_small=are_small)
 
     def extreme(self, expression: Expression, function: Callable[[Any], Any]) -> int:
         """Return the least or greatest value of a known expression; 0 if there are no entries."""

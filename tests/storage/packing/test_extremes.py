@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storel.source import Source
-from storel.storage.packing.extremes import Interval, interval
+from storel.storage.packing.extremes import Interval, are_within, interval, is_always
 from storel.storage.vectors import evaluate_vector
 from storel.syntax.nodes.expressions import Expression
 from storel.syntax.parser import parse_expression
@@ -59,3 +59,33 @@ def test_values_lie_in_the_interval(text: str, i: int, j: int) -> None:
     found = interval(parsed(text), KNOWN.get)
     assert found is not None
     assert found[0] <= evaluate_vector(parsed(text), {"i": i, "j": j, "n": 7}, {}) <= found[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("i <= 3", True),
+        ("i < 3", False),
+        ("4 > i", True),
+        ("j >= -2", True),
+        ("i < n and j <= i + 5", True),
+        ("i < n and j < 0", False),
+        ("i == i", False),
+        ("k < 1", False),
+    ],
+)
+def test_conditions_are_proven(text: str, holds: bool) -> None:
+    assert is_always(parsed(text), KNOWN.get) == holds
+
+
+@pytest.mark.parametrize(
+    ("text", "largest", "is_small"),
+    [
+        ("i < n and j == 2", 7, True),
+        ("i < n and j == 2", 6, False),
+        ("i * n < j", 20, False),
+        ("not (i < j)", 9, False),
+    ],
+)
+def test_all_that_a_condition_is_computed_from_is_small(text: str, largest: int, is_small: bool) -> None:
+    assert are_within(parsed(text), KNOWN.get, largest) == is_small

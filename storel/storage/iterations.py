@@ -90,7 +90,7 @@ class Iterations:
         outer = max((axis + 1 for axis, length in enumerate(found.shape) if length > 1), default=0)
         inner = math.prod(self.shape[outer:])
         values = np.broadcast_to(found, (*self.shape[:outer], *found.shape[outer:])).reshape(-1)
-        first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+        first = np.append(0, np.flatnonzero(values[1:] != values[:-1]) + 1) if len(values) else np.arange(0)
         return values[first], np.diff(first, append=len(values)) * inner
 
     def keys(self, chain: Chain, index_type: np.dtype[Any]) -> Array:

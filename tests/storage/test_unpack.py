@@ -196,3 +196,10 @@ def test_runs_are_values_and_how_often_they_come() -> None:
     made = Iterations.of(chain, {"val": np.ones(6)}, {"m": 2, "n": 3})
     assert [each.tolist() for each in made.runs(chain.keys[0])] == [[0, 1], [3, 3]]
     assert [each.tolist() for each in made.runs(chain.keys[1])] == [[0, 1, 2, 0, 1, 2], [1] * 6]
+
+
+def test_products_of_short_integers_are_long_where_they_have_to_be() -> None:
+    storage = created("USING idx: int[z], val: real[z] AS sum(<p, j> in idx(0:z)) { (j * n, p) -> val(p) }")
+    given: dict[str, Any] = {"idx": np.array([2**20, 1], dtype=np.int32), "val": np.ones(2)}
+    made = Iterations.of(storage.chains[0], given, {"n": 2**20, "z": 2})
+    assert made.vector(storage.chains[0].keys[0]).tolist() == [2**40, 2**20]

@@ -29,6 +29,13 @@ def test_ranks_are_the_same_by_table_by_sorting_and_where_tuples_repeat(
     assert ranks([group], [one, two], len(rows)).tolist() == expected
 
 
+def test_ranks_in_many_short_groups() -> None:
+    random = np.random.default_rng(0)
+    group, one = np.sort(random.integers(0, 300, 5000)), random.integers(0, 1000, 5000)
+    expected = [np.searchsorted(np.unique(one[group == of]), key) for of, key in zip(group, one, strict=True)]
+    assert ranks([group], [one], 5000).tolist() == expected
+
+
 def test_each_member_knows_the_size_of_its_group() -> None:
     assert sizes([np.array([2, 0, 2, 2]), np.array([1, 1, 1, 0])], 4).tolist() == [2, 1, 2, 1]
     assert sizes([np.empty(0, dtype=np.int64)], 0).tolist() == []

@@ -11,7 +11,7 @@ bound. What is not linear, but depends on one variable alone, is computed for al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -67,6 +67,12 @@ def affine(term: Term, symbols: Symbols, context: Context) -> tuple[dict[int, in
     if form is None or not all(isinstance(atom, Variable) for atom in form.factors):
         return None
     return {atom.index: by for atom, by in form.factors.items() if isinstance(atom, Variable)}, form.constant
+
+
+def linear_form(term: Term, symbols: Symbols, context: Context) -> Mapping[Term, int] | None:
+    """Return the factor of each atom in an integer ``term``: a variable, or a term that is not linear."""
+    form = _Prover(symbols, context, ()).linear(term)
+    return None if form is None else form.factors
 
 
 def holds(condition: Term, symbols: Symbols, context: Context, domains: Domains) -> bool:

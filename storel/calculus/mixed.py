@@ -109,14 +109,25 @@ def has_unique_keys(source: Term, body: Term, symbols: Symbols) -> bool:
         return False
     if keys[0] == Variable(1):
         return True
+    if keys[0] != Variable(0):
+        return False
+    if is_one_to_one(source, symbols):
+        return True
     array = source.array if isinstance(source, Slice) else source
     fact = symbols.get(array.name) if isinstance(array, Symbol) else None
-    if keys[0] != Variable(0) or not isinstance(fact, ArraySymbol):
-        return isinstance(array, Range) and keys[0] == Variable(0)
-    if fact.increasing or fact.unique or (fact.within is not None and _is_segment(source, fact.within)):
-        return True
+    if not isinstance(fact, ArraySymbol):
+        return False
     others = tuple(Lookup(Symbol(name), Variable(1)) for name in fact.group[1:])
     return fact.group[:1] == (fact.name,) and tuple(keys[1 : len(fact.group)]) == others
+
+
+def is_one_to_one(source: Term, symbols: Symbols) -> bool:
+    """Return whether no element of an array, as it is declared, is at two positions."""
+    array = source.array if isinstance(source, Slice) else source
+    fact = symbols.get(array.name) if isinstance(array, Symbol) else None
+    if not isinstance(fact, ArraySymbol):
+        return isinstance(array, Range)
+    return fact.increasing or fact.unique or (fact.within is not None and _is_segment(source, fact.within))
 
 
 def _is_segment(source: Term, boundaries: str) -> bool:

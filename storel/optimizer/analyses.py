@@ -8,6 +8,8 @@
     strict x v s x is zero where v is zero
     loose x v s  x has a term that is not strict in v over s
     separable x v s  x only visits the scalar entries of v: additive over dictionaries that do not overlap
+    distinct x v the outermost keys of x determine v: for two of its values x has no row in common
+    apart x v    all its keys do: for two of its values x has no entry in common
     over x s     x is a dictionary over semiring s: no entry of it is the zero of s
     selects x v  below loops that do not depend on v, x is conditional on an equality with v
 
@@ -38,6 +40,8 @@ GUARDS: dict[str, tuple[int, str]] = {
     "array": (1, "(array {0})"),
     "loose": (2, "(loose {0} {1} s)"),
     "separable": (2, "(separable {0} {1} s)"),
+    "distinct": (2, "(distinct {0} {1})"),
+    "apart": (2, "(apart {0} {1})"),
     "over": (1, "(over {0} s)"),
     "integer": (1, "(low {0})"),
     "pairs": (2, "(pairs {0} {1})"),
@@ -71,6 +75,8 @@ _DECLARATIONS = """
 (relation selects (Term i64))
 (relation loose (Term i64 String))
 (relation separable (Term i64 String))
+(relation distinct (Term i64))
+(relation apart (Term i64))
 (relation over (Term String))
 (relation asked (Term i64 String))
 (relation loose-function (String))
@@ -225,6 +231,9 @@ _LOOSENESS = """
 (= e (If s c b)) (separable b v s) (independent c v) => (separable e v s)
 (= e (Mul s a b)) (separable a v s) (independent b v) => (separable e v s)
 (= e (Mul s a b)) (separable b v s) (independent a v) => (separable e v s)
+(= t (Sum s r p x e)) (= e (Single s k d)) (apart e p) (independent k p) (independent k x) => (apart d p)
+(= t (Sum s r p x e)) (= e (Single s k d)) (apart e x) (independent k p) (independent k x) => (apart d x)
+(apart e v) (= 1 (rank e)) => (distinct e v)
 (= e (Zero s r)) (< 0 r) => (over e s)
 (= e (Single s k v)) (= 0 (rank v)) => (over e s)
 (= e (Single s k v)) (over v s) => (over e s)

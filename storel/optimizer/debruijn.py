@@ -21,7 +21,7 @@ from storel.optimizer.binders import BinderFact, Scope
 from storel.optimizer.encoding import LAYOUTS
 
 _LAYOUTS = {**LAYOUTS, "Var": "ii"}
-_RELATIONS = "linear|strict|loose|separable|asked|selects|independent"
+_RELATIONS = "linear|strict|loose|separable|asked|selects|distinct|apart|independent"
 """What an analysis says of a term and a variable."""
 
 _PATTERN = re.compile(r"\((Sum|Reduce|Merge|Find|Let)((?: (?:\w+|\([^()]*\)))+)\)")

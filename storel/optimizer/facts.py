@@ -7,11 +7,14 @@ over others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from storel.calculus.apart import determined, keyed
 from storel.calculus.intervals import ANY, Context, Interval, binder_bounds, bounds
-from storel.calculus.nodes import Find, Let, Literal, Merge, Reduce, Sum, Symbol, Term, children
+from storel.calculus.nodes import Find, Let, Literal, Merge, Range, Reduce, Slice, Sum, Symbol, Term, children
+from storel.calculus.strictness import linear
 from storel.calculus.verify import KEY, Type, element, infer
 from storel.optimizer.binders import Encoding
 from storel.optimizer.cardinality import bound_estimates
@@ -36,6 +39,7 @@ def encoded(term: Term, symbols: Symbols, encoding: Encoding = NAMED) -> Encoded
     """Return ``term`` (closed) for the e-graph."""
     numbering = Numbering(encoding)
     estimates: dict[int, Estimate] = {}
+    bound: list[Bound] = []
 
     def bind(binding: Term, scope: tuple[int, ...]) -> tuple[int, ...]:
         types = tuple(numbering.binders[number][0] for number in scope)
@@ -45,10 +49,13 @@ def encoded(term: Term, symbols: Symbols, encoding: Encoding = NAMED) -> Encoded
         known = bound_estimates(binding, symbols, tuple(estimates[number] for number in scope))
         for number, estimate in zip(numbers, known, strict=True):
             estimates.setdefault(number, estimate)
+        bound.append((binding, scope, numbers))
         return numbers
 
     text = encode(term, numbering, bind)
     lines = [*_semirings(term), *_about_symbols(term, symbols)]
+    if _takes_entries_apart(term):
+        lines += _about_entries(bound, numbering, symbols)
     for number, (kind, interval) in enumerate(numbering.binders):
         lines += _about(encoding.binder(number), kind, interval)
     for index, literal in enumerate(numbering.literals):
@@ -80,6 +87,38 @@ def binder_facts(
 def binder_types(term: Term, symbols: Symbols, types: tuple[Type, ...]) -> tuple[Type, ...]:
     """Return the types of what ``term`` binds, the outermost first."""
     return binder_facts(term, symbols, types, (ANY,) * len(types))[0]
+
+
+Bound: TypeAlias = tuple[Term, tuple[int, ...], tuple[int, ...]]
+"""A term that binds variables, the binders around it (innermost first), and those that it binds."""
+
+
+_ARRAYS = (Range, Slice, Symbol)
+
+
+def _takes_entries_apart(term: Term) -> bool:
+    """Return whether a sum over a dictionary needs more than that equal keys are added up."""
+    match term:
+        case Sum(source, body, semiring) if not (isinstance(source, _ARRAYS) or linear(body, 0, semiring)):
+            return True
+        case _:
+            return any(_takes_entries_apart(child) for child, _ in children(term))
+
+
+def _about_entries(bound: Sequence[Bound], numbering: Numbering, symbols: Symbols) -> Iterator[str]:
+    """Yield of each loop that makes entries which of its variables their keys determine."""
+    for place, (loop, scope, numbers) in enumerate(bound):
+        if not isinstance(loop, Sum) or not keyed(loop.body):
+            continue
+        inner = (*reversed(numbers), *scope)
+        context = tuple(_taken(numbering.binders[number][1]) for number in inner)
+        known = determined(loop.body, symbols, context)
+        if known.by_all:
+            following = (binders for _, _, binders in bound[place + 1 :])
+            text = encode(loop.body, numbering, lambda _, __: next(following), inner)  # noqa: B023
+            variables = list(reversed(numbering.encoding.inside(numbers)))
+            for relation, indices in (("distinct", known.by_outermost), ("apart", known.by_all)):
+                yield from (f"({relation} {text} {variables[index]})" for index in sorted(indices))
 
 
 def _taken(interval: Interval) -> Interval:

@@ -70,6 +70,11 @@ class Growth:
                 assert isinstance(argument, Bound)
                 index = [binder for binder, _ in self.scope].index(argument.name)
                 return self.about(name, index, kind)
+            if name in ("distinct", "apart") and kind.rank > 0:
+                (argument,) = arguments
+                assert isinstance(argument, Bound)
+                index = [binder for binder, _ in self.scope].index(argument.name)
+                return self.keyed(index, kind, self.pick(*range(kind.rank if name == "apart" else 1)))
             if name == "loose":
                 return Growth(self.draw, self.semiring, self.value, ()).term(kind, 0)
         return self.term(kind, self.pick(0, 1, 2))
@@ -116,11 +121,33 @@ class Growth:
         factor = self.pick(None, self.term(self.value, 0), term if guard == "strict" else None)
         return term if factor is None else Multiply(term, factor, self.semiring)
 
+    def keyed(self, index: int, kind: Type, depth: int) -> Term:
+        """Draw a dictionary whose key at ``depth`` determines variable ``index``, or nearly does."""
+        if depth > 0:
+            below = self.keyed(index, Type(kind.scalar, kind.rank - 1), depth - 1)
+            return Singleton(self.term(KEY, 0), below, self.semiring)
+        inner = Growth(self.draw, self.semiring, self.value, (("t", KEY), ("u", KEY), *self.scope))
+        sought, digit = Variable(index + 2), Variable(1)
+        factor = integer(self.pick(1, 2, 3, -2))
+        value = inner.term(Type(kind.scalar, kind.rank - 1), 1)
+        entry: Term = Singleton(digit, value, self.semiring)
+        match self.pick("digits", "digits", "equal", "itself"):
+            case "digits":
+                entry = Singleton(Add(Multiply(sought, factor), digit), value, self.semiring)
+            case "equal":
+                entry = If(Apply("equal", (Add(digit, integer(1)), sought)), entry, self.semiring)
+            case _:
+                entry = Singleton(sought, value, self.semiring)
+        return Sum(Range(integer(0), integer(self.pick(1, 2, 3))), entry, self.semiring)
+
     def visited(self, dictionary: Term, rank: int) -> Term:
-        """Return the sum of all scalar entries, times something."""
-        below = Variable(0) if rank == 1 else self.visited(Variable(0), rank - 1)
+        """Return the sum of a function of all scalar entries, which need not be linear."""
+        if rank > 1:
+            return Sum(dictionary, self.visited(Variable(0), rank - 1), self.semiring)
         factor = Literal(self.pick(*VALUES[self.semiring]), self.value.scalar)
-        return Sum(dictionary, Multiply(below, factor, self.semiring), self.semiring)
+        square = Multiply(Variable(0), Variable(0), self.semiring)
+        body = self.pick(Multiply(Variable(0), factor, self.semiring), factor, square)
+        return Sum(dictionary, body, self.semiring)
 
     def term(self, kind: Type, depth: int) -> Term:
         """Draw any term of a kind."""

@@ -43,6 +43,8 @@ from storel.soundness.growth import ARRAY, COMPARISONS, TRUTH, Growth, Scope, in
 LOGICAL = ("and", "or", "not")
 GROUPS = {"pairs": ("row", "column"), "triples": ("first", "second", "third")}
 """The arrays that fulfil a guard about several of them."""
+RANKS = {"triples": (3,), "apart": (2,)}
+"""The ranks of the dictionaries that a guard is about."""
 
 
 class UnfitError(Exception):
@@ -201,8 +203,8 @@ class Instance:
         """Return an instance of what a sum runs over, and the kind of its values."""
         if isinstance(pattern, Node) and pattern.constructor in ("Range", "Slice"):
             return self.part(pattern, ARRAY, scope), KEY
-        of_triples = any(guard.name == "triples" for guard in self.rule.guards)
-        options: list[Type] = [self.row(3)] if of_triples else [self.row(1), self.row(2)]
+        ranks = next((RANKS[guard.name] for guard in self.rule.guards if guard.name in RANKS), (1, 2))
+        options: list[Type] = list(map(self.row, ranks))
         if isinstance(pattern, Hole):
             options = (
                 [self.chosen[pattern.name][1]] if pattern.name in self.chosen else [*options, ARRAY, ARRAY]

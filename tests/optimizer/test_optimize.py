@@ -177,7 +177,6 @@ def test_planning_is_deterministic(program: Callable[..., Any]) -> None:
         (("batax", "csr"), "sum-factor"),
         (("summm", "csr", "csr"), "sum-factor"),
         (("transposed", "csr", "csc"), "merge-join"),
-        (("count", "csr"), "fuse-increasing-loose"),
         (("mmm", "csr", "csc"), "lookup-singleton"),
     ],
 )

@@ -19,6 +19,8 @@ from storel.optimizer.rulefile import RuleSet
 from storel.optimizer.saturate import Base, Saturation
 from storel.optimizer.translate import translate
 
+RANKS = (("E", 1), ("F", 1), ("G", 2), ("H", 2), ("M", 2))
+
 FACTS = [
     '(semiring "plus_times")',
     *(f'(set (rank (Sym "{name}")) 0) (set (free (Sym "{name}")) (bigint 0))' for name in "abcijn"),
@@ -31,14 +33,20 @@ FACTS = [
     '(pairs (Sym "R") (Sym "S"))',
     '(triples (Sym "R") (Sym "S") (Sym "U"))',
     *(f'(dictionary (Sym "{name}")) (over (Sym "{name}") "plus_times")' for name in "ABD"),
+    *(f'(set (rank (Sym "{name}")) {rank}) (set (free (Sym "{name}")) (bigint 0))' for name, rank in RANKS),
+    *(f'(dictionary (Sym "{name}")) (over (Sym "{name}") "plus_times")' for name, _ in RANKS),
     '(is-one (Const 1) "plus_times")',
 ]
+
+APART = (("distinct", "E", "p"), ("distinct", "F", "x"), ("apart", "G", "p"), ("apart", "H", "x"))
+"""Which dictionary's keys determine which variable of the loop around it."""
 
 
 @cache
 def base(encoding: Encoding) -> Base:
     empty = Base(RuleSet(()), encoding)
-    for line in FACTS:
+    here = dict(zip("px", encoding.inside([number("p"), number("x")]), strict=True))
+    for line in (*FACTS, *(f'({relation} (Sym "{name}") {here[about]})' for relation, name, about in APART)):
         empty.run(line)
     return empty
 

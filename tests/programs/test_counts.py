@@ -1,0 +1,53 @@
+"""What is not linear in the entries is computed entry by entry, where no key is made twice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import storel
+from storel.calculus.nodes import Singleton, Term, children
+
+FORMATS = (
+    "bcsr(r=2, c=3)", "tiled(r=3, c=2)", "hash", "dia", "band", "morton", "ragged", "csc", "dcsc", "csf", "coo",
+    "levels(compressed, compressed; order=(1, 0))",
+)  # fmt: skip
+
+COUNT = "CREATE TENSOR y AS sum(<(i, j), a> in A) 1"
+SQUARES = "CREATE TENSOR y AS sum(<(i, j), a> in A) { i -> a * a }"
+
+
+def matrix() -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    chosen = np.random.default_rng(7)
+    return np.where(chosen.random((9, 11)) < 0.3, chosen.integers(1, 5, (9, 11)), 0).astype(np.float64)
+
+
+def makes_entries(term: Term) -> bool:
+    return isinstance(term, Singleton) or any(makes_entries(child) for child, _ in children(term))
+
+
+@pytest.mark.parametrize("storage", FORMATS)
+def test_nothing_is_stored_to_be_counted(storage: str) -> None:
+    stored = storel.tensor(matrix(), storage)
+    kernel = storel.compile(COUNT, A=stored)
+    assert int(kernel(A=stored)) == np.count_nonzero(matrix())
+    assert not makes_entries(kernel.compilation.optimized.normalized)
+
+
+@pytest.mark.parametrize("storage", FORMATS)
+def test_squares(storage: str) -> None:
+    stored = storel.tensor(matrix(), storage)
+    np.testing.assert_allclose(storel.run(SQUARES, A=stored).to_numpy(), np.sum(matrix() ** 2, axis=1))
+
+
+OVERLAPPING = """
+CREATE TENSOR A: real[6] AS sum(<i, _> in 0:6) sum(<t, _> in 0:2) { i // 2 * 2 + t -> x(i * 2 + t) }
+CREATE TENSOR y AS sum(<i, a> in A) a * a
+"""
+
+
+def test_keys_that_repeat_are_added_up_first() -> None:
+    values = np.arange(1.0, 13.0)
+    sums = np.zeros(6)
+    np.add.at(sums, [i // 2 * 2 + t for i in range(6) for t in range(2)], values)
+    assert float(storel.run(OVERLAPPING, x=values)) == np.sum(sums**2)

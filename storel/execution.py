@@ -14,11 +14,13 @@ from storel.environment import Environment
 from storel.errors import DataError
 from storel.loops import interpret as loop_interpreter
 from storel.loops.interpret import Work
-from storel.plan.nodes import Destination
+from storel.loops.python_source import sorting_steps
+from storel.plan.nodes import Coordinates, Destination
 from storel.results import ResultFormat, collect
 from storel.semiring import PLUS_TIMES, SEMIRINGS, Scalar
 from storel.storage.build import from_coordinates
 from storel.storage.compose import unsigned_names
+from storel.storage.coordinates import is_sorted
 from storel.storage.formats import Format
 from storel.storage.tensor import Tensor
 from storel.symbols import SizeSymbol
@@ -39,12 +41,28 @@ def execute(compilation: Compilation, environment: Environment, memory_limit: in
 def measure(
     compilation: Compilation, environment: Environment, memory_limit: int | None = None
 ) -> tuple[Tensor, Work]:
-    """Run the plan in the loop IR's interpreter; return the result and the work counted."""
+    """Run the plan in the loop IR's interpreter; return the result and the work counted.
+
+    Entries that are listed must be put in order afterwards, which counts as work of the workspace.
+    """
     scalars, arrays = arguments(compilation, environment)
     limit = memory.available() if memory_limit is None else memory_limit
     outputs, work = loop_interpreter.run(compilation.kernel, scalars, arrays, limit)
-    tensor = collected(compilation.definition, compilation.plan.destination, compilation.result, outputs)
+    destination = compilation.plan.destination
+    tensor = collected(compilation.definition, destination, compilation.result, outputs)
+    if isinstance(destination, Coordinates):
+        work += Work(workspace=ordering_steps(outputs, len(compilation.definition.extents)))
     return tensor, work
+
+
+def ordering_steps(outputs: Mapping[str, Any], rank: int) -> int:
+    """Return how many comparisons put n listed entries in order: n, or n log n where they are not yet.
+
+    That is what a sort by comparison takes; packing puts many of them in buckets instead, which moves each
+    entry ``rank`` times.
+    """
+    keys = np.stack([outputs[f"result.coordinate_{number}"] for number in range(rank)])
+    return keys.shape[1] if is_sorted(keys, strictly=False) else sorting_steps(keys.shape[1])
 
 
 def total_work(parts: list[Work]) -> Work:

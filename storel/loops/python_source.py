@@ -210,13 +210,22 @@ def _at(position: int) -> int:
     return position
 
 
+def sorting_steps(count: int) -> int:
+    """Return n ceil(log2 n), the steps counted for sorting n numbers.
+
+    >>> sorting_steps(4), sorting_steps(0)
+    (8, 0)
+    """
+    return count * (count - 1).bit_length() if count > 0 else 0
+
+
 def _sort(view: memoryview[int], low: int, high: int) -> int:
     """Sort ``view[low:high]``; return n ceil(log2 n), the steps counted for it."""
     if not 0 <= low <= high <= len(view):
         raise IndexError(f"no positions {low}:{high} in {len(view)} elements")
     for position, value in enumerate(sorted(view[low:high]), low):
         view[position] = value
-    return (high - low) * (high - low - 1).bit_length() if high > low else 0
+    return sorting_steps(high - low)
 
 
 _NAMESPACE: dict[str, Any] = {

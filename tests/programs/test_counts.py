@@ -9,8 +9,8 @@ import storel
 from storel.calculus.nodes import Singleton, Term, children
 
 FORMATS = (
-    "bcsr(r=2, c=3)", "tiled(r=3, c=2)", "hash", "dia", "band", "morton", "ragged", "csc", "dcsc", "csf", "coo",
-    "levels(compressed, compressed; order=(1, 0))",
+    "bcsr(r=2, c=3)", "tiled(r=3, c=2)", "hash", "dia", "band", "morton", "ragged", "csc", "dcsc", "csf",
+    "coo", "levels(compressed, compressed; order=(1, 0))",
 )  # fmt: skip
 
 COUNT = "CREATE TENSOR y AS sum(<(i, j), a> in A) 1"
@@ -37,7 +37,9 @@ def test_nothing_is_stored_to_be_counted(storage: str) -> None:
 @pytest.mark.parametrize("storage", FORMATS)
 def test_squares(storage: str) -> None:
     stored = storel.tensor(matrix(), storage)
-    np.testing.assert_allclose(storel.run(SQUARES, A=stored).to_numpy(), np.sum(matrix() ** 2, axis=1))
+    found = storel.run(SQUARES, A=stored)
+    assert isinstance(found, storel.Tensor)
+    np.testing.assert_allclose(found.to_numpy(), np.sum(matrix() ** 2, axis=1))
 
 
 OVERLAPPING = """
@@ -50,4 +52,6 @@ def test_keys_that_repeat_are_added_up_first() -> None:
     values = np.arange(1.0, 13.0)
     sums = np.zeros(6)
     np.add.at(sums, [i // 2 * 2 + t for i in range(6) for t in range(2)], values)
-    assert float(storel.run(OVERLAPPING, x=values)) == np.sum(sums**2)
+    found = storel.run(OVERLAPPING, x=values)
+    assert isinstance(found, storel.Tensor)
+    assert found.item() == np.sum(sums**2)

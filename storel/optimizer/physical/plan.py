@@ -66,7 +66,7 @@ def plan_term(term: Term, request: Request, symbols: Symbols, semiring: str | No
         if isinstance(found.destination, Levels):
             return found
         rows = request.extents[order[0]]
-        by_row = aligned(moved, rows, symbols) if rows <= request.entries else None
+        by_row = aligned(moved, rows, request.entries, symbols)
         if by_row is not None:
             found = planner.planned(by_row, entered)
             if isinstance(found.destination, Levels):

@@ -61,7 +61,7 @@ from storel.schedule import Schedule
 from storel.storage.compose import Composed, View, compose
 from storel.storage.formats import Format
 from storel.storage.tensor import Tensor
-from storel.symbols import Symbols
+from storel.symbols import MappingSymbol, Symbols
 from storel.syntax import printer as syntax_printer
 from storel.syntax.analyze import Definition
 
@@ -235,8 +235,9 @@ def compile_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONVERT
     if converted:
         environment = replace(environment, tensors={**environment.tensors, **converted})
     composed = compose(view_of(definition), task.views, environment.tensors, environment.facts())
+    term = lower_expression(composed.expression, composed.symbols, definition.semiring)
+    composed = replace(composed, symbols={**composed.symbols, **_mapping_symbols(composed)})
     symbols = composed.symbols
-    term = lower_expression(composed.expression, symbols, definition.semiring)
     budgets = search_options(options)
     optimized = search(term, symbols, options.rules, budgets)
     extents = tuple(extent.size for extent in definition.extents)
@@ -260,6 +261,16 @@ def compile_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONVERT
         threads.count(options.threads),
         budgets.memory,
     )  # fmt: skip
+
+
+def _mapping_symbols(composed: Composed) -> Symbols:
+    """Return the facts about mappings that make no entry twice, each named as its tensor is."""
+    return {
+        each.tensor: MappingSymbol(
+            each.tensor, lower_expression(each.mapping, composed.symbols, each.semiring)
+        )
+        for each in composed.mappings
+    }
 
 
 def _lowered(

@@ -98,5 +98,13 @@ class EndSymbol:
     high: int | None
 
 
-Fact: TypeAlias = ArraySymbol | SizeSymbol | ParameterSymbol | EndSymbol
+@dataclass(frozen=True, slots=True)
+class MappingSymbol:
+    """The mapping of a stored tensor, a closed term of the calculus, that makes no entry twice."""
+
+    name: str
+    term: object
+
+
+Fact: TypeAlias = ArraySymbol | SizeSymbol | ParameterSymbol | EndSymbol | MappingSymbol
 Symbols: TypeAlias = Mapping[str, Fact]

@@ -38,7 +38,7 @@ from storel.errors import EvaluationError
 from storel.functions import FUNCTIONS
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS, Semiring
-from storel.symbols import ArraySymbol, EndSymbol, ParameterSymbol, SizeSymbol, Symbols
+from storel.symbols import ArraySymbol, EndSymbol, MappingSymbol, ParameterSymbol, SizeSymbol, Symbols
 from storel.values import (
     Value,
     add_into,
@@ -147,6 +147,8 @@ class _Interpreter:
                 return stored_array(name, self.values[name])
             case ParameterSymbol(_, scalar_type):
                 return rounded(self.values[name], scalar_type)
+            case MappingSymbol():
+                raise AssertionError(f"{name} is a mapping, which no term names")
 
     def _under(self, source: Term, body: Term, context: Context) -> Meaning:
         value = element(infer(source, self.symbols, context))

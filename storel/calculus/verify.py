@@ -38,7 +38,7 @@ from storel.calculus.nodes import (
 from storel.functions import FUNCTIONS
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
-from storel.symbols import ArraySymbol, EndSymbol, ParameterSymbol, SizeSymbol, Symbols
+from storel.symbols import ArraySymbol, EndSymbol, MappingSymbol, ParameterSymbol, SizeSymbol, Symbols
 
 MONOIDS = ("min", "max", "least", "greatest", "prod", "any", "all")
 
@@ -187,7 +187,7 @@ def _symbol(name: str, symbols: Symbols) -> Type:
             return KEY
         case ParameterSymbol(_, scalar):
             return Type(scalar)
-        case None:
+        case MappingSymbol() | None:
             raise InvariantError(f"unknown symbol: {name}")
 
 

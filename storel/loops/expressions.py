@@ -60,7 +60,7 @@ from storel.loops.stores import row_of
 from storel.loops.types import type_of
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS, Scalar
-from storel.symbols import ArraySymbol, EndSymbol, ParameterSymbol, SizeSymbol, Symbols
+from storel.symbols import ArraySymbol, EndSymbol, MappingSymbol, ParameterSymbol, SizeSymbol, Symbols
 
 SMALL_SIZE = 128
 """Sizes up to this one become constants of the kernel, so that short inner loops unroll."""
@@ -140,8 +140,8 @@ class ExpressionLowering:
                 return Local(name, INDEX)
             case ParameterSymbol(_, scalar_type):
                 return Local(name, scalar_type)
-            case ArraySymbol():
-                raise AssertionError(f"array {name} used as a scalar")
+            case ArraySymbol() | MappingSymbol():
+                raise AssertionError(f"{name} used as a scalar")
 
     def array(self, name: str) -> Buffer:
         """Return the input buffer of an array."""

@@ -36,7 +36,7 @@ from storel.plan.binding import free_symbols, occurs, store_terms
 from storel.plan.nodes import Action, Coordinates, Levels, Loop, Plan
 from storel.plan.nodes import Store as Filled
 from storel.plan.partition import Parts, Split
-from storel.symbols import ArraySymbol, EndSymbol, ParameterSymbol, SizeSymbol, Symbols
+from storel.symbols import ArraySymbol, EndSymbol, MappingSymbol, ParameterSymbol, SizeSymbol, Symbols
 
 SIZES = Buffer("buffers.sizes", INDEX, Role.INDEX)
 
@@ -194,6 +194,8 @@ def _parameters(
                 scalars.append(Local(name, scalar_type))
             case ArraySymbol(_, scalar_type):
                 inputs.append(Buffer(name, scalar_type, Role.VALUE if scalar_type.is_real else Role.INDEX))
+            case MappingSymbol():
+                raise AssertionError(f"{name} is a mapping, which no plan names")
     inputs += [
         store_buffer(number, store)
         for number, store in enumerate(reversed(stores))

@@ -10,6 +10,8 @@
     separable x v s  x only visits the scalar entries of v: additive over dictionaries that do not overlap
     distinct x v the outermost keys of x determine v: for two of its values x has no row in common
     apart x v    all its keys do: for two of its values x has no entry in common
+    disjoint x y no entry of x has the keys of one of y
+    separate x y no entry of y has the same keys in two iterations over x
     over x s     x is a dictionary over semiring s: no entry of it is the zero of s
     selects x v  below loops that do not depend on v, x is conditional on an equality with v
 
@@ -42,6 +44,8 @@ GUARDS: dict[str, tuple[int, str]] = {
     "separable": (2, "(separable {0} {1} s)"),
     "distinct": (2, "(distinct {0} {1})"),
     "apart": (2, "(apart {0} {1})"),
+    "disjoint": (2, "(disjoint {0} {1})"),
+    "separate": (2, "(separate {0} {1})"),
     "over": (1, "(over {0} s)"),
     "integer": (1, "(low {0})"),
     "pairs": (2, "(pairs {0} {1})"),
@@ -77,6 +81,8 @@ _DECLARATIONS = """
 (relation separable (Term i64 String))
 (relation distinct (Term i64))
 (relation apart (Term i64))
+(relation disjoint (Term Term))
+(relation separate (Term Term))
 (relation over (Term String))
 (relation asked (Term i64 String))
 (relation loose-function (String))

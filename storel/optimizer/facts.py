@@ -9,11 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from storel.calculus.apart import determined, keyed
 from storel.calculus.intervals import ANY, Context, Interval, binder_bounds, bounds
-from storel.calculus.nodes import Find, Let, Literal, Merge, Range, Reduce, Slice, Sum, Symbol, Term, children
+from storel.calculus.nodes import (
+    Add,
+    Find,
+    If,
+    Let,
+    Literal,
+    Merge,
+    Range,
+    Reduce,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    children,
+)
 from storel.calculus.strictness import linear
 from storel.calculus.verify import KEY, Type, element, infer
 from storel.optimizer.binders import Encoding
@@ -22,7 +37,7 @@ from storel.optimizer.encoding import Numbering, encode
 from storel.optimizer.estimate import Estimate
 from storel.optimizer.named import NAMED
 from storel.semiring import SEMIRINGS
-from storel.symbols import ArraySymbol, EndSymbol, ParameterSymbol, SizeSymbol, Symbols
+from storel.symbols import ArraySymbol, EndSymbol, MappingSymbol, ParameterSymbol, SizeSymbol, Symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +71,9 @@ def encoded(term: Term, symbols: Symbols, encoding: Encoding = NAMED) -> Encoded
     lines = [*_semirings(term), *_about_symbols(term, symbols)]
     if _takes_entries_apart(term):
         lines += _about_entries(bound, numbering, symbols)
+        for fact in symbols.values():
+            if isinstance(fact, MappingSymbol):
+                lines += _about_mapping(fact, bound, numbering)
     for number, (kind, interval) in enumerate(numbering.binders):
         lines += _about(encoding.binder(number), kind, interval)
     for index, literal in enumerate(numbering.literals):
@@ -121,6 +139,48 @@ def _about_entries(bound: Sequence[Bound], numbering: Numbering, symbols: Symbol
                 yield from (f"({relation} {text} {variables[index]})" for index in sorted(indices))
 
 
+def _about_mapping(mapping: MappingSymbol, bound: Sequence[Bound], numbering: Numbering) -> Iterator[str]:
+    """Yield that the iterations and the parts of a mapping that makes no entry twice have none in common.
+
+    Wherever a closed part of it stands, whose terms are the same, they have none in common there, too.
+    """
+
+    def text(term: Term, place: int, scope: tuple[int, ...]) -> str:
+        following = (binders for _, _, binders in bound[place:])
+        return encode(term, numbering, lambda _, __: next(following), scope)
+
+    def visit(term: Term, place: int, scope: tuple[int, ...]) -> Iterator[str]:
+        match term:
+            case Sum(Range() | Slice() | Symbol() as source, body):
+                inner = (*reversed(bound[place][2]), *scope)
+                yield f"(separate {text(source, place, scope)} {text(body, place + 1, inner)})"
+                yield from visit(body, place + 1, inner)
+            case Add(left, right) if keyed(left) and keyed(right):
+                middle = place + len(_loops_of(left))
+                yield f"(disjoint {text(left, place, scope)} {text(right, middle, scope)})"
+                yield from visit(left, place, scope)
+                yield from visit(right, middle, scope)
+            case If(condition, body):
+                yield from visit(body, place + len(_loops_of(condition)), scope)
+            case Singleton(key, value):
+                yield from visit(value, place + len(_loops_of(key)), scope)
+            case _:
+                return
+
+    term = cast("Term", mapping.term)
+    loops = _loops_of(term)
+    for place in range(len(bound) - len(loops) + 1):
+        if [loop for loop, _, _ in bound[place : place + len(loops)]] == loops:
+            yield from visit(term, place, bound[place][1])
+
+
+def _loops_of(term: Term) -> list[Term]:
+    """Return the nodes of a term that bind variables, in the order in which they are encoded."""
+    outside = [loop for child, binders in children(term) if not binders for loop in _loops_of(child)]
+    inside = [loop for child, binders in children(term) if binders for loop in _loops_of(child)]
+    return [*outside, *([term] if any(binders for _, binders in children(term)) else []), *inside]
+
+
 def _taken(interval: Interval) -> Interval:
     """Return what a binder is said to be within, of a loop without iterations only where it would begin.
 
@@ -183,6 +243,8 @@ def _about_symbols(term: Term, symbols: Symbols) -> Iterator[str]:
                 yield from _about(text, Type(type), ANY)
             case ArraySymbol() as array:
                 yield from _about_array(text, array)
+            case MappingSymbol():
+                raise AssertionError(f"{name} is a mapping, which no term names")
 
 
 def _about_array(text: str, array: ArraySymbol) -> Iterator[str]:

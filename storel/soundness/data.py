@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from storel.calculus.nodes import Add, Apply, Literal, Lookup, Singleton, Sum, Symbol, Term, Variable
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
-from storel.symbols import ArraySymbol, Fact, SizeSymbol
+from storel.symbols import ArraySymbol, Fact, MappingSymbol, SizeSymbol
 
 VALUES: dict[str, tuple[Scalar, ...]] = {
     "plus_times": (0.0, 1.0, -1.0, 2.0, 0.5),
@@ -24,6 +25,27 @@ VALUES: dict[str, tuple[Scalar, ...]] = {
     "or_and": (False, True),
 }
 """Values of each semiring, its zero and its one among them, whose sums are exact in any order."""
+
+
+def listed(semiring: str, array: str, column: Term) -> tuple[Symbol, Singleton]:
+    """Return an array of rows, and the entry at a position (variable 1) in one of them (variable 0)."""
+    address = Apply("modulo", (Variable(1), Literal(6, ScalarType.INT64)))
+    value = Lookup(Symbol("x"), address, semiring)
+    return Symbol(array), Singleton(Variable(0), Singleton(column, value, semiring), semiring)
+
+
+def pairs_once(semiring: str) -> tuple[Symbol, Singleton]:
+    """Return a list of entries that makes none twice, since its pairs do not repeat."""
+    return listed(semiring, "row", Lookup(Symbol("column"), Variable(1)))
+
+
+def columns(semiring: str) -> tuple[Sum, Sum]:
+    """Return two columns, which have no entry in common."""
+    one, other = (
+        Sum(*listed(semiring, array, Literal(number, ScalarType.INT64)), semiring)
+        for number, array in enumerate("ef")
+    )
+    return one, other
 
 
 @dataclass(frozen=True)
@@ -68,5 +90,7 @@ def data(draw: st.DrawFn, semiring: str) -> Surroundings:
     kind = ScalarType.BOOL if semiring == "or_and" else ScalarType.FLOAT64
     x = draw(st.lists(st.sampled_from(VALUES[semiring]), min_size=6, max_size=6))
     symbols.append(ArraySymbol("x", kind, 6))
+    symbols.append(MappingSymbol("P", Sum(*pairs_once(semiring), semiring)))
+    symbols.append(MappingSymbol("C", Add(*columns(semiring), semiring)))
     values = {name: np.array(keys, dtype=np.int64) for name, keys in arrays.items()} | {"x": np.array(x)}
     return Surroundings({symbol.name: symbol for symbol in symbols}, values)

@@ -35,15 +35,16 @@ from storel.calculus.verify import KEY, Type
 from storel.optimizer.encoding import LAYOUTS, zero
 from storel.optimizer.occurrences import reindexed
 from storel.optimizer.patterns import Bound, Hole, Node, Pattern
-from storel.optimizer.rulefile import Rule
+from storel.optimizer.rulefile import Guard, Rule
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
+from storel.soundness.data import columns, pairs_once
 from storel.soundness.growth import ARRAY, COMPARISONS, TRUTH, Growth, Scope, integer
 
 LOGICAL = ("and", "or", "not")
 GROUPS = {"pairs": ("row", "column"), "triples": ("first", "second", "third")}
 """The arrays that fulfil a guard about several of them."""
-RANKS = {"triples": (3,), "apart": (2,)}
+RANKS = {"triples": (3,), "apart": (2,), "separate": (2,), "disjoint": (2,)}
 """The ranks of the dictionaries that a guard is about."""
 
 
@@ -90,6 +91,19 @@ class Instance:
                 for hole, array in zip(guard.arguments, GROUPS[guard.name], strict=True):
                     assert isinstance(hole, Hole)
                     self.chosen[hole.name] = (Symbol(array), ARRAY, ())
+            if guard.name in ("separate", "disjoint") and self.pick(True, True, False):
+                self._choose(guard)
+
+    def _choose(self, guard: Guard) -> None:
+        """Choose for the two holes of a guard what is known to make no entry twice."""
+        first, second = (hole.name for hole in guard.arguments if isinstance(hole, Hole))
+        if guard.name == "separate":
+            array, entry = pairs_once(self.semiring)
+            inside = ("x", "p")
+            self.chosen[first], self.chosen[second] = (array, ARRAY, ()), (entry, self.row(2), inside)
+        else:
+            one, other = columns(self.semiring)
+            self.chosen[first], self.chosen[second] = (one, self.row(2), ()), (other, self.row(2), ())
 
     @property
     def value(self) -> Type:

@@ -27,12 +27,14 @@ from storel.syntax.walk import map_scoped
 class Composed:
     """A program with its storage, and the facts about every name that it leaves free.
 
-    ``unsigned`` are the tensors that may not hold negative numbers, each with the semiring that says so.
+    ``unsigned`` are the tensors that may not hold negative numbers, each with the semiring that says so;
+    ``mappings`` are those of stored tensors that make no entry twice.
     """
 
     expression: Expression
     symbols: Symbols
     unsigned: Mapping[str, str]
+    mappings: tuple[Mapped, ...] = ()
 
 
 DEEPEST = 200
@@ -56,7 +58,7 @@ def compose(view: View, views: Mapping[str, View], tensors: Mapping[str, Tensor]
     """
     composer = _Composer(views, tensors, dict(facts))
     expression = composer.definition(view)
-    return Composed(expression, composer.symbols, composer.unsigned)
+    return Composed(expression, composer.symbols, composer.unsigned, composer.mappings())
 
 
 def unsigned_names(expression: Expression, semiring: str) -> dict[str, str]:
@@ -79,6 +81,18 @@ class _Composer:
         self.unsigned |= unsigned_names(view.expression, view.semiring)
         sizes = {name: self._size(name, value) for name, value in view.sizes.items()}
         return self.expression(rename(view.expression, sizes), frozenset())
+
+    def mappings(self) -> tuple[Mapped, ...]:
+        """Return the mappings that make no entry twice, of tensors that are no nests of levels.
+
+        Of nests that is evident.
+        """
+        stored = ((name, self.tensors.get(name)) for name in self._mapped)
+        return tuple(
+            self._mapped[name]
+            for name, tensor in stored
+            if tensor is not None and tensor.signature is None and tensor.makes_keys_once
+        )
 
     def expression(self, node: Expression, bound: frozenset[str]) -> Expression:
         """Replace the tensors that ``node`` names, but for names that are ``bound`` around it.

@@ -58,6 +58,7 @@ class Likeness:
     semiring: str
     is_closed: bool
     is_declared: bool
+    makes_keys_once: bool
     sizes: tuple[tuple[str, int], ...]
     arrays: tuple[tuple[str, str, bool], ...]
     declaration: CreateFormat = field(hash=False, repr=False)
@@ -74,6 +75,7 @@ def likeness(tensor: Tensor) -> Likeness:
             tensor.semiring,
             tensor.is_closed,
             tensor.declared is not None,
+            tensor.makes_keys_once,
             tuple(sorted(tensor.sizes.items())),
             tuple((name, each.dtype.str, _is_finite(each)) for name, each in sorted(tensor.arrays.items())),
             tensor.storage.declaration,

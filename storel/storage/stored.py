@@ -34,7 +34,9 @@ class Stored:
 
     ``sizes`` are the values of all size names of the mapping: extents, parameters, lengths. The
     arrays must not be changed while the tensor is in use. ``declared`` are the statistics of a tensor that
-    has no arrays (``declared.py``).
+    has no arrays (``declared.py``). ``makes_keys_once`` says that no two iterations of the
+    mapping make an entry of the same keys: so packing gives each entry an iteration of its own, but arrays
+    that were given may list one twice.
     """
 
     shape: tuple[int, ...]
@@ -45,6 +47,7 @@ class Stored:
     semiring: str = "plus_times"
     is_closed: bool = True
     declared: Summary | None = None
+    makes_keys_once: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: nothing that was only computed."""

@@ -67,7 +67,7 @@ LEAF = Lookup(Symbol("val"), Variable(1))
 CASES = [
     pytest.param(Singleton(Variable(1), ENTRY), {POSITION}, {POSITION}, id="itself"),
     pytest.param(Singleton(Variable(2), ENTRY), set(), set(), id="outside"),
-    pytest.param(Singleton(Add(times(4, 0), Variable(2)), ENTRY), {ELEMENT}, {ELEMENT}, id="and-what-is-known"),
+    pytest.param(Singleton(Add(times(4, 0), Variable(2)), ENTRY), {ELEMENT}, {ELEMENT}, id="and-a-known"),
     pytest.param(digits(4, Add(times(4, 3), Variable(1))), {POSITION}, {POSITION}, id="digits"),
     pytest.param(digits(4, Add(times(-4, 3), Variable(1))), {POSITION}, {POSITION}, id="backwards"),
     pytest.param(digits(5, Add(times(4, 3), Variable(1))), set(), set(), id="digits-that-overlap"),
@@ -82,7 +82,10 @@ CASES = [
         {POSITION}, {POSITION}, id="equation",
     ),
     pytest.param(
-        Sum(segment("idx", Variable(2)), Singleton(Variable(0), Singleton(Add(times(9, 3), Variable(1)), LEAF))),
+        Sum(
+            segment("idx", Variable(2)),
+            Singleton(Variable(0), Singleton(Add(times(9, 3), Variable(1)), LEAF)),
+        ),
         set(), {POSITION}, id="position-of-an-element",
     ),
     pytest.param(

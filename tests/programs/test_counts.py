@@ -10,7 +10,8 @@ from storel.calculus.nodes import Singleton, Term, children
 
 FORMATS = (
     "bcsr(r=2, c=3)", "tiled(r=3, c=2)", "hash", "dia", "band", "morton", "ragged", "csc", "dcsc", "csf",
-    "coo", "levels(compressed, compressed; order=(1, 0))",
+    "coo", "hyb", "ell", "sell", "bcsr_csr", "band_coo", "bucketed_ell",
+    "levels(compressed, compressed; order=(1, 0))",
 )  # fmt: skip
 
 COUNT = "CREATE TENSOR y AS sum(<(i, j), a> in A) 1"
@@ -57,3 +58,11 @@ def test_keys_that_repeat_are_added_up_first() -> None:
     found = storel.run(OVERLAPPING, x=values)
     assert isinstance(found, storel.Tensor)
     assert found.item() == np.sum(sums**2)
+
+
+def test_arrays_that_were_given_may_list_an_entry_twice() -> None:
+    arrays = {"idx": np.array([1, 1, 0, -1]), "val": np.array([2.0, -2.0, 3.0, 0.0])}
+    twice = storel.tensor(arrays, "ell(width=2)", (2, 3))
+    found = storel.run(COUNT, A=twice)
+    assert isinstance(found, storel.Tensor)
+    assert found.item() == 1

@@ -35,6 +35,8 @@ FACTS = [
     *(f'(dictionary (Sym "{name}")) (over (Sym "{name}") "plus_times")' for name in "ABD"),
     *(f'(set (rank (Sym "{name}")) {rank}) (set (free (Sym "{name}")) (bigint 0))' for name, rank in RANKS),
     *(f'(dictionary (Sym "{name}")) (over (Sym "{name}") "plus_times")' for name, _ in RANKS),
+    '(disjoint (Sym "M") (Sym "G"))',
+    '(separate (Sym "S") (Sym "M"))',
     '(is-one (Const 1) "plus_times")',
 ]
 

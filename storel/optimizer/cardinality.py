@@ -7,7 +7,7 @@ by their probability.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -114,7 +114,7 @@ def fold(
     ``scope`` are the estimates of its free variables, innermost first, and ``place`` is where it stands.
     """
     found = Fold(symbols, price).visit(term, _entered(scope), place)
-    loops += found.loops
+    loops += found.loops()
     return found.appraised
 
 
@@ -140,10 +140,18 @@ def _entered(scope: tuple[Estimate, ...]) -> _Scope:
 
 @dataclass(frozen=True, slots=True)
 class _Visited:
-    """What came of a term, and its loops, the iterations being those for one evaluation of the term."""
+    """What came of a term: if it is a loop that loop, and its parts, each with how often it is evaluated."""
 
     appraised: Appraised
-    loops: tuple[Loop, ...] = ()
+    own: Loop | None = None
+    parts: tuple[tuple[float, _Visited], ...] = ()
+
+    def loops(self, times: float = 1.0) -> Iterator[Loop]:
+        """Yield the loops in preorder, the term being evaluated so many times."""
+        if self.own is not None:
+            yield Loop(self.own.term, times * self.own.iterations)
+        for each, part in self.parts:
+            yield from part.loops(times * each)
 
 
 class Fold:
@@ -188,7 +196,7 @@ class Fold:
             text = INDEX
         kinds = [kind for kind in LAYOUTS[constructor] if kind in TERMS]
         is_loop = isinstance(term, Sum | Reduce | Merge | Find)
-        own, done, loops = 0.0, list[Appraised](), list[Loop]()
+        own, done, parts = 0.0, list[Appraised](), list[tuple[float, _Visited]]()
         names: tuple[int, ...] = ()
         for (child, binders), kind in zip(children(term), kinds, strict=True):
             inner, times, within = scope, 1.0, place
@@ -208,12 +216,12 @@ class Fold:
                 times = done[0].estimate.probability
             part = self.visit(child, inner, within, kind == "k" or (kind == "v" and index))
             done.append(part.appraised)
-            loops += [Loop(loop.term, times * loop.iterations) for loop in part.loops]
+            parts.append((times, part))
         identity = _identity(constructor, text, done)
         known = [part.estimate for part in done]
         result = estimates.combine(constructor, text, known, names, identity, self._symbols)
         appraised = Appraised(result, self._price(constructor, text, done, result, place))
-        return _Visited(appraised, (Loop(term, own), *loops) if is_loop else tuple(loops))
+        return _Visited(appraised, Loop(term, own) if is_loop else None, tuple(parts))
 
     def _bound(self, constructor: str, known: Sequence[Estimate], first: int) -> tuple[_Bound, ...]:
         """Return what a term binds, the outermost first.

@@ -15,7 +15,7 @@ founded; only ``selective`` costs, for a whole term, weigh a condition by its pr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Protocol
@@ -112,20 +112,27 @@ class Cost:
 
 def estimate(term: Term, symbols: Symbols, model: CostModel = NANOSECONDS) -> Cost:
     """Return the full cost of a closed term as it stands."""
-    return estimator(symbols, model)(term)
+    return Estimator(symbols, model).cost(term)
 
 
-def estimator(symbols: Symbols, model: CostModel = NANOSECONDS) -> Callable[[Term], Cost]:
-    """Return what gives the full costs of closed terms; what they have in common is looked at once."""
-    fold = Fold(symbols, full_price(model))
+class Estimator:
+    """The full costs of closed terms; what they have in common is looked at once."""
 
-    def estimated(term: Term) -> Cost:
-        found = fold.visit(term)
-        known = found.appraised.estimate
-        whole = model.price("Result", "", [found.appraised.cost], [known], known, FULL, 0)
-        return Cost(whole, tuple(loop.iterations for loop in found.loops))
+    def __init__(self, symbols: Symbols, model: CostModel = NANOSECONDS) -> None:
+        self._fold = Fold(symbols, full_price(model))
+        self._model = model
+        self.nanoseconds = cache(self._nanoseconds)
 
-    return cache(estimated)
+    def _nanoseconds(self, term: Term) -> float:
+        """Return the estimated time of a term as it stands."""
+        found = self._fold.visit(term).appraised
+        known = found.estimate
+        return self._model.price("Result", "", [found.cost], [known], known, FULL, 0)
+
+    def cost(self, term: Term) -> Cost:
+        """Return the estimated time of a term, and the iterations of its loops."""
+        loops = self._fold.visit(term).loops()
+        return Cost(self.nanoseconds(term), tuple(loop.iterations for loop in loops))
 
 
 def full_price(model: CostModel = NANOSECONDS) -> Price:

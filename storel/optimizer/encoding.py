@@ -75,6 +75,12 @@ LAYOUTS: dict[str, str] = {
 }
 TERMS = "tkvB"
 
+
+def is_index(kind: str, within: bool) -> bool:
+    """Return whether a child is a key, an address, a bound or a condition, or a part of one."""
+    return kind == "k" or (kind == "v" and within)
+
+
 ENode: TypeAlias = tuple[str, tuple[object, ...]]
 """A constructor with its arguments: strings, integers, and terms in whatever form they are held."""
 
@@ -150,9 +156,9 @@ def encode(
         case If(condition, body, semiring):
             return f'(If "{semiring}" {key(condition)} {value(body)})'
         case Add(left, right, semiring):
-            return f'(Add "{_spelled(semiring, index)}" {value(left)} {value(right)})'
+            return f'(Add "{spelled(semiring, index)}" {value(left)} {value(right)})'
         case Multiply(left, right, semiring):
-            return f'(Mul "{_spelled(semiring, index)}" {value(left)} {value(right)})'
+            return f'(Mul "{spelled(semiring, index)}" {value(left)} {value(right)})'
         case Apply(function, arguments):
             return f'(Apply{len(arguments)} "{function}" {" ".join(map(value, arguments))})'
         case Merge(left, right, body, semiring):
@@ -171,7 +177,7 @@ def _literal(literal: Literal, numbering: Numbering) -> str:
     return f"(Const {numbering.constant(literal)})"
 
 
-def _spelled(semiring: str, index: bool) -> str:
+def spelled(semiring: str, index: bool) -> str:
     """Return the semiring that a node carries; a condition may hold arithmetic of another one."""
     return INDEX if index and semiring == "plus_times" else semiring
 

@@ -97,25 +97,28 @@ class Occurrence:
         return tuple(binder.interval for binder in self.scope)
 
 
-def occurrences(
-    term: Term,
-    symbols: Symbols,
-    path: tuple[int, ...] = (),
-    scope: tuple[Binder, ...] = (),
-    conditional: bool = False,
-) -> Iterator[Occurrence]:
-    """Yield the subterms in value positions, larger ones first."""
-    yield Occurrence(term, path, scope, conditional)
+def occurrences(term: Term, symbols: Symbols) -> Iterator[Occurrence]:
+    """Yield the subterms of a closed term in value positions, larger ones first."""
+    pending = [Occurrence(term, (), (), False)]
+    while pending:
+        found = pending.pop()
+        yield found
+        pending += reversed(list(_inside(found, symbols)))
+
+
+def _inside(outer: Occurrence, symbols: Symbols) -> Iterator[Occurrence]:
+    """Yield the children of a subterm that are values."""
+    term, scope = outer.term, outer.scope
+    conditional = outer.conditional or isinstance(term, If)
     for index, (child, binders) in enumerate(children(term)):
         if not is_value(term, index):
             continue
-        inner = scope
+        path, inner = (*outer.path, index), scope
         if binders:
             binding = Binding(term, symbols, scope)
-            names = [Binder(binding, position, (*path, index)) for position in range(binders)]
+            names = [Binder(binding, position, path) for position in range(binders)]
             inner = (*reversed(names), *scope)
-        guarded = conditional or isinstance(term, If)
-        yield from occurrences(child, symbols, (*path, index), inner, guarded)
+        yield Occurrence(child, path, inner, conditional)
 
 
 def is_value(term: Term, child: int) -> bool:

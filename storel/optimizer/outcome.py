@@ -28,10 +28,11 @@ class Options:
 
     A main phase of no iterations keeps sums and products in the order written; ``expands`` also allows to
     multiply products of sums out. ``cost`` is what plans are compared by, ``binders`` a name in ``BINDERS``,
-    ``schedule`` runs the rulesets (``saturate.alternate`` if there is none), and ``extractor`` is a subclass
-    that chooses nodes in its own way. Plans that are expected to store more than ``memory`` bytes are not
-    chosen if others store less. What is searched with a user's model, schedule or extractor is not
-    remembered, since nothing tells when they change.
+    ``rewrites`` lets the eager rules rewrite the term before there is an e-graph, ``schedule`` runs the
+    rulesets (``saturate.alternate`` if there is none), and ``extractor`` is a subclass that chooses nodes in
+    its own way. Plans that are expected to store more than ``memory`` bytes are not chosen if others store
+    less. What is searched with a user's model, schedule or extractor is not remembered, since nothing tells
+    when they change.
     """
 
     normalize: Limits = NORMALIZE
@@ -39,6 +40,7 @@ class Options:
     cost: CostModel = NANOSECONDS
     binders: str = "named"
     expands: bool = False
+    rewrites: bool = True
     schedule: Schedule | None = None
     extractor: type[Extractor] = Extractor
     memory: float = math.inf

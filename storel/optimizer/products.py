@@ -9,7 +9,9 @@ product, and moves out of the loop as one term (``sharing.py``).
 
 from __future__ import annotations
 
-from storel.calculus.binding import free_variables, shift
+from typing import TypeAlias
+
+from storel.calculus.binding import free_mask, free_variables, shift
 from storel.calculus.nodes import (
     Add,
     Find,
@@ -20,19 +22,35 @@ from storel.calculus.nodes import (
     Singleton,
     Sum,
     Term,
+    children,
     map_children,
 )
 from storel.calculus.verify import Context, infer
 from storel.optimizer.facts import binder_types
 from storel.symbols import Symbols
 
+Arranged: TypeAlias = dict[tuple[Term, Context], Term]
+"""Terms that were arranged, by what is free in them."""
 
-def arranged(term: Term, symbols: Symbols, context: Context = ()) -> Term:
-    """Return ``term`` with scalar factors at the leaves and every product ordered from the outside in."""
 
+def arranged(term: Term, symbols: Symbols, context: Context = (), known: Arranged | None = None) -> Term:
+    """Return ``term`` with scalar factors at the leaves and every product ordered from the outside in.
+
+    Parts of it that are ``known`` are not looked at again, and the others are added.
+    """
+    known = {} if known is None else known
+    if not children(term):
+        return term
+    asked = term, context[: free_mask(term).bit_length()]
+    if asked not in known:
+        known[asked] = _arranged(term, symbols, context, known)
+    return known[asked]
+
+
+def _arranged(term: Term, symbols: Symbols, context: Context, known: Arranged) -> Term:
     def visit(child: Term, binders: int) -> Term:
         inner = (*reversed(binder_types(term, symbols, context)), *context) if binders else context
-        return arranged(child, symbols, inner)
+        return arranged(child, symbols, inner, known)
 
     if isinstance(term, Multiply):
         parts = factors(term, term.semiring)
@@ -44,7 +62,7 @@ def arranged(term: Term, symbols: Symbols, context: Context = ()) -> Term:
             factor, (body,) = product(scalars, term.semiring), bodies
             moved = pushed(factor, body, term.semiring)
             if not isinstance(moved, Multiply):
-                return arranged(moved, symbols, context)
+                return arranged(moved, symbols, context, known)
             return Multiply(visit(factor, 0), visit(body, 0), term.semiring)
     return map_children(term, visit)
 

@@ -24,12 +24,14 @@ from pathlib import Path
 
 from storel.errors import ProgramSyntaxError, UnknownNameError
 from storel.optimizer.analyses import GUARDS
-from storel.optimizer.patterns import MisreadError, Pattern, Reader
+from storel.optimizer.patterns import MisreadError, Node, Pattern, Reader
 from storel.resources import directory
 
 PHASES = ("normalize", "main")
 EAGER = ("decide", "simplify")
 TAGS = (*PHASES, *EAGER, "index", "ring", "reorder")
+
+_LOGICAL = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "and", "or", "not")
 
 _RULE_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _AROUND = 40
@@ -63,6 +65,13 @@ class Rule:
     @property
     def phases(self) -> tuple[str, ...]:
         return tuple(phase for phase in (*EAGER, *PHASES) if phase in self.tags) or PHASES
+
+    @property
+    def is_about_keys(self) -> bool:
+        """Whether it is about keys, addresses and conditions, not about values."""
+        if "index" in self.tags:
+            return True
+        return isinstance(self.left, Node) and any(name in _LOGICAL for name in self.left.arguments[:1])
 
     @property
     def is_eager(self) -> bool:

@@ -38,9 +38,8 @@ from storel.calculus.nodes import (
     Variable,
 )
 from storel.calculus.verify import infer
-from storel.optimizer import cost
 from storel.optimizer.collecting import collected
-from storel.optimizer.cost import CostModel
+from storel.optimizer.cost import CostModel, Estimator
 from storel.optimizer.marking import marked
 from storel.optimizer.occurrences import (
     Occurrence,
@@ -53,7 +52,7 @@ from storel.optimizer.occurrences import (
     replaced,
 )
 from storel.optimizer.physical.shape import semiring_of
-from storel.optimizer.products import arranged
+from storel.optimizer.products import Arranged, arranged
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, SizeSymbol, Symbols
 
@@ -66,13 +65,12 @@ class Sharing:
 
     def __init__(self, symbols: Symbols, model: CostModel) -> None:
         self._symbols = symbols
-        self.cost = cost.estimator(symbols, model)
+        self._estimator = Estimator(symbols, model)
+        self.cost = self._estimator.cost
+        self.price = self._estimator.nanoseconds
         self.share = cache(self._share)
         self._settled = cache(self._settle)
-
-    def price(self, term: Term) -> float:
-        """Return the estimated nanoseconds of ``term`` as it stands."""
-        return self.cost(term).nanoseconds
+        self._arranged: Arranged = {}
 
     def _share(self, term: Term) -> Term:
         """Return ``term`` (closed) with shared parts named, as long as that is cheaper."""
@@ -89,7 +87,7 @@ class Sharing:
         return (hoisted(moved, self._symbols) for moved in _moves(term, self._symbols))
 
     def _settle(self, term: Term) -> Term:
-        return hoisted(arranged(term, self._symbols), self._symbols)
+        return hoisted(arranged(term, self._symbols, (), self._arranged), self._symbols)
 
 
 def _improved(term: Term, moves: Callable[[Term], Iterable[Term]], price: Callable[[Term], float]) -> Term:

@@ -20,13 +20,12 @@ from storel.errors import ProgramSyntaxError
 from storel.optimizer.analyses import GUARDS
 from storel.optimizer.binders import Encoding, Scope
 from storel.optimizer.constructors import rule
-from storel.optimizer.encoding import INDEX, LAYOUTS
+from storel.optimizer.encoding import INDEX, LAYOUTS, is_index
 from storel.optimizer.named import NAMED
 from storel.optimizer.patterns import SEMIRING, Bound, Hole, Node, Pattern
 from storel.optimizer.rulefile import Guard, Rule
 from storel.semiring import SEMIRINGS
 
-_LOGICAL = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "and", "or", "not")
 _ROOT = "root"
 
 
@@ -54,7 +53,7 @@ class _Translation:
 
     def run(self) -> tuple[str, str]:
         left, right = self.source.left, self.source.right
-        index = "index" in self.source.tags or _is_logical(left)
+        index = self.source.is_about_keys
         matched = self._match(left, index, (), top=True)
         self.facts.insert(0, f"(= {_ROOT} {matched})")
         unbound = sorted(_binders(right) - _binders(left))
@@ -108,7 +107,7 @@ class _Translation:
                             texts.append(f"b-{name}")
                         case Hole() | Bound() | Node():
                             below = inner if kind == "B" else scope
-                            texts.append(self._match(argument, _inner(pattern, kind, index), below))
+                            texts.append(self._match(argument, is_index(kind, index), below))
                 return f"({constructor} {' '.join(texts)})"
 
     def _matched(self, name: str, scope: Scope) -> str:
@@ -156,7 +155,7 @@ class _Translation:
                             texts.append(f"b-{name}")
                         case Hole() | Bound() | Node():
                             below = inner if kind == "B" else scope
-                            texts.append(self._build(argument, _inner(pattern, kind, index), below))
+                            texts.append(self._build(argument, is_index(kind, index), below))
                 return f"({constructor} {' '.join(texts)})"
 
     def _guard(self, guard: Guard) -> str:
@@ -194,14 +193,6 @@ def _binders(pattern: Pattern) -> set[str]:
         elif isinstance(argument, Node):
             found |= _binders(argument)
     return found
-
-
-def _is_logical(pattern: Pattern) -> bool:
-    return isinstance(pattern, Node) and pattern.arguments[:1] != () and pattern.arguments[0] in _LOGICAL
-
-
-def _inner(pattern: Node, kind: str, index: bool) -> bool:
-    return kind == "k" or (kind == "v" and index)
 
 
 def _plain(constructor: str, argument: str | int) -> str:

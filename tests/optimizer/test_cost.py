@@ -7,7 +7,7 @@ from strategies.terms import REAL, Surroundings, dictionary, real, surroundings,
 
 from storel.calculus.binding import shift
 from storel.calculus.nodes import Let, Multiply, Term, Variable
-from storel.optimizer.cost import estimate, estimator
+from storel.optimizer.cost import Estimator, estimate
 
 ONE = real(1.0)
 
@@ -25,6 +25,6 @@ def variants(term: Term) -> list[Term]:
 @settings(max_examples=50, deadline=None)
 @given(surroundings(), terms(REAL) | terms(dictionary(2)), terms(REAL) | terms(dictionary(1)))
 def test_terms_cost_the_same_together(around: Surroundings, one: Term, other: Term) -> None:
-    together = estimator(around.symbols)
+    together = Estimator(around.symbols).cost
     for term in (*variants(one), *variants(other)):
         assert together(term) == estimate(term, around.symbols)

@@ -1,0 +1,162 @@
+"""Terms rewritten by the eager rules, before there is an e-graph.
+
+The right side of an eager rule replaces the left one at once; in an e-graph, too, no other rule sees the
+left side afterwards. So what these rules make of a term, of the composed storage mappings above all, is made
+of the term itself, and the e-graph is left with what there is to choose from. Where the other rules of a
+phase match nowhere, that is nothing.
+
+A value that has loops is only inlined where that does not repeat them. What is rewritten keeps its type.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+
+from storel.calculus.intervals import Interval
+from storel.calculus.nodes import Let, Term, children
+from storel.calculus.verify import InvariantError, Type, infer
+from storel.optimizer.encoding import LAYOUTS, TERMS
+from storel.optimizer.guards import holds
+from storel.optimizer.matching import Match, MismatchError, Place, head, is_repeated, matched
+from storel.optimizer.occurrences import has_loop, replaced
+from storel.optimizer.patterns import Node
+from storel.optimizer.rulefile import EAGER, Rule, RuleSet
+from storel.symbols import Symbols
+
+STEPS = 20_000
+"""Rewritings after which the rest is left to the e-graph; only rules that undo each other take as many."""
+
+_KINDS = {
+    "": "",
+    **{name: "".join(kind for kind in layout if kind in TERMS) for name, layout in LAYOUTS.items()},
+}
+"""What the children of a constructor are, "" being a leaf that no rule names."""
+
+_Seen = tuple[Term, bool, tuple[Type, ...], tuple[Interval, ...]]
+
+
+class Rewriter:
+    """Rewrites terms by the eager rules; ``matches`` counts what each of them did."""
+
+    def __init__(self, rules: RuleSet, symbols: Symbols) -> None:
+        self._eager = _by_constructor(rules, EAGER)
+        self._rules = rules
+        self._symbols = symbols
+        self._known: dict[_Seen, Term] = {}
+        self.matches = Counter[str]()
+
+    def normal(self, term: Term, place: Place | None = None) -> Term:
+        """Return ``term``, which is closed unless its ``place`` is given, as no eager rule changes it."""
+        place = Place(self._symbols) if place is None else place
+        if not children(term):
+            return term
+        asked = (term, place.is_index, *place.relevant(term))
+        found = self._known.get(asked)
+        if found is None:
+            found = self._known[asked] = self._settled(term, place)
+        return found
+
+    def _settled(self, term: Term, place: Place) -> Term:
+        while self.matches.total() < STEPS:
+            made = self._with_a_normal_child(term, place) or self._rewritten(term, place)
+            if made is None:
+                break
+            term = made
+        return term
+
+    def _with_a_normal_child(self, term: Term, place: Place) -> Term | None:
+        """Return ``term`` with the first child made normal that is not."""
+        kinds = _KINDS[head(term, place)[0]]
+        for position, ((child, binders), kind) in enumerate(zip(children(term), kinds, strict=True)):
+            made = self.normal(child, place.of_child(term, kind, binders))
+            if made is not child:
+                return replaced(term, (position,), made)
+        return None
+
+    def _rewritten(self, term: Term, place: Place) -> Term | None:
+        """Return what the first rule that matches makes of a term."""
+        for rule in _candidates(self._eager, term, place):
+            match = _matched(rule, term, place)
+            if match is not None and all(holds(guard, match) for guard in rule.guards):
+                made = _made(rule, match, term, place)
+                if made is not None:
+                    self.matches[rule.name] += 1
+                    return made
+        return None
+
+    def is_settled(self, term: Term, phase: str) -> bool:
+        """Return whether it is certain that no rule of a phase, nor any eager one, changes a normal term."""
+        others = _by_constructor(self._rules, (*EAGER, phase))
+        return not any(
+            self._may_change(rule, part, place)
+            for part, place in _parts(term, Place(self._symbols))
+            for rule in _candidates(others, part, place)
+        )
+
+    def _may_change(self, rule: Rule, term: Term, place: Place) -> bool:
+        match = _matched(rule, term, place)
+        if match is None or any(holds(guard, match) is False for guard in rule.guards):
+            return False
+        try:
+            kind = infer(term, place.symbols, place.types)
+            match.built(rule.right, (), rule.is_about_keys, kind, repeats=True)
+        except MismatchError:
+            return False
+        return True
+
+
+def size(term: Term) -> int:
+    """Return how many nodes a term has, equal ones counted once."""
+    seen: set[Term] = set()
+
+    def visit(term: Term) -> None:
+        if term not in seen:
+            seen.add(term)
+            for child, _ in children(term):
+                visit(child)
+
+    visit(term)
+    return len(seen)
+
+
+def _parts(term: Term, place: Place) -> Iterator[tuple[Term, Place]]:
+    yield term, place
+    for (child, binders), kind in zip(children(term), _KINDS[head(term, place)[0]], strict=True):
+        yield from _parts(child, place.of_child(term, kind, binders))
+
+
+@lru_cache(maxsize=32)
+def _by_constructor(rules: RuleSet, phases: tuple[str, ...]) -> dict[str, tuple[Rule, ...]]:
+    """Return the rules of some phases by the constructor of their left sides, "" for any."""
+    found: dict[str, list[Rule]] = {}
+    for rule in rules.rules:
+        if any(phase in phases for phase in rule.phases):
+            constructor = rule.left.constructor if isinstance(rule.left, Node) else ""
+            name = constructor if constructor in LAYOUTS else ""
+            found.setdefault(name, []).append(rule)
+    return {name: tuple(rules) for name, rules in found.items()}
+
+
+def _candidates(rules: dict[str, tuple[Rule, ...]], term: Term, place: Place) -> tuple[Rule, ...]:
+    return (*rules.get("", ()), *rules.get(head(term, place)[0], ()))
+
+
+def _matched(rule: Rule, term: Term, place: Place) -> Match | None:
+    return matched(rule.left, term, place, is_key=rule.is_about_keys)
+
+
+def _made(rule: Rule, match: Match, term: Term, place: Place) -> Term | None:
+    """Return the right side of a rule, None if it is of another type or cannot be built.
+
+    What is named in the term itself stays so if it has loops, or where it is used again and is no leaf.
+    """
+    if isinstance(term, Let) and children(term.value) and (has_loop(term.value) or is_repeated(term.body, 0)):
+        return None
+    try:
+        kind = infer(term, place.symbols, place.types)
+        made = match.built(rule.right, (), rule.is_about_keys, kind)
+        return made if infer(made, place.symbols, place.types) == kind else None
+    except (MismatchError, InvariantError):
+        return None

@@ -113,7 +113,7 @@ class Match:
                 found = self.holes.setdefault(name, Captured(term, names, place))
                 _require(found.under(names) == term)
             case Bound(name):
-                _require(isinstance(term, Variable) and term.index == names.index(name))
+                _require(isinstance(term, Variable) and name in names and term.index == names.index(name))
             case Node("zero" | "one" as unit, _):
                 _require(_is_unit(term, unit, self.semiring))
             case Node(constructor, arguments):
@@ -158,8 +158,10 @@ class Match:
 
         match pattern:
             case Hole(name):
+                _require(name in self.holes)  # or ``translate`` says what is wrong with the rule
                 return self.holes[name].under(names)
             case Bound(name):
+                _require(name in names)
                 return Variable(names.index(name))
             case Node("zero" | "one", _):
                 semiring = self.semiring or "plus_times"

@@ -23,6 +23,7 @@ from storel.optimizer.matching import Match, MismatchError, Place, head, is_repe
 from storel.optimizer.occurrences import has_loop, replaced
 from storel.optimizer.patterns import Node
 from storel.optimizer.rulefile import EAGER, Rule, RuleSet
+from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
 
 STEPS = 20_000
@@ -144,7 +145,10 @@ def _candidates(rules: dict[str, tuple[Rule, ...]], term: Term, place: Place) ->
 
 
 def _matched(rule: Rule, term: Term, place: Place) -> Match | None:
-    return matched(rule.left, term, place, is_key=rule.is_about_keys)
+    match = matched(rule.left, term, place, is_key=rule.is_about_keys)
+    if match is None or "ring" not in rule.tags:
+        return match
+    return match if match.semiring in SEMIRINGS and SEMIRINGS[match.semiring].has_negation else None
 
 
 def _made(rule: Rule, match: Match, term: Term, place: Place) -> Term | None:

@@ -85,6 +85,9 @@ class RuleSet:
 
     rules: tuple[Rule, ...]
 
+    def __hash__(self) -> int:  # sets of rules are asked for often, and their names tell nearly all apart
+        return hash(tuple(rule.name for rule in self.rules))
+
     def without(self, name: str) -> RuleSet:
         """Return these rules less one, given its name."""
         return RuleSet(tuple(rule for rule in self.rules if rule.name != name))

@@ -18,6 +18,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
+from typing import cast
 
 from storel.calculus.nodes import Add, Term
 from storel.calculus.verify import InvariantError, infer
@@ -35,7 +36,7 @@ from storel.optimizer.rulefile import RuleSet
 from storel.optimizer.saturate import alternate, saturate
 from storel.optimizer.sharing import Sharing, hoisted
 from storel.optimizer.variations import ARITHMETIC, PLAIN, SHARED, TAKEN_APART, Variation
-from storel.symbols import Symbols
+from storel.symbols import MappingSymbol, Symbols
 
 CLOSE = 1.5
 """Plans whose estimates differ by less than this factor are ordered by their arithmetic, which is certain."""
@@ -115,6 +116,8 @@ def _normalized(
     started = time.perf_counter()
     rewriter = Rewriter(rules, symbols)
     rewritten = rewriter.normal(term) if options.rewrites else term
+    if options.rewrites:
+        symbols = _with_mappings_rewritten(symbols, rewriter)
     if options.rewrites and options.main.iterations and rewriter.is_settled(rewritten, "normalize"):
         milliseconds = 1000 * (time.perf_counter() - started)
         matches = dict(sorted(rewriter.matches.items()))
@@ -125,6 +128,16 @@ def _normalized(
     )
     matches = dict(sorted((rewriter.matches + Counter(report.matches)).items()))
     return (normalized, stored), replace(report, matches=matches), graph
+
+
+def _with_mappings_rewritten(symbols: Symbols, rewriter: Rewriter) -> Symbols:
+    """Return the same facts, with what is known of mappings said of what they have become in the term."""
+    return {
+        name: replace(fact, term=rewriter.normal(cast("Term", fact.term)))
+        if isinstance(fact, MappingSymbol)
+        else fact
+        for name, fact in symbols.items()
+    }
 
 
 def _searched(

@@ -132,12 +132,12 @@ def _normalized(
 
 def _with_mappings_rewritten(symbols: Symbols, rewriter: Rewriter) -> Symbols:
     """Return the same facts, with what is known of mappings said of what they have become in the term."""
-    return {
+    mappings = {
         name: replace(fact, term=rewriter.normal(cast("Term", fact.term)))
-        if isinstance(fact, MappingSymbol)
-        else fact
         for name, fact in symbols.items()
+        if isinstance(fact, MappingSymbol)
     }
+    return {**symbols, **mappings}
 
 
 def _searched(

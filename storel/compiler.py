@@ -15,6 +15,7 @@ they are stored. Which are converted first, and what was measured to be faster, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -289,14 +290,22 @@ def _lowered(
 
 def expected_time(compilation: Compilation) -> float:
     """Return the estimated nanoseconds of a run, the conversions of operands and of the result included."""
-    conversions = sum(map(conversion_cost, compilation.converted.values()))
-    return compilation.optimized.cost.nanoseconds + conversions + packing_time(compilation)
+    return running_time(compilation) + sum(map(conversion_cost, compilation.converted.values()))
 
 
-def packing_time(compilation: Compilation) -> float:
-    """Return the estimated nanoseconds that pass until what the kernel makes is stored as it is wanted."""
+def running_time(compilation: Compilation) -> float:
+    """Return the estimated nanoseconds of a run whose operands are as the plan reads them.
+
+    That is until the result is stored as it is wanted. Where all that is left of the plan are dense products,
+    they have kernels of their own.
+    """
+    products = [phase.contraction for phase in compilation.phases]
+    if products and None not in products:
+        multiplications = sum(math.prod(each.extents) for each in products if each is not None)
+        return compilation.constants.product * multiplications
     each = compilation.result.packing(compilation.plan.destination)
-    return each * entering(compilation.plan, compilation.symbols, compilation.constants) if each else 0.0
+    packing = each * entering(compilation.plan, compilation.symbols, compilation.constants) if each else 0.0
+    return compilation.optimized.cost.nanoseconds + packing
 
 
 def counting_kernel(compilation: Compilation) -> Kernel:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields, replace
 from itertools import repeat
 from typing import Any
 
-NOT_FITTED = frozenset(("register", "node"))
-"""Constants that only tell plans apart that cost the same."""
+NOT_FITTED = frozenset(("product", "register", "node"))
+"""Constants that are not measured; the last two only tell plans apart that cost the same."""
 
 WORKING_SETS = (11, 14, 17, 20, 22, 24)
 """Logarithms of the numbers of elements that random reads are measured on."""
@@ -21,22 +21,23 @@ class Constants:
     """Nanoseconds per operation.
 
     ``gather`` is a read at random from 2^k elements, for each k of ``WORKING_SETS``; ``touch`` is the first
-    access to a place of new memory. A loop over a ``segment`` is as long as the data says, which a processor
+    access to a place of new memory; ``product`` is a multiplication, and its addition, in a dense product
+    that has a kernel of its own. A loop over a ``segment`` is as long as the data says, which a processor
     cannot predict; ``accumulate`` is how long an addition waits for the last one. What is in vector code or
     in the shadow of a wait is nearly free.
     """
 
-    flop: float = 0.12
+    flop: float = 0.08
     division: float = 0.25
     function: float = 4.0
     start: float = 0.25
     segment: float = 1.8
-    step: float = 0.12
+    step: float = 0.08
     accumulate: float = 0.4
     sequential: float = 0.2
     gather: tuple[float, ...] = (0.16, 0.16, 0.2, 0.3, 1.8, 2.5)
     write: float = 0.2
-    tile: float = 0.12
+    tile: float = 0.08
     register: float = 0.004
     store: float = 0.4
     clear: float = 0.12
@@ -48,6 +49,7 @@ class Constants:
     search_step: float = 1.3
     branch: float = 0.12
     node: float = 0.004
+    product: float = 0.04
 
     def listed(self) -> Iterator[tuple[str, float]]:
         """Yield each constant that is fitted with its name, those of a curve one by one."""
@@ -74,7 +76,7 @@ class Constants:
 
 
 CONSTANTS = Constants()
-FREE = Constants(register=0.0, node=0.0).fitted(repeat(0.0))
+FREE = Constants(register=0.0, node=0.0, product=0.0).fitted(repeat(0.0))
 """No operation costs anything."""
 
 

@@ -104,9 +104,12 @@ def _listed(tensor: Stored) -> Rows | None:
         rows, lengths = made.runs(chain.keys[0])
         if rows[0] < last or (rows[1:] < rows[:-1]).any():
             return None
+        is_first = not len(listing.entries[1])
         kept = listing.add(Chain(part.steps, part.keys[1:], part.leaf), made, zero)
         if kept is not None:
             lengths = np.add.reduceat(kept, np.cumsum(lengths) - lengths, dtype=np.int64)
+        if is_first and not _are_increasing(listing.entries[0][0], np.cumsum(lengths)):
+            return None  # such as buckets: all would be listed in vain
         counts[rows] += lengths
         last = rows[-1]
     (columns,), values = listing.entries

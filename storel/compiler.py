@@ -15,7 +15,6 @@ they are stored. Which are converted first, and what was measured to be faster, 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -43,7 +42,6 @@ from storel.optimizer.cost import Nanoseconds
 from storel.optimizer.limits import Limits
 from storel.optimizer.outcome import Optimized
 from storel.optimizer.outcome import Options as SearchOptions
-from storel.optimizer.physical.forecast import entering
 from storel.optimizer.physical.plan import Request, entered_extents, plan_term
 from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
 from storel.optimizer.remember import optimized as search
@@ -52,7 +50,6 @@ from storel.plan import printer as plan_printer
 from storel.plan.nodes import Plan
 from storel.plan.partition import Phase, phases
 from storel.plan.verify import verify as verify_plan
-from storel.reformat import conversion_cost
 from storel.results import ResultFormat, choose_result_format
 from storel.runtime.kernel import CompiledKernel
 from storel.runtime.parallel import ParallelKernel
@@ -286,26 +283,6 @@ def _lowered(
     extents = entered_extents(plan, shape, symbols)
     kernel = lower_plan(plan, extents, symbols, is_finite=is_finite, profile=profile)
     return improved(kernel, symbols, reorders=is_reordered)
-
-
-def expected_time(compilation: Compilation) -> float:
-    """Return the estimated nanoseconds of a run, the conversions of operands and of the result included."""
-    return running_time(compilation) + sum(map(conversion_cost, compilation.converted.values()))
-
-
-def running_time(compilation: Compilation) -> float:
-    """Return the estimated nanoseconds of a run whose operands are as the plan reads them.
-
-    That is until the result is stored as it is wanted. Where all that is left of the plan are dense products,
-    they have kernels of their own.
-    """
-    products = [phase.contraction for phase in compilation.phases]
-    if products and None not in products:
-        multiplications = sum(math.prod(each.extents) for each in products if each is not None)
-        return compilation.constants.product * multiplications
-    each = compilation.result.packing(compilation.plan.destination)
-    packing = each * entering(compilation.plan, compilation.symbols, compilation.constants) if each else 0.0
-    return compilation.optimized.cost.nanoseconds + packing
 
 
 def counting_kernel(compilation: Compilation) -> Kernel:

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from storel import machine, schedule, threads
-from storel.compiler import Compilation, Task, compile_stored, expected_time, replanned, search_options
+from storel.compiler import Compilation, Task, compile_stored, replanned, search_options
+from storel.expectation import expected_time
 from storel.optimizer.outcome import Priced
 from storel.optimizer.remember import name_of as name_of_search
 from storel.plan.nodes import Coordinates

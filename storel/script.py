@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from storel.candidates.choice import cheapest, smallest
-from storel.compiler import Compilation, Options, Task, expected_time, view_of
+from storel.compiler import Compilation, Options, Task, view_of
 from storel.environment import Environment
 from storel.errors import ProgramSyntaxError, UnknownNameError, nearest
 from storel.execution import evaluate_reference, execute, measure, total_work
+from storel.expectation import expected_time
 from storel.loading import as_declared, load_tensor
 from storel.loops.interpret import Work
 from storel.optimizer.cardinality import entries

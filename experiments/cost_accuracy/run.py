@@ -20,7 +20,8 @@ from rich.table import Table
 import storel
 from storel import machine
 from storel.calibration.measure import calibrate, call, nanoseconds
-from storel.compiler import Compilation, replanned, running_time
+from storel.compiler import Compilation, replanned
+from storel.expectation import running_time
 
 sys.path.append(str(Path(__file__).parents[1] / "paper_kernels"))
 

@@ -17,9 +17,10 @@ from typing import TypeAlias
 
 from storel import schedule
 from storel.advice.trial import is_same
-from storel.compiler import Compilation, Task, compile_stored, expected_time
+from storel.compiler import Compilation, Task, compile_stored
 from storel.errors import DataError, StorelError
 from storel.execution import execute
+from storel.expectation import expected_time
 from storel.schedule import Schedule
 from storel.scheduling import note_of, planned
 from storel.script import Runner

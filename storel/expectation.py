@@ -1,0 +1,29 @@
+"""How long what was compiled is expected to take: its plan, the storing of its result, and conversions."""
+
+from __future__ import annotations
+
+import math
+
+from storel.compiler import Compilation
+from storel.optimizer.physical.forecast import entering
+from storel.reformat import conversion_cost
+
+
+def expected_time(compilation: Compilation) -> float:
+    """Return the estimated nanoseconds of a run, the conversions of operands and of the result included."""
+    return running_time(compilation) + sum(map(conversion_cost, compilation.converted.values()))
+
+
+def running_time(compilation: Compilation) -> float:
+    """Return the estimated nanoseconds of a run whose operands are as the plan reads them.
+
+    That is until the result is stored as it is wanted. Where all that is left of the plan are dense products,
+    they have kernels of their own.
+    """
+    products = [phase.contraction for phase in compilation.phases]
+    if products and None not in products:
+        multiplications = sum(math.prod(each.extents) for each in products if each is not None)
+        return compilation.constants.product * multiplications
+    each = compilation.result.packing(compilation.plan.destination)
+    packing = each * entering(compilation.plan, compilation.symbols, compilation.constants) if each else 0.0
+    return compilation.optimized.cost.nanoseconds + packing

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from storel import machine, schedule, threads
 from storel.compiler import Compilation, Task, compile_stored, replanned, search_options
+from storel.environment import Environment
 from storel.expectation import expected_time
 from storel.optimizer.outcome import Priced
 from storel.optimizer.remember import name_of as name_of_search
@@ -38,10 +39,8 @@ def planned(task: Task, stored: Compilation | None = None) -> Compilation:
     """
     environment = task.environment
     best = stored or compile_stored(task)
-    is_listed = isinstance(best.plan.destination, Coordinates)
-    pending = convertible_operands(best.optimized.term, environment, expected_time(best), is_listed=is_listed)
     made: dict[str, tuple[Tensor, ...]] = {}
-    while pending:
+    while pending := _convertible(best, environment):
         candidates = [best]
         for name in pending:
             tensor = environment.tensors[name]
@@ -54,10 +53,20 @@ def planned(task: Task, stored: Compilation | None = None) -> Compilation:
         if cheapest is best:
             break
         best = cheapest
-        pending = [name for name in pending if name not in best.converted]
     for name, tensor in best.converted.items():
         environment.tensors[name].keep(tensor)
     return best
+
+
+def _convertible(compilation: Compilation, environment: Environment) -> list[str]:
+    """Return the operands, not yet converted, that a compilation still reads against their order."""
+    names = convertible_operands(
+        compilation.optimized.term,
+        environment,
+        expected_time(compilation),
+        is_listed=isinstance(compilation.plan.destination, Coordinates),
+    )
+    return [name for name in names if name not in compilation.converted]
 
 
 def scheduled(task: Task, stored: Compilation, wanted: Schedule) -> Compilation | None:

@@ -1,9 +1,10 @@
 """Times contestants in turn: each round runs every one, so that what disturbs one disturbs all.
 
 Threads of some libraries look out for more work for up to 0.2 s, at the expense of whoever comes next. So
-a contestant begins when those of the one before sleep, and runs twice, the second time with its own awake.
-One that takes long is left out of later rounds. The first call of each is apart: it is when compilers
-compile, and when memory that is not there yet is taken. storel's cache is empty then.
+a contestant begins when those of the one before sleep, and runs twice, the second time with its own awake,
+or, if it is short, for a while. One that takes long is left out of later rounds. The first call of each is
+apart: it is when compilers compile, and when memory that is not there yet is taken. storel's cache is empty
+then.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ PATIENCE = 3.0
 """Seconds after which a contestant is not run again."""
 
 CALLS = 2
-"""How often a contestant runs in each round."""
+"""How often a contestant runs in each round at least."""
+
+SPAN = 0.02
+"""Seconds that it runs in each round at least: what takes a millisecond needs many runs for a minimum."""
 
 PAUSE = 0.02
 """Seconds that this process is watched for threads that are still awake, at a time: several ticks of the
@@ -95,10 +99,19 @@ def _interleave(contestants: list[Contestant], repetitions: int) -> None:
         for contestant in contestants[first:] + contestants[:first]:
             if contestant.timing.failure:
                 continue
-            _settle()
-            for _ in range(CALLS):
-                if sum(contestant.seconds) < PATIENCE:
-                    contestant.seconds.append(_seconds(contestant.run))
+            if sum(contestant.seconds) < PATIENCE:
+                _settle()
+                contestant.seconds += _round(contestant.run)
+
+
+def _round(run: Callable[[], object]) -> list[float]:
+    """Return the seconds of each of the runs of a round."""
+    seconds: list[float] = []
+    while len(seconds) < CALLS or sum(seconds) < SPAN:
+        seconds.append(_seconds(run))
+        if sum(seconds) >= PATIENCE:
+            break
+    return seconds
 
 
 def _settle() -> None:

@@ -41,7 +41,9 @@ def bench(
     nonzeros: Annotated[
         int, typer.Option(min=64, help="Entries of sparse operands, places of dense ones.")
     ] = 3_000_000,
-    repetitions: Annotated[int, typer.Option(min=1, help="Rounds in which each contestant runs twice.")] = 7,
+    repetitions: Annotated[
+        int, typer.Option(min=1, help="Rounds; in each every contestant runs at least twice.")
+    ] = 7,
     contractions: Annotated[
         Path | None, typer.Option(help="Time the dense contractions that this .csv file lists.")
     ] = None,

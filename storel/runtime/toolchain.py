@@ -30,7 +30,6 @@ OPTIONAL = (
     "-fno-math-errno",
     "-fno-trapping-math",
     "-fopenmp-simd",
-    "-fopenmp",
     "-fno-loop-unroll-and-jam",  # it makes gathers of contiguous rows
 )
 

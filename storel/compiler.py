@@ -164,6 +164,12 @@ class Compilation:
             divides = self.optimized.cost.nanoseconds >= WORTH_THREADS
         return self.threads if divides else 1
 
+    @property
+    def entered_extents(self) -> tuple[Term, ...]:
+        """The extents of the result, in the order in which the plan enters its keys."""
+        shape = tuple(extent.size for extent in self.definition.extents)
+        return entered_extents(self.plan, shape, self.symbols)
+
     @cached_property
     def program(self) -> Program:
         """The kernel's text, one for each phase where it is run in parts."""
@@ -181,11 +187,9 @@ class Compilation:
         if phase.contraction is not None:
             source = c_contraction.render(phase.contraction.type) if self.backend == "c" else None
             return phase.contraction, source
-        shape = tuple(extent.size for extent in self.definition.extents)
-        extents = entered_extents(self.plan, shape, self.symbols)
         kernel = lower_plan(
             phase.plan if phase.split is None else phase.split.plan,
-            phase.extents(extents),
+            phase.extents(self.entered_extents),
             self.symbols,
             is_finite=self.is_finite,
             stores=phase.stores,

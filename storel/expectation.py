@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from storel.compiler import Compilation
-from storel.optimizer.physical.forecast import entering
+from storel.optimizer.physical.forecast import counting, entering
 from storel.reformat import conversion_cost
 
 
@@ -17,13 +17,18 @@ def expected_time(compilation: Compilation) -> float:
 def running_time(compilation: Compilation) -> float:
     """Return the estimated nanoseconds of a run whose operands are as the plan reads them.
 
-    That is until the result is stored as it is wanted. Where all that is left of the plan are dense products,
-    they have kernels of their own.
+    It begins with bounds on the result's length, and ends when the result is stored as it is wanted. Where
+    all that is left of the plan are dense products, they have kernels of their own.
     """
     products = [phase.contraction for phase in compilation.phases]
     if products and None not in products:
         multiplications = sum(math.prod(each.extents) for each in products if each is not None)
         return compilation.constants.product * multiplications
-    each = compilation.result.packing(compilation.plan.destination)
-    packing = each * entering(compilation.plan, compilation.symbols, compilation.constants) if each else 0.0
-    return compilation.optimized.cost.nanoseconds + packing
+    plan, symbols, constants = compilation.plan, compilation.symbols, compilation.constants
+    each = compilation.result.packing(plan.destination)
+    packing = each * entering(plan, symbols, constants) if each else 0.0
+    return (
+        compilation.optimized.cost.nanoseconds
+        + counting(plan, compilation.entered_extents, symbols, constants)
+        + packing
+    )

@@ -130,7 +130,7 @@ static void put(const T *restrict tile, T *restrict result, Offsets rows, Offset
 static __typeof__(multiply_1) *const TILES[] = {@tile_names@};
 
 /* Make rows columns: at each step, swap blocks of twice the size. */
-static inline __attribute__((always_inline)) void transpose(V *rows)
+static __attribute__((noinline)) void transpose(V *rows)
 {
 #if defined(__has_builtin) && __has_builtin(__builtin_shuffle)
     for (int64_t size = 1; size < LANES; size *= 2)

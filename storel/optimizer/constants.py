@@ -41,12 +41,12 @@ class Constants:
     register: float = 0.004
     store: float = 0.4
     clear: float = 0.12
-    touch: float = 1.2
+    touch: float = 0.4
     hash_build: float = 3.2
     hash_probe: float = 2.0
     collect: float = 1.8
     merge_step: float = 1.5
-    search_step: float = 1.3
+    search_step: float = 2.0
     branch: float = 0.12
     node: float = 0.004
     product: float = 0.04

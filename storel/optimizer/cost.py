@@ -38,6 +38,9 @@ HASHED_PLACES = 2**22
 HASHED_SPARSENESS = 64
 """Places for each entry beyond which hashing pays: fewer share a cache line or page with another entry."""
 
+CACHED = 2**14
+"""Elements of an array up to which it stays in a cache from which vectors are loaded at no cost."""
+
 PAGE = 512
 """Places of a page of memory, all of which are made at the first access to one of them."""
 
@@ -46,6 +49,9 @@ FRESH = 2**19
 
 LANES = 4
 """How many sums of consecutive values are added up side by side."""
+
+FORWARDED = 3
+"""How many times as long an addition waits for the last one to an element of an array as to a register."""
 
 OVERLAP = 32
 """Iterations up to which a loop's additions do not wait: the processor is at the next ones meanwhile."""
@@ -276,8 +282,10 @@ def _gathered(times: float, body: Estimate, result: Estimate, constants: Constan
     if body.counts and result.counts[0] >= (1 - 1e-9) * times * body.counts[0]:
         return 0.0
     collected = constants.collect * result.total if _is_sparse(result) else 0.0
-    lanes = LANES if result.in_lanes else 1
-    return constants.accumulate * max(0.0, times - OVERLAP) / lanes + collected
+    each = constants.accumulate / (LANES if result.in_lanes else 1)
+    if body.counts and body.total <= 1 and result.total < (1 - 1e-9) * times * body.total:
+        each *= FORWARDED
+    return each * max(0.0, times - OVERLAP) + collected
 
 
 def _is_sparse(made: Estimate) -> bool:
@@ -301,7 +309,7 @@ def _read(mapping: Estimate, key: Estimate, place: Place | None, constants: Cons
     if mapping.stored and is_hashed(places, mapping.total):
         return constants.hash_probe
     if key.walks if place is None else key.walks & place.innermost:
-        return constants.sequential
+        return constants.sequential if mapping.total > CACHED else constants.tile
     return gather(min(places, LINE * mapping.total) if mapping.stored else mapping.total, constants)
 
 

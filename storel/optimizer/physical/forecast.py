@@ -19,15 +19,18 @@ from storel.optimizer.cardinality import OUTSIDE, Appraised, Place, fold
 from storel.optimizer.constants import CONSTANTS, Constants
 from storel.optimizer.cost import Nanoseconds, full_price
 from storel.optimizer.estimate import Estimate, variable
+from storel.plan.count import total
 from storel.plan.nodes import (
     Accumulate,
     Action,
     Bind,
+    Coordinates,
     Elements,
     Enter,
     Entries,
     Guard,
     Intersection,
+    Levels,
     Loop,
     Matches,
     Plan,
@@ -36,6 +39,7 @@ from storel.plan.nodes import (
     Together,
     Unite,
 )
+from storel.plan.nodes import Place as PlaceLevel
 from storel.symbols import Symbols
 
 Scope = tuple[Estimate, ...]
@@ -89,6 +93,27 @@ def entering(plan: Plan, symbols: Symbols, constants: Constants = CONSTANTS) -> 
                 return sum(map(entries, parts))
 
     return entries(plan.action)
+
+
+def counting(
+    plan: Plan, extents: tuple[Term, ...], symbols: Symbols, constants: Constants = CONSTANTS
+) -> float:
+    """Return the nanoseconds that it takes to bound what ``plan`` puts into its destination, before it runs.
+
+    ``extents`` are those of the destination, in the order in which keys are entered.
+    """
+    match plan.destination:
+        case Coordinates(rank):
+            counts = [total(plan.action, rank - 1)]
+        case Levels(levels):
+            appending = (number for number, level in enumerate(levels) if not isinstance(level, PlaceLevel))
+            counts = [total(plan.action, number, extents) for number in appending]
+    return sum(
+        each.nanoseconds
+        for counted in counts
+        if counted is not None
+        for each in forecast(Plan(plan.destination, counted), symbols, constants)
+    )
 
 
 @dataclass

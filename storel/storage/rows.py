@@ -12,17 +12,14 @@ import numpy as np
 
 from storel.memory import require_memory
 from storel.semiring import SEMIRINGS
-from storel.storage.blocks import blocks, count_unlike
+from storel.storage.blocks import blocks
 from storel.storage.chain import Chain
 from storel.storage.coordinates import are_many, by_columns, index_dtype
 from storel.storage.formats import Format
 from storel.storage.iterations import Iterations
-from storel.storage.signature import LevelKind, LevelSignature, level_signature
+from storel.storage.row_layouts import numbers, row_layout
 from storel.storage.stored import Array, Stored
 from storel.storage.unpack import Listing, entries_at_most, in_key_order, slices
-from storel.syntax.nodes.declarations import Increasing
-
-COMPRESSED_ROWS = (LevelKind.DENSE, LevelKind.COMPRESSED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +37,7 @@ class Rows:
     def coordinates(self) -> Array:
         """Return rows and columns: 2 × count."""
         found = np.empty((2, len(self.columns)), dtype=self.columns.dtype)
-        rows = np.arange(self.shape[0], dtype=found.dtype)
-        found[0] = np.repeat(rows, np.diff(self.boundaries))
+        found[0] = numbers(self.boundaries, found.dtype)
         found[1] = self.columns
         return found
 
@@ -51,14 +47,13 @@ class Rows:
         first, second = self.shape
         return Rows((second, first), *by_columns(self.boundaries, self.columns, self.values, self.shape))
 
-    def arrays(self, storage: Format) -> dict[str, Array] | None:
-        """Return the arrays of a format that stores compressed rows, or compressed columns; else None."""
-        found = _compressed_rows(storage)
-        if found is None:
+    def arrays(self, storage: Format, semiring: str) -> dict[str, Array] | None:
+        """Return the arrays of a format that is rows or columns as such (``row_layouts.py``), else None."""
+        layout = row_layout(storage, self.shape)
+        if layout is None or (layout.has_padding and SEMIRINGS[semiring].zero):
             return None
-        signature, pos, idx = found
-        rows = self if signature.order == (0, 1) else self.turned()
-        return {pos: rows.boundaries, idx: rows.columns, signature.values: rows.values}
+        rows = self if layout.order == (0, 1) else self.turned()
+        return layout.write((rows.boundaries, rows.columns, rows.values), rows.shape)
 
 
 def rows_of(tensor: Stored) -> Rows | None:
@@ -69,25 +64,18 @@ def rows_of(tensor: Stored) -> Rows | None:
     values = [tensor.arrays[each.name] for each in tensor.storage.arrays if each.holds_values]
     if tensor.rank != 2 or len(tensor.storage.chains) != 1 or not are_many(sum(map(len, values))):
         return None
-    return _wrapped(tensor) or _listed(tensor)
+    return _held(tensor) or _listed(tensor)
 
 
-def _wrapped(tensor: Stored) -> Rows | None:
-    """Return rows or columns that are stored so, if no zeros are among them and no key is there twice."""
-    found = _compressed_rows(tensor.storage)
-    if found is None:
+def _held(tensor: Stored) -> Rows | None:
+    """Return rows or columns that arrays hold as they are, if it is declared that these are sorted."""
+    layout = row_layout(tensor.storage, tensor.shape)
+    if layout is None or not layout.is_sorted(tensor.storage):
         return None
-    signature, pos, idx = found
-    values = tensor.arrays[signature.values]
-    has_zeros = count_unlike(values, SEMIRINGS[tensor.semiring].zero) < len(values)
-    if has_zeros or not _is_declared_increasing(tensor.storage, idx, pos):
-        return None
-    index_type = index_dtype(tensor.shape, len(values))
-    boundaries, keys = (tensor.arrays[name].astype(index_type, copy=False) for name in (pos, idx))
-    first, second = tensor.shape
-    if signature.order == (0, 1):
-        return Rows((first, second), boundaries, keys, values)
-    return Rows((second, first), boundaries, keys, values).turned()
+    first, second = (tensor.shape[dimension] for dimension in layout.order)
+    found = layout.read(tensor.arrays, (first, second), SEMIRINGS[tensor.semiring].zero)
+    rows = Rows((first, second), *found)
+    return rows if layout.order == (0, 1) else rows.turned()
 
 
 def _listed(tensor: Stored) -> Rows | None:
@@ -121,22 +109,6 @@ def _listed(tensor: Stored) -> Rows | None:
     first, second = tensor.shape
     values = values.astype(tensor.dtype, copy=False)
     return Rows((first, second), boundaries, columns.astype(index_type, copy=False), values)
-
-
-def _compressed_rows(storage: Format) -> tuple[LevelSignature, str, str] | None:
-    """Return the levels of a format of compressed rows or columns, and the names of its pos and idx."""
-    signature = level_signature(storage)
-    if signature is None or tuple(level.kind for level in signature.levels) != COMPRESSED_ROWS:
-        return None
-    inner = signature.levels[-1]
-    if inner.pos is None or inner.idx is None or len(storage.arrays) > 3:
-        return None
-    return signature, inner.pos, inner.idx
-
-
-def _is_declared_increasing(storage: Format, idx: str, pos: str) -> bool:
-    """Return whether the format declares that no row holds a key twice."""
-    return any(array.name == idx and Increasing(pos) in array.properties for array in storage.arrays)
 
 
 def _are_increasing(columns: Array, boundaries: Array) -> bool:

@@ -50,12 +50,15 @@ class Tensor(Stored):
             return declare(self.declared, storage)
         view = self.as_view()
         rows = rows_of(self) if view is None else None
-        arrays = rows.arrays(storage) if rows is not None else None
+        arrays = rows.arrays(storage, self.semiring) if rows is not None else None
         if view is not None:
             arrays = full_arrays(view, storage)
         if arrays is not None:
             sizes = all_sizes(storage, self.shape, arrays)
-            return Tensor(self.shape, self.type, storage, arrays, sizes, self.semiring, self.is_closed)
+            return Tensor(
+                *(self.shape, self.type, storage, arrays, sizes, self.semiring, self.is_closed),
+                makes_keys_once=True,
+            )
         coordinates, values = self.listed() if rows is None else (rows.coordinates(), rows.values)
         are_combined = values.dtype == self.dtype
         values = values.astype(self.dtype, copy=False)

@@ -36,7 +36,7 @@ def test_the_arrays_are_those_that_packing_makes(source: str, wanted: str, dtype
     tensor, storage = made(source, dtype), known_formats(None).resolve(parse_format(wanted), 2)
     rows = rows_of(tensor)
     assert rows is not None
-    found, packed = rows.arrays(storage), pack(storage, *tensor.to_coo(), tensor.shape).arrays
+    found, packed = rows.arrays(storage, "plus_times"), pack(storage, *tensor.to_coo(), tensor.shape).arrays
     assert found is not None and found.keys() == packed.keys()
     for name, array in packed.items():
         np.testing.assert_array_equal(found[name], array, strict=True)

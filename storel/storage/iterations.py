@@ -23,14 +23,16 @@ from storel.memory import require_memory
 from storel.storage.chain import Chain, ChainGuard, ChainLoop
 from storel.storage.packing.extremes import LARGEST_INT32, Interval, are_within, interval, is_always
 from storel.storage.regular import Address, Regular, address_of
-from storel.storage.vectors import evaluate_vector
+from storel.storage.vectors import OPERATORS, evaluate_vector, read_at
 from storel.syntax.free_names import free_names
-from storel.syntax.nodes.expressions import Call, Expression, Name
+from storel.syntax.nodes.expressions import Binary, Call, Expression, Name
 
 Array: TypeAlias = NDArray[Any]
 
 LONG = 16
 """How long NumPy's innermost loop must be: it takes as much time to begin one as for a few elements."""
+
+CONDITIONS = frozenset({"and", "or", "==", "!=", "<", "<=", ">", ">="})
 
 
 @dataclass
@@ -43,14 +45,32 @@ class Iterations:
     arrays: Mapping[str, Array]
     sizes: Mapping[str, int]
     shape: tuple[int, ...] = ()
+    passing: Array | None = None
+    """Which iterations there really are; None says all."""
+
     _vectors: dict[str, Array] = field(default_factory=dict[str, Array])
     """Variables, with as many axes as the shape, some of them of length 1."""
 
     _regular: dict[str, Regular] = field(default_factory=dict[str, Regular])
+    _bounds: dict[str, Interval | None] = field(default_factory=dict[str, "Interval | None"])
+    """Between which numbers the elements of vectors lie, as far as anyone asked."""
+
+    _computed: dict[Expression, Any] = field(default_factory=dict[Expression, Any])
+    """What is read by computed addresses, and these: keys, values and guards often share some."""
 
     @classmethod
-    def of(cls, chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> Iterations:
+    def of(
+        cls,
+        chain: Chain,
+        arrays: Mapping[str, Array],
+        sizes: Mapping[str, int],
+        *,
+        may_hold_others: bool = False,
+    ) -> Iterations:
         """Return the iterations of a whole chain.
+
+        ``may_hold_others`` says that iterations may be among them that do not pass the last guard; then
+        ``passing`` tells which ones do.
 
         Raises FormatError where the mapping reads what an array has not, MemoryLimitError where there are
         too many.
@@ -61,8 +81,14 @@ class Iterations:
                 case ChainLoop():
                     found._enter(step)
                 case ChainGuard(condition):
-                    if not is_always(condition, found._extremes):
-                        found._keep(np.broadcast_to(found.value(condition), found.shape).astype(bool))
+                    if is_always(condition, found._extremes):
+                        continue
+                    passing = np.broadcast_to(found.value(condition), found.shape).astype(bool, copy=False)
+                    is_last = may_hold_others and step is chain.steps[-1]
+                    if is_last and found._is_defined(*chain.keys, chain.leaf) and _are_most(passing):
+                        found.passing = passing
+                    else:
+                        found._keep(passing)
         return found
 
     @property
@@ -71,7 +97,11 @@ class Iterations:
 
     def value(self, expression: Expression) -> Any:
         """Return what an expression is in each iteration, to be broadcast to ``shape``."""
-        found = self._read(expression)
+        match expression:
+            case Binary(operator, left, right) if operator in CONDITIONS:
+                return OPERATORS[operator](self.value(left), self.value(right))
+            case _:
+                found = self._read(expression)
         if found is not None:
             return found
         return evaluate_vector(expression, self._names(expression), self.arrays)
@@ -121,7 +151,12 @@ class Iterations:
                 return self._regular[name].values()
             case Call(Name(array), (index,)) if array in self.arrays and self.shape:
                 address = self._address(index)
-                return None if address is None else address.read(array, self.arrays[array])
+                if address is not None:
+                    return address.read(array, self.arrays[array])
+                if expression not in self._computed:
+                    self._computed[index] = positions = self._computed.get(index, self.value(index))
+                    self._computed[expression] = read_at(array, self.arrays[array], positions)
+                return self._computed[expression]
             case _:
                 return None
 
@@ -155,22 +190,40 @@ class Iterations:
         """Return between which numbers a size or a variable lies."""
         if name in self._regular:
             return self._regular[name].extremes
-        vector = self._vectors.get(name)
-        if vector is not None:
+        if name not in self._vectors:
+            return (self.sizes[name], self.sizes[name]) if name in self.sizes else None
+        if name not in self._bounds:
+            vector = self._vectors[name]
             is_known = vector.dtype.kind == "i" and vector.size
-            return (int(vector.min()), int(vector.max())) if is_known else None
-        return (self.sizes[name], self.sizes[name]) if name in self.sizes else None
+            self._bounds[name] = (int(vector.min()), int(vector.max())) if is_known else None
+        return self._bounds[name]
+
+    def _is_defined(self, *expressions: Expression) -> bool:
+        """Return whether it is proven that expressions can be computed where no guard holds, too."""
+        for each in expressions:
+            match each:
+                case Name():
+                    pass
+                case Call(Name(array), (index,)) if array in self.arrays:
+                    bounds = interval(index, self._extremes)
+                    if bounds is None or bounds[0] < 0 or bounds[1] >= len(self.arrays[array]):
+                        return False
+                case _:
+                    if interval(each, self._extremes) is None:
+                        return False
+        return True
 
     def _keep(self, kept: Array) -> None:
         """Leave only some of the iterations."""
         if not kept.all():
             for name, vector in self._all_vectors():
                 self._vectors[name] = np.broadcast_to(vector, self.shape)[kept]
-            self._regular = {}
+            self._regular, self._bounds, self._computed = {}, {}, {}
             self.shape = (int(np.count_nonzero(kept)),)
 
     def _enter(self, loop: ChainLoop) -> None:
         """Bind a loop's variables."""
+        self._computed = {}
         low, high = self._bound(loop.low), self._bound(loop.high)
         if not np.ndim(low) and not np.ndim(high):
             self._add_axis(max(int(high - low), 0))
@@ -215,7 +268,7 @@ class Iterations:
             self._vectors[loop.position] = positions
         if not self.count:  # nothing may be read then
             self._vectors = {name: np.empty(self.shape, each.dtype) for name, each in self._all_vectors()}
-            self._regular = {}
+            self._regular, self._bounds = {}, {}
         if loop.array is not None and loop.element is not None:
             self._vectors[loop.element] = self.value(Call(Name(loop.array), (Name(loop.position),)))
 
@@ -241,6 +294,11 @@ class Iterations:
             self._vectors[name] = np.repeat(repeated, lengths.reshape(-1))
         self._regular = {}
         self.shape = (int(lengths.sum()),)
+
+
+def _are_most(passing: Array) -> bool:
+    """Return whether it costs less to compute what is not needed than to leave it out."""
+    return 4 * int(np.count_nonzero(passing)) > passing.size
 
 
 @lru_cache(maxsize=1024)

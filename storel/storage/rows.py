@@ -81,31 +81,31 @@ def _held(tensor: Stored) -> Rows | None:
 def _listed(tensor: Stored) -> Rows | None:
     """Return what the iterations of a mapping make, if they make it row by row."""
     zero, (chain,) = SEMIRINGS[tensor.semiring].zero, tensor.storage.chains
-    chain = in_key_order(chain, tensor.arrays, tensor.sizes)
     listing = Listing(1, index_dtype(tensor.shape))
     listing.expect(entries_at_most(chain, tensor.arrays, zero))
-    counts, last = np.zeros(tensor.shape[0], dtype=np.int64), 0
-    for part in slices(chain, tensor.arrays, tensor.sizes):
-        made = Iterations.of(part, tensor.arrays, tensor.sizes)
+    counts, last = np.zeros(tensor.shape[0], dtype=np.int64), -1
+    for part in slices(in_key_order(chain, tensor.arrays, tensor.sizes), tensor.arrays, tensor.sizes):
+        made = Iterations.of(part, tensor.arrays, tensor.sizes, may_hold_others=True)
         if not made.count:
             continue
         rows, lengths = made.runs(chain.keys[0])
-        if rows[0] < last or (rows[1:] < rows[:-1]).any():
-            return None
-        is_first = not len(listing.entries[1])
-        kept = listing.add(Chain(part.steps, part.keys[1:], part.leaf), made, zero)
-        if kept is not None:
-            lengths = np.add.reduceat(kept, np.cumsum(lengths) - lengths, dtype=np.int64)
-        if is_first and not _are_increasing(listing.entries[0][0], np.cumsum(lengths)):
-            return None  # such as buckets: all would be listed in vain
+        before = len(listing.entries[1])
+        places = listing.add(Chain(part.steps, part.keys[1:], part.leaf), made, zero)
+        if places is not None:
+            lengths = np.diff(np.searchsorted(places, np.cumsum(lengths)), prepend=0)
+            rows, lengths = rows[lengths > 0], lengths[lengths > 0]
+        if not len(rows):
+            continue
+        columns = listing.entries[0][0][before:]
+        is_next = rows[0] > last or (rows[0] == last and columns[0] > listing.entries[0][0][before - 1])
+        if not is_next or (rows[1:] <= rows[:-1]).any() or not _are_increasing(columns, np.cumsum(lengths)):
+            return None  # such as buckets: the first part tells, and nothing more is listed in vain
         counts[rows] += lengths
         last = rows[-1]
     (columns,), values = listing.entries
     index_type = index_dtype(tensor.shape, len(values))
     boundaries = np.zeros(len(counts) + 1, dtype=index_type)
     np.cumsum(counts, out=boundaries[1:])
-    if not _are_increasing(columns, boundaries):
-        return None
     first, second = tensor.shape
     values = values.astype(tensor.dtype, copy=False)
     return Rows((first, second), boundaries, columns.astype(index_type, copy=False), values)
@@ -113,7 +113,7 @@ def _listed(tensor: Stored) -> Rows | None:
 
 def _are_increasing(columns: Array, boundaries: Array) -> bool:
     """Return whether columns increase between boundaries."""
-    begins = boundaries[(boundaries > 0) & (boundaries < len(columns))] - 1
+    begins = boundaries[:-1] - 1  # the last one is the end
     for piece in blocks(len(columns) - 1):
         rises = columns[piece.start + 1 : piece.stop + 1] > columns[piece]
         first, end = np.searchsorted(begins, (piece.start, piece.stop))

@@ -10,7 +10,7 @@ that the vectors stay in the processor's cache. Loops are interchanged where tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -52,7 +52,7 @@ def enumerate_entries(
     for chain in storage.chains:
         listing.expect(entries_at_most(chain, arrays, ring.zero))
         for part in slices(in_key_order(chain, arrays, sizes), arrays, sizes):
-            listing.add(part, Iterations.of(part, arrays, sizes), ring.zero)
+            listing.add(part, Iterations.of(part, arrays, sizes, may_hold_others=True), ring.zero)
     return combine(*listing.entries, tuple(sizes[name] for name in storage.extents), ring)
 
 
@@ -62,33 +62,49 @@ def count_nonzero_reads(
     """Return how many iterations of all chains read a value that is not the semiring's zero."""
     zero, total = SEMIRINGS[semiring].zero, 0
     for chain in storage.chains:
-        for part in slices(chain, arrays, sizes):
+        for part in slices((chain,), arrays, sizes):
             made = Iterations.of(part, arrays, sizes)
             total += int(np.count_nonzero(made.vector(part.leaf) != zero))
     return total
 
 
-def slices(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> Iterator[Chain]:
-    """Yield chains that share the iterations of the outermost loop, so that each needs little memory."""
+def slices(parts: Sequence[Chain], arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> Iterator[Chain]:
+    """Yield chains that share the iterations of the outermost loops, so that each needs little memory."""
+    ranges = [_outermost(part, arrays, sizes) for part in parts]
+    count = 1 + max(map(len, arrays.values()), default=0) // ELEMENTS_AT_ONCE
+    step = max(-(-sum(map(len, ranges)) // count), 1)
+    for part, outermost in zip(parts, ranges, strict=True):
+        for start in range(outermost.start, max(outermost.stop, outermost.start + 1), step):
+            yield _from_to(part, start, min(start + step, outermost.stop))
+
+
+def _outermost(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> range:
+    """Return what the outermost loop runs over; 0:1 if there is none."""
+    match chain.steps:
+        case (ChainLoop(_, low, high), *_):
+            return range(int(evaluate_vector(low, sizes, arrays)), int(evaluate_vector(high, sizes, arrays)))
+        case _:
+            return range(1)
+
+
+def _from_to(chain: Chain, start: int, stop: int) -> Chain:
+    """Return a chain of which the outermost loop, if there is one, runs over another range."""
     match chain.steps:
         case (ChainLoop() as loop, *inner):
-            low = int(evaluate_vector(loop.low, sizes, arrays))
-            high = int(evaluate_vector(loop.high, sizes, arrays))
-            parts = 1 + sum(map(len, arrays.values())) // ELEMENTS_AT_ONCE
-            step = max(-(-(high - low) // parts), 1)
-            for start in range(low, max(high, low + 1), step):
-                part = replace(loop, low=Number(start), high=Number(min(start + step, high)))
-                yield replace(chain, steps=(part, *inner))
+            return replace(chain, steps=(replace(loop, low=Number(start), high=Number(stop)), *inner))
         case _:
-            yield chain
+            return chain
 
 
-def in_key_order(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> Chain:
-    """Return a chain that makes the same entries, with the loops that make earlier keys further outside.
+def in_key_order(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> tuple[Chain, ...]:
+    """Return chains that make the same entries, with the loops that make earlier keys further outside.
 
     Loops are moved over those on which their bounds do not depend.
     """
-    chain = _interchanged(chain, arrays, sizes)
+    return tuple(_ordered(each, arrays) for each in _interchanged(chain, arrays, sizes))
+
+
+def _ordered(chain: Chain, arrays: Mapping[str, Array]) -> Chain:
     ordered: list[ChainLoop | ChainGuard] = []
     for step in chain.steps:
         place = len(ordered)
@@ -98,28 +114,34 @@ def in_key_order(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, 
     return replace(chain, steps=tuple(ordered))
 
 
-def _interchanged(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> Chain:
+def _interchanged(chain: Chain, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> tuple[Chain, ...]:
     """Move the second loop over the first one, on which its bounds depend, if they leave out few iterations.
 
     for o: for i in low(o):high(o)  =  for i: for o: if low(o) <= i < high(o)
+
+    From the greatest low(o) to the least high(o) no condition is needed.
     """
     match chain.steps:
         case (ChainLoop() as outer, ChainLoop(position, low, high, None) as inner, *rest):
             bounds = free_names(low) | free_names(high)
             is_earlier = _first_key(inner, chain) < _first_key(outer, chain)
             if not is_earlier or bounds & arrays.keys() or not bounds & {outer.position, outer.element}:
-                return chain
+                return (chain,)
         case _:
-            return chain
+            return (chain,)
     around = Iterations.of(replace(chain, steps=(outer,)), arrays, sizes)
     lows, highs = around.vector(low), around.vector(high)
     first, last = int(lows.min(initial=0)), int(highs.max(initial=0))
-    if (last - first) * around.count > 2 * np.maximum(highs - lows, 0).sum():
-        return chain
+    if not len(lows) or (last - first) * around.count > 2 * np.maximum(highs - lows, 0).sum():
+        return (chain,)
     name = Name(position)
     guard = ChainGuard(Binary("and", Binary("<=", low, name), Binary("<", name, high)))
-    inner = replace(inner, low=Number(first), high=Number(last))
-    return replace(chain, steps=(inner, outer, guard, *rest))
+    guarded, free = (replace(chain, steps=(inner, outer, *guards, *rest)) for guards in ((guard,), ()))
+    begin, end = int(lows.max()), int(highs.min())
+    if begin >= end:
+        return (_from_to(guarded, first, last),)
+    parts = (guarded, first, begin), (free, begin, end), (guarded, end, last)
+    return tuple(_from_to(part, start, stop) for part, start, stop in parts if start < stop)
 
 
 def _commute(
@@ -176,28 +198,38 @@ class Listing:
     def add(self, chain: Chain, made: Iterations, zero: Any) -> Array | None:
         """Add the entries that iterations of a chain make, without zeros.
 
-        Return which of them are entries; None if all are.
+        Return the numbers of the iterations that make one; None if all do.
         """
         found = np.broadcast_to(made.value(chain.leaf), made.shape)
         dtype = np.promote_types(found.dtype, self._values.dtype)
         if dtype != self._values.dtype:
             self._move(len(self._values), dtype)
-        end = self._count + made.count
-        is_place = end <= len(self._values)
-        values = self._values[self._count : end] if is_place else np.empty(made.count, dtype)
-        values.reshape(made.shape)[...] = found
+        values = self._in_a_row(found.astype(dtype, copy=False))
         kept = values != zero
+        if made.passing is not None:
+            kept &= made.passing.reshape(-1)
         count = int(np.count_nonzero(kept))
         if self._count + count > len(self._values):
             self.expect(max(count, self._count))
-        end = self._count + count
-        coordinates = self._coordinates[:, self._count : end]
+        stored = self._values[self._count : self._count + count]
+        coordinates = self._coordinates[:, self._count : self._count + count]
+        self._count += count
         if count == made.count:
             made.write_keys(chain, coordinates)
-        else:
-            values = values[kept]
-            np.compress(kept, made.keys(chain, coordinates.dtype), axis=1, out=coordinates)
-        if not is_place or count < made.count:
-            self._values[self._count : end] = values
-        self._count = end
-        return None if count == made.count else kept
+            if not np.may_share_memory(values, stored):
+                stored[...] = values
+            return None
+        places = np.flatnonzero(kept)
+        stored[...] = values.take(places)
+        for row, keys in zip(coordinates, made.keys(chain, coordinates.dtype), strict=True):
+            np.take(keys, places, out=row, mode="clip")
+        return places
+
+    def _in_a_row(self, values: Array) -> Array:
+        """Return values as a vector; where they have to be copied, to the next places if there are enough."""
+        end = self._count + values.size
+        if values.flags.c_contiguous or end > len(self._values):
+            return values.reshape(-1)
+        places = self._values[self._count : end]
+        places.reshape(values.shape)[...] = values
+        return places

@@ -28,12 +28,12 @@ def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Ma
         case Unary(operator, operand):
             inner = evaluate_vector(operand, names, arrays)
             return -inner if operator == "-" else np.logical_not(inner)
-        case Binary(operator, left, right) if operator in _OPERATORS:
-            return _OPERATORS[operator](
+        case Binary(operator, left, right) if operator in OPERATORS:
+            return OPERATORS[operator](
                 evaluate_vector(left, names, arrays), evaluate_vector(right, names, arrays)
             )
         case Call(Name(array), (index,)) if array in arrays:
-            return _read(array, arrays[array], evaluate_vector(index, names, arrays))
+            return read_at(array, arrays[array], evaluate_vector(index, names, arrays))
         case Call(Name(name), arguments) if name in _FUNCTIONS:
             return reduce(_FUNCTIONS[name], (evaluate_vector(each, names, arrays) for each in arguments))
         case Call(Name("popcount"), (argument,)):
@@ -49,7 +49,8 @@ def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Ma
             raise FormatError("this part of a mapping is not understood", span=expression.span)
 
 
-def _read(name: str, array: Array, positions: Any) -> Any:
+def read_at(name: str, array: Array, positions: Any) -> Any:
+    """Return the elements at positions; raises FormatError for one that the array has not."""
     given = np.asarray(positions)
     if given.size and (given.min() < 0 or given.max() >= len(array)):
         is_outside = (given < 0) | (given >= len(array))
@@ -68,7 +69,7 @@ def _popcount(numbers: Any) -> Any:
 
 _FUNCTIONS = {"min": np.minimum, "max": np.maximum}
 
-_OPERATORS = {
+OPERATORS = {
     "+": np.add,
     "-": np.subtract,
     "*": np.multiply,

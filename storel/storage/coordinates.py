@@ -80,8 +80,11 @@ def sorted_entries(coordinates: Array, values: Array, shape: tuple[int, ...]) ->
         coordinates, values = np.take(coordinates, order, axis=1), values[order]
         if is_sorted(coordinates, strictly=False):
             return coordinates, values, is_sorted(coordinates, strictly=True)
-    if are_many(len(values)) and len(shape) == 2 and max(shape) <= max(2**DIGIT_BITS, len(values)):
-        coordinates, values = _bucketed(coordinates, values, shape)
+    if are_buckets_few(len(values), shape):
+        rows = in_rows(coordinates, values, shape)
+        coordinates, values = np.empty_like(coordinates), rows.data
+        coordinates[0] = numbers(rows.indptr, coordinates.dtype)
+        coordinates[1] = rows.indices
     else:
         order = _order(coordinates, shape)
         coordinates, values = np.take(coordinates, order, axis=1), values[order]
@@ -100,26 +103,42 @@ def is_sorted(coordinates: Array | Sequence[Array], *, strictly: bool) -> bool:
     return True
 
 
-def _bucketed(coordinates: Array, values: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return the entries of a matrix in lexicographic order, equal ones in the order in which they came."""
-    rows = _in_rows(coordinates, values, shape)
-    ordered = np.empty_like(coordinates)
-    ordered[0] = np.repeat(np.arange(shape[0], dtype=coordinates.dtype), np.diff(rows.indptr))
-    ordered[1] = rows.indices
-    return ordered, rows.data
+def are_buckets_few(count: int, shape: Sequence[int]) -> bool:
+    """Return whether so many entries are those of a matrix that is sorted by rows and columns as buckets."""
+    return len(shape) == 2 and are_many(count) and max(shape) <= max(2**DIGIT_BITS, count)
 
 
-def _in_rows(coordinates: Array, values: Array, shape: tuple[int, ...]) -> Any:
-    """Return the entries of a matrix, which ``_bucketed`` lists, as SciPy's compressed rows."""
+def in_rows(coordinates: Array | Sequence[Array], values: Array, shape: tuple[int, ...]) -> Any:
+    """Return the entries of a matrix as SciPy's compressed rows, equal ones in the order in which they came.
+
+    Columns ascend within rows.
+    """
     import scipy.sparse as sp  # here, since it takes 0.1 s and few programs need it
 
     listed = sp.coo_array((values, tuple(coordinates)), shape=shape)
     listed.has_canonical_format = True  # or SciPy would add up those with the same key
-    if _ascends(coordinates[1], RUN):
+    if _ascends(coordinates[1], RUN) or _come_in_rows(*coordinates):
         rows = listed.tocsr()
         if rows.has_sorted_indices:
             return rows
     return listed.tocsc().tocsr()
+
+
+def numbers(boundaries: Array, index_type: np.dtype[Any]) -> Array:
+    """Return for each entry the number of its row."""
+    return np.repeat(np.arange(len(boundaries) - 1, dtype=index_type), np.diff(boundaries))
+
+
+def _come_in_rows(rows: Array, columns: Array) -> bool:
+    """Return whether most entries follow one of the same row, and none of these a greater column."""
+    count = 0
+    for piece in small_blocks(len(rows) - 1):
+        is_same = rows[piece.start + 1 : piece.stop + 1] == rows[piece]
+        descends = columns[piece.start + 1 : piece.stop + 1] < columns[piece]
+        if (is_same & descends).any():
+            return False
+        count += int(np.count_nonzero(is_same))
+    return 2 * count > len(rows)
 
 
 def by_columns(
@@ -160,7 +179,7 @@ def order_of(key: Array) -> Array:
     width = max(1, min(DIGIT_BITS, -(-bits // 2)))
     for shift in range(0, bits, 2 * width):
         digits = _digits(key[order] if shift else key, shift, width)
-        order = _in_rows(digits, order, (int(digits[0].max()) + 1, int(digits[1].max()) + 1)).data
+        order = in_rows(digits, order, (int(digits[0].max()) + 1, int(digits[1].max()) + 1)).data
     return order
 
 

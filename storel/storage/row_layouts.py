@@ -12,7 +12,7 @@ put together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from storel.memory import allowance
 from storel.storage.blocks import count_unlike
-from storel.storage.coordinates import index_dtype
+from storel.storage.coordinates import index_dtype, numbers
 from storel.storage.formats import Format
 from storel.storage.signature import LevelKind, LevelSignature, level_signature
 from storel.storage.tiles_in_rows import tiles_in_rows
@@ -80,7 +80,7 @@ class CompressedRows:
             boundaries, columns, values = self._apart(boundaries, columns, values, shape)
         index_type = index_dtype(shape, len(values))
         boundaries, columns = (each.astype(index_type, copy=False) for each in (boundaries, columns))
-        return _entries(boundaries, columns, values, zero, shape[1] if self.has_padding else None)
+        return nonzero((boundaries, columns, values), zero, shape[1] if self.has_padding else None)
 
     def write(self, rows: Compressed, shape: tuple[int, int]) -> dict[str, Array] | None:
         """Return the arrays for rows of a matrix of this shape; None if there may be too many tiles."""
@@ -155,13 +155,7 @@ class ListedRows:
 
     def read(self, arrays: Mapping[str, Array], shape: tuple[int, int], zero: Any) -> Compressed:
         """Return the rows of a matrix of this shape, without zeros."""
-        rows, columns, values = arrays[self.rows], arrays[self.columns], arrays[self.values]
-        index_type = index_dtype(shape, len(values))
-        ends = np.append(np.flatnonzero(rows[1:] != rows[:-1]) + 1, len(rows)) if len(rows) else rows
-        sizes = np.zeros(shape[0] + 1, dtype=index_type)
-        sizes[rows[ends - 1].astype(np.int64) + 1] = np.diff(ends, prepend=0)
-        boundaries = np.cumsum(sizes, out=sizes)
-        return _entries(boundaries, columns.astype(index_type, copy=False), values, zero)
+        return compressed((arrays[self.rows], arrays[self.columns]), arrays[self.values], shape, zero)
 
     def write(self, rows: Compressed, shape: tuple[int, int]) -> dict[str, Array]:
         """Return the arrays for rows of a matrix of this shape."""
@@ -172,18 +166,23 @@ class ListedRows:
 RowLayout: TypeAlias = CompressedRows | ListedRows
 
 
-def numbers(boundaries: Array, index_type: np.dtype[Any]) -> Array:
-    """Return for each entry the number of its row."""
-    return np.repeat(np.arange(len(boundaries) - 1, dtype=index_type), np.diff(boundaries))
+def compressed(coordinates: Sequence[Array], values: Array, shape: tuple[int, int], zero: Any) -> Compressed:
+    """Return the rows of sorted entries of a matrix without duplicates; zeros are left out."""
+    rows, columns = coordinates
+    index_type = index_dtype(shape, len(values))
+    ends = np.append(np.flatnonzero(rows[1:] != rows[:-1]) + 1, len(rows)) if len(rows) else rows
+    sizes = np.zeros(shape[0] + 1, dtype=index_type)
+    sizes[rows[ends - 1].astype(np.int64) + 1] = np.diff(ends, prepend=0)
+    boundaries = np.cumsum(sizes, out=sizes)
+    return nonzero((boundaries, columns.astype(index_type, copy=False), values), zero)
 
 
-def _entries(
-    boundaries: Array, columns: Array, values: Array, zero: Any, extent: int | None = None
-) -> Compressed:
-    """Return the rows without zeros, and without columns beyond an extent."""
+def nonzero(rows: Compressed, zero: Any, extent: int | None = None) -> Compressed:
+    """Return rows without zeros, and without columns beyond an extent."""
+    boundaries, columns, values = rows
     is_outside = extent is not None and int(columns.max(initial=0)) >= extent
     if not is_outside and count_unlike(values, zero) == len(values):
-        return boundaries, columns, values
+        return rows
     kept = values != zero
     if is_outside:
         kept &= columns < extent

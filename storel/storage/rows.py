@@ -6,6 +6,7 @@ Many mappings make their entries in this order, and what they make of a row they
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,12 +15,20 @@ from storel.memory import require_memory
 from storel.semiring import SEMIRINGS
 from storel.storage.blocks import blocks
 from storel.storage.chain import Chain
-from storel.storage.coordinates import are_many, by_columns, index_dtype
+from storel.storage.coordinates import (
+    are_buckets_few,
+    are_many,
+    by_columns,
+    in_rows,
+    index_dtype,
+    is_sorted,
+    numbers,
+)
 from storel.storage.formats import Format
 from storel.storage.iterations import Iterations
-from storel.storage.row_layouts import numbers, row_layout
+from storel.storage.row_layouts import RowLayout, compressed, nonzero, row_layout
 from storel.storage.stored import Array, Stored
-from storel.storage.unpack import Listing, entries_at_most, in_key_order, slices
+from storel.storage.unpack import Listing, entries_at_most, in_key_order, list_entries, slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +58,8 @@ class Rows:
 
     def arrays(self, storage: Format, semiring: str) -> dict[str, Array] | None:
         """Return the arrays of a format that is rows or columns as such (``row_layouts.py``), else None."""
-        layout = row_layout(storage, self.shape)
-        if layout is None or (layout.has_padding and SEMIRINGS[semiring].zero):
+        layout = _layout(storage, self.shape, semiring)
+        if layout is None:
             return None
         rows = self if layout.order == (0, 1) else self.turned()
         return layout.write((rows.boundaries, rows.columns, rows.values), rows.shape)
@@ -59,12 +68,60 @@ class Rows:
 def rows_of(tensor: Stored) -> Rows | None:
     """Return the entries of a matrix by rows.
 
-    None for few entries, and for mappings that are no single chain or do not make them in this order.
+    None for few entries, and where keys come twice or there are far more rows or columns than entries.
     """
     values = [tensor.arrays[each.name] for each in tensor.storage.arrays if each.holds_values]
-    if tensor.rank != 2 or len(tensor.storage.chains) != 1 or not are_many(sum(map(len, values))):
+    if tensor.rank != 2 or not are_many(sum(map(len, values))):
         return None
-    return _held(tensor) or _listed(tensor)
+    if len(tensor.storage.chains) == 1 and (found := _held(tensor) or _listed(tensor)) is not None:
+        return found
+    coordinates, listed = list_entries(
+        tensor.storage, tensor.arrays, tensor.sizes, tensor.semiring, index_dtype(tensor.shape)
+    )
+    return _gathered(
+        tuple(coordinates), listed.astype(tensor.dtype, copy=False), tensor.shape, tensor.semiring
+    )
+
+
+def arrays_by_rows(
+    storage: Format, coordinates: Array, values: Array, shape: tuple[int, ...], semiring: str
+) -> dict[str, Array] | None:
+    """Return the arrays of a format that is rows or columns as such, for entries in any order.
+
+    None for other formats and where ``rows_of`` gives none.
+    """
+    layout = _layout(storage, shape, semiring)
+    if layout is None:
+        return None
+    first, second = layout.order
+    rows = _gathered(
+        (coordinates[first], coordinates[second]), values, (shape[first], shape[second]), semiring
+    )
+    return rows and layout.write((rows.boundaries, rows.columns, rows.values), rows.shape)
+
+
+def _layout(storage: Format, shape: tuple[int, ...], semiring: str) -> RowLayout | None:
+    """Return how a format holds rows or columns, if what it holds elsewhere is the semiring's zero."""
+    found = row_layout(storage, shape)
+    return None if found is None or (found.has_padding and SEMIRINGS[semiring].zero) else found
+
+
+def _gathered(
+    coordinates: Sequence[Array], values: Array, shape: tuple[int, ...], semiring: str
+) -> Rows | None:
+    """Return entries in any order as rows; None where keys come twice, and where ``rows_of`` gives none."""
+    if not are_buckets_few(len(values), shape):
+        return None
+    first, second = shape
+    zero = SEMIRINGS[semiring].zero
+    if is_sorted(coordinates, strictly=True):
+        return Rows((first, second), *compressed(coordinates, values, (first, second), zero))
+    made = in_rows(coordinates, values, shape)
+    index_type = index_dtype(shape, len(values))
+    boundaries, columns = (each.astype(index_type, copy=False) for each in (made.indptr, made.indices))
+    if not _are_increasing(columns, boundaries):
+        return None
+    return Rows((first, second), *nonzero((boundaries, columns, np.asarray(made.data)), zero))
 
 
 def _held(tensor: Stored) -> Rows | None:
@@ -113,7 +170,7 @@ def _listed(tensor: Stored) -> Rows | None:
 
 def _are_increasing(columns: Array, boundaries: Array) -> bool:
     """Return whether columns increase between boundaries."""
-    begins = boundaries[:-1] - 1  # the last one is the end
+    begins = boundaries[(boundaries > 0) & (boundaries < len(columns))] - 1
     for piece in blocks(len(columns) - 1):
         rises = columns[piece.start + 1 : piece.stop + 1] > columns[piece]
         first, end = np.searchsorted(begins, (piece.start, piece.stop))

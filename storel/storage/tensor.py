@@ -11,9 +11,9 @@ from storel.storage.coordinates import combine
 from storel.storage.declared import declared_sizes
 from storel.storage.files.kinds import save_tensor
 from storel.storage.formats import Format, known_formats
-from storel.storage.pack import all_sizes, full_arrays, packed_arrays
+from storel.storage.pack import all_sizes, full_arrays, packed_arrays, scalar_type_of
 from storel.storage.packing.parameters import with_parameters_of
-from storel.storage.rows import rows_of
+from storel.storage.rows import arrays_by_rows, rows_of
 from storel.storage.signature import level_signature
 from storel.storage.statistics import Statistics
 from storel.storage.stored import Array, Stored
@@ -110,6 +110,11 @@ def pack(
     Raises FormatError if the mapping cannot be turned round, MemoryLimitError before anything too
     large is allocated.
     """
+    arrays = arrays_by_rows(storage, coordinates, values, shape, semiring) if memory_limit is None else None
+    if arrays is not None:
+        sizes = all_sizes(storage, shape, arrays)
+        stored_type = scalar_type_of(values)
+        return Tensor(shape, stored_type, storage, arrays, sizes, semiring, is_closed, makes_keys_once=True)
     if level_signature(storage) is None and not are_combined:
         coordinates, values = combine(coordinates, values, shape, SEMIRINGS[semiring])
         are_combined = True

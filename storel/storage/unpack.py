@@ -47,13 +47,25 @@ def enumerate_entries(
     Entries that share a key are added; what is the semiring's zero is left out. ``index_type`` must hold
     every key.
     """
-    ring = SEMIRINGS[semiring]
+    listed = list_entries(storage, arrays, sizes, semiring, index_type)
+    return combine(*listed, tuple(sizes[name] for name in storage.extents), SEMIRINGS[semiring])
+
+
+def list_entries(
+    storage: Format,
+    arrays: Mapping[str, Array],
+    sizes: Mapping[str, int],
+    semiring: str,
+    index_type: np.dtype[Any],
+) -> tuple[Array, Array]:
+    """Return coordinates and values as the mapping makes them, without zeros: unsorted, a key maybe twice."""
+    zero = SEMIRINGS[semiring].zero
     listing = Listing(len(storage.extents), index_type)
     for chain in storage.chains:
-        listing.expect(entries_at_most(chain, arrays, ring.zero))
+        listing.expect(entries_at_most(chain, arrays, zero))
         for part in slices(in_key_order(chain, arrays, sizes), arrays, sizes):
-            listing.add(part, Iterations.of(part, arrays, sizes, may_hold_others=True), ring.zero)
-    return combine(*listing.entries, tuple(sizes[name] for name in storage.extents), ring)
+            listing.add(part, Iterations.of(part, arrays, sizes, may_hold_others=True), zero)
+    return listing.entries
 
 
 def count_nonzero_reads(

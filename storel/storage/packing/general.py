@@ -28,7 +28,7 @@ from storel.storage.packing.leaf import Leaf, NotUnderstood, leaf_of
 from storel.storage.packing.matching import match
 from storel.storage.packing.placement import Placement
 from storel.storage.packing.selection import Misfit
-from storel.storage.packing.taking import taken
+from storel.storage.packing.taking import Takings
 from storel.storage.packing.tiles import tile_of
 from storel.storage.packing.turned import TurnedChain, turn_round
 from storel.storage.properties import lengths, verify_properties
@@ -53,11 +53,11 @@ def solved_arrays(
     """
     ring = SEMIRINGS[semiring]
     sizes = storage.sizes(shape)
-    entries = _Entries(storage, coordinates, values)
+    entries = _Entries(storage, coordinates, values, sizes)
     building = Building(storage, sizes, index_type, memory_limit)
     left, misfit = np.arange(len(values), dtype=index_dtype((), len(values))), None
     for chain in storage.chains:
-        allowed = entries.allowed(chain, left, sizes)
+        allowed = entries.allowed(chain, left)
         stored, misfit = entries.store(chain, allowed, building, ring.zero)
         left = _without(left, stored)
     if len(left):
@@ -76,8 +76,9 @@ def solved_arrays(
 class _Entries:
     """The entries to be packed, and the messages about them."""
 
-    def __init__(self, storage: Format, coordinates: Array, values: Array) -> None:
+    def __init__(self, storage: Format, coordinates: Array, values: Array, sizes: Mapping[str, int]) -> None:
         self.storage, self.coordinates, self.values = storage, coordinates, values
+        self._takings = Takings(coordinates, values, sizes)
         self._written: list[tuple[Leaf, Array, Array, int]] = []
         """Where values were written: the addresses of the first ones of runs, and how long these are."""
 
@@ -85,14 +86,14 @@ class _Entries:
         """Return an entry as it is written in messages: ``(2, 5) = 3.0``."""
         return f"{_key_text(self.coordinates[:, number].tolist())} = {self.values[number]}"
 
-    def allowed(self, chain: Chain, left: Array, sizes: Mapping[str, int]) -> Array:
+    def allowed(self, chain: Chain, left: Array) -> Array:
         """Return the numbers of those of the entries ``left`` that the chain's part takes."""
         if not self.storage.takings:
             return left
         taking = self.storage.takings.get(leaf_of(self.storage, chain, {}).values)
         if taking is None:
             return left
-        return left[taken(taking, self.coordinates, self.values, sizes)[left]]
+        return left[self._takings.taken(taking)[left]]
 
     def store(self, chain: Chain, left: Array, building: Building, zero: Any) -> tuple[Array, Misfit | None]:
         """Store the entries that the chain can take; return their numbers and why it takes no more.
@@ -113,11 +114,12 @@ class _Entries:
             matched = match(self.storage, chain, building, left, coordinates)
             if matched is None:
                 raise
-            self._write_values(matched.leaf, matched.entries, matched.addresses, building, zero)
+            values = self._values_of(matched.entries)
+            self._write_values(matched.leaf, matched.entries, values, matched.addresses, building, zero)
             return matched.entries, matched.misfit
         self._write(placement, building)
         addresses = placement.value(turned.leaf.address)
-        self._write_values(turned.leaf, placement.entries, addresses, building, zero)
+        self._write_values(turned.leaf, placement.entries, placement.values, addresses, building, zero)
         return placement.entries, placement.misfit
 
     def _store_tiles(self, turned: TurnedChain, left: Array, building: Building, zero: Any) -> bool:
@@ -141,7 +143,7 @@ class _Entries:
         if not building.holds_rows(name, addresses, tile.width):
             return False
         self._write(placement, building)
-        leaves = self._leaves(turned.leaf, left)
+        leaves = self._leaves(turned.leaf, self.values)
         building.write_rows(name, addresses, leaves.reshape(-1, tile.width), zero)
         self._written.append((turned.leaf, left, addresses, tile.width))
         return True
@@ -150,7 +152,10 @@ class _Entries:
         """Return the keys and values of some entries, which are ascending."""
         if len(numbers) == len(self.values):
             return self.coordinates, self.values
-        return np.take(self.coordinates, numbers, axis=1), self.values[numbers]
+        return np.take(self.coordinates, numbers, axis=1), self._values_of(numbers)
+
+    def _values_of(self, numbers: Array) -> Array:
+        return self.values if len(numbers) == len(self.values) else self.values[numbers]
 
     def _write(self, placement: Placement, building: Building) -> None:
         """Write the keys and positions that a chain requires."""
@@ -162,21 +167,21 @@ class _Entries:
                 self._require_agreement(placement.entries, required.array, addresses, clashes, building)
 
     def _write_values(
-        self, leaf: Leaf, numbers: Array, addresses: Array, building: Building, zero: Any
+        self, leaf: Leaf, numbers: Array, values: Array, addresses: Array, building: Building, zero: Any
     ) -> None:
-        if not building.write_values(leaf.values, addresses, self._leaves(leaf, numbers), zero):
+        if not building.write_values(leaf.values, addresses, self._leaves(leaf, values), zero):
             self._written.append((leaf, numbers, addresses, 1))
 
     def require_places_of_their_own(self, building: Building) -> None:
         """Raise FormatError where two entries with different values have the same place."""
         for leaf, numbers, firsts, width in self._written:
             addresses = (firsts[:, None] + np.arange(width)).reshape(-1) if width > 1 else firsts
-            clashes = building.clashes(leaf.values, addresses, self._leaves(leaf, numbers))
+            leaves = self._leaves(leaf, self._values_of(numbers))
+            clashes = building.clashes(leaf.values, addresses, leaves)
             self._require_agreement(numbers, leaf.values, addresses, clashes, building)
 
-    def _leaves(self, leaf: Leaf, numbers: Array) -> Array:
+    def _leaves(self, leaf: Leaf, values: Array) -> Array:
         """Return what is stored of the values of some entries."""
-        _, values = self._of(numbers)
         if leaf.is_negated and values.dtype == bool:
             raise FormatError(f"{self.storage.name}: truth values have no negative")
         return -values if leaf.is_negated else values
@@ -223,7 +228,11 @@ def _without(numbers: Array, some: Array) -> Array:
     """Return ascending numbers without some of them."""
     if len(some) == len(numbers):
         return numbers[:0]
-    return numbers[~np.isin(numbers, some, assume_unique=True, kind="table")]
+    if not len(some):
+        return numbers
+    is_left = np.ones(int(numbers[-1]) + 1, dtype=bool)
+    is_left[some] = False
+    return numbers[is_left[numbers]]
 
 
 def _key_text(key: Iterable[int]) -> str:

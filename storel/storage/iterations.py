@@ -223,7 +223,6 @@ class Iterations:
 
     def _enter(self, loop: ChainLoop) -> None:
         """Bind a loop's variables."""
-        self._computed = {}
         low, high = self._bound(loop.low), self._bound(loop.high)
         if not np.ndim(low) and not np.ndim(high):
             self._add_axis(max(int(high - low), 0))
@@ -266,6 +265,7 @@ class Iterations:
             self._regular[loop.position] = positions
         else:
             self._vectors[loop.position] = positions
+        self._computed = {}
         if not self.count:  # nothing may be read then
             self._vectors = {name: np.empty(self.shape, each.dtype) for name, each in self._all_vectors()}
             self._regular, self._bounds = {}, {}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from storel.semiring import SEMIRINGS
 from storel.storage import blocks
 from storel.storage import coordinates as coordinates_module
-from storel.storage.coordinates import combine, is_sorted, sorted_entries
+from storel.storage.coordinates import combine, in_rows, is_sorted, sorted_entries
 
 SHAPES = [(7,), (300, 300), (2**20, 2**20, 2**20), (2**40, 2**40), (3, 2**62)]
 """With linear keys of one digit and of several, and beyond 64 bits."""
@@ -125,3 +125,22 @@ def test_what_is_in_order_is_not_copied() -> None:
     found = combine(coordinates, values, (2, 2))
     assert found[0] is coordinates
     assert found[1] is values
+
+
+@pytest.mark.parametrize("order", ["rows", "columns", "rows in any order", "columns descend", "random"])
+def test_rows_hold_their_columns_ascending(order: str) -> None:
+    random = np.random.default_rng(1)
+    columns, rows = np.divmod(np.sort(random.choice(100 * 90, 6000, replace=False)), 100)
+    keys: dict[str, Any] = {
+        "rows": (columns, rows),
+        "columns": (rows, columns),
+        "rows in any order": (columns, random.permutation(100)[rows]),
+        "columns descend": (-columns, rows),
+        "random": (random.permutation(6000),),
+    }
+    number = np.lexsort(keys[order])
+    made = in_rows((rows[number], columns[number]), number, (100, 90))
+    assert made.indptr.tolist() == [0, *np.cumsum(np.bincount(rows, minlength=100)).tolist()]
+    expected = np.lexsort((columns, rows))
+    assert made.indices.tolist() == columns[expected].tolist()
+    assert made.data.tolist() == expected.tolist()

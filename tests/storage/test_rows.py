@@ -117,3 +117,19 @@ def test_entries_of_the_same_key_are_added(wanted: str) -> None:
     np.testing.assert_array_equal(found.to_coo()[1], 3 * values)
     cancelled = storel.tensor((np.tile(coordinates, 2), np.append(values, -values)), wanted, (300, 200))
     assert cancelled.nnz == 0 and not cancelled.arrays["val"].any()
+
+
+def test_keys_outside_of_the_matrix_that_a_guard_keeps_away_are_no_rows() -> None:
+    text = """
+        CREATE FORMAT guarded(T: real[m, n])
+          USING row: int[z], col: int[z], val: real[z]
+          AS sum(<p, i> in row(0:z)) if (i < m) then { (i, col(p)) -> val(p) }
+    """
+    (created,) = parse(Source("", text)).statements
+    assert isinstance(created, CreateFormat)
+    row = np.sort(np.arange(2 * SOME) % (SOME + SOME // 2))
+    arrays = {"row": row, "col": np.arange(2 * SOME), "val": np.ones(2 * SOME)}
+    tensor = from_arrays(Format("guarded", created), arrays, (SOME, 2 * SOME))
+    rows = rows_of(tensor)
+    assert rows is not None and rows.boundaries[-1] == np.count_nonzero(row < SOME)
+    np.testing.assert_array_equal(rows.coordinates()[0], row[row < SOME])

@@ -14,6 +14,7 @@ from storel.storage.chain import chains
 from storel.storage.formats import Format
 from storel.storage.iterations import Iterations
 from storel.storage.unpack import count_nonzero_reads, enumerate_entries
+from storel.syntax.nodes.expressions import Number
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse
 
@@ -203,3 +204,63 @@ def test_products_of_short_integers_are_long_where_they_have_to_be() -> None:
     given: dict[str, Any] = {"idx": np.array([2**20, 1], dtype=np.int32), "val": np.ones(2)}
     made = Iterations.of(storage.chains[0], given, {"n": 2**20, "z": 2})
     assert made.vector(storage.chains[0].keys[0]).tolist() == [2**40, 2**20]
+
+
+GUARDED = "USING idx: int[z], at: int[n], val: real[z] AS sum(<p, j> in idx(0:z)) if (j >= 0) then "
+
+
+@pytest.mark.parametrize(
+    ("entry", "leaves_out"),
+    [
+        ("{ (p, j) -> val(p) }", False),
+        ("{ (p, idx(p)) -> val(p) }", False),
+        ("{ (p, j + 1) -> val(p) }", False),
+        ("{ (p, at(j)) -> val(p) }", True),
+        ("{ (p, j) -> val(at(j)) }", True),
+        ("{ (p, 6 // (j + 1)) -> val(p) }", True),
+    ],
+)
+def test_guards_wait_where_all_can_be_computed_without_them(entry: str, leaves_out: bool) -> None:
+    storage = created(GUARDED + entry)
+    given: dict[str, Any] = {
+        "idx": np.array([1, -1, 0, 1]),
+        "at": np.array([3, 0]),
+        "val": np.array([1.0, 5.0, 3.0, 4.0]),
+    }
+    sizes = {"m": 4, "n": 2, "z": 4}
+    (chain,) = storage.chains
+    made = Iterations.of(chain, given, sizes, may_hold_others=True)
+    assert made.count == (3 if leaves_out else 4)
+    assert (made.passing is None) == leaves_out
+    exact = Iterations.of(chain, given, sizes)
+    assert exact.count == 3 and exact.passing is None
+    keys, values = enumerate_entries(storage, given, {**sizes, "n": 9}, "plus_times")
+    assert keys.tolist() == exact.keys(chain, np.dtype(np.int64)).tolist()
+    assert values.tolist() == exact.vector(chain.leaf).tolist()
+
+
+def test_guards_that_few_pass_do_not_wait() -> None:
+    storage = created(GUARDED + "{ (p, j) -> val(p) }")
+    given: dict[str, Any] = {"idx": np.array([1, -1, -1, -1]), "at": np.zeros(2), "val": np.ones(4)}
+    made = Iterations.of(storage.chains[0], given, {"m": 4, "n": 2, "z": 4}, may_hold_others=True)
+    assert made.count == 1
+
+
+def test_interchanged_loops_need_guards_at_the_ends_only() -> None:
+    storage = created(
+        "USING off: int[d], val: real[d * m] AS "
+        "sum(<k, o> in off(0:d)) sum(<i, _> in max(0, -o):min(m, n - o)) { (i, i + o) -> val(k * m + i) }"
+    )
+    given: dict[str, Any] = {"off": np.array([-1, 0, 2]), "val": np.ones(24)}
+    parts = unpack.in_key_order(storage.chains[0], given, {"m": 8, "n": 8, "d": 3})
+    assert [len(part.steps) for part in parts] == [3, 2, 3]
+    ends = [(part.loops[0].low, part.loops[0].high) for part in parts]
+    assert ends == [(Number(low), Number(high)) for low, high in ((0, 1), (1, 6), (6, 8))]
+
+
+def test_parts_share_the_iterations_that_are_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = created("USING val: real[m] AS sum(<i, _> in 0:m) { (i, 0) -> val(i) }")
+    (chain,) = storage.chains
+    monkeypatch.setattr(unpack, "ELEMENTS_AT_ONCE", 5)
+    parts = list(unpack.slices((chain, chain), {"val": np.ones(10)}, {"m": 10, "n": 1}))
+    assert [str(part.loops[0].high) for part in parts] == [str(Number(end)) for end in (7, 10, 7, 10)]

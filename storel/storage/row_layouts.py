@@ -80,7 +80,7 @@ class CompressedRows:
             boundaries, columns, values = self._apart(boundaries, columns, values, shape)
         index_type = index_dtype(shape, len(values))
         boundaries, columns = (each.astype(index_type, copy=False) for each in (boundaries, columns))
-        return nonzero((boundaries, columns, values), zero, shape[1] if self.has_padding else None)
+        return nonzero((boundaries, columns, values), zero, shape[1] if shape[1] % self.tile[1] else None)
 
     def write(self, rows: Compressed, shape: tuple[int, int]) -> dict[str, Array] | None:
         """Return the arrays for rows of a matrix of this shape; None if there may be too many tiles."""

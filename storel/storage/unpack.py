@@ -29,8 +29,8 @@ from storel.syntax.nodes.expressions import Binary, Call, Name, Number, Unary
 
 Array: TypeAlias = NDArray[Any]
 
-ELEMENTS_AT_ONCE = 2**18
-"""How many elements of arrays are read in one go."""
+ELEMENTS_AT_ONCE = 2**19
+"""How many elements of the longest array are read in one go."""
 
 INT64 = np.dtype(np.int64)
 

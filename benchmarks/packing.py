@@ -4,8 +4,9 @@
 
 Times are processor time, the least of all repetitions, interleaved. ``entries`` are coordinates and values in
 random order; unlike SciPy's, storel's results are always sorted, so that SciPy's way from columns to
-coordinates is over compressed rows, too (by columns it would list them in 5 ms). ``peak`` is the most that one
-conversion allocates, its result included; ``of data`` divides that by the size of what is read and what is made.
+coordinates is over compressed rows, too (by columns it would list them in 5 ms). ``peak`` is the most that
+one conversion allocates, its result included; ``of data`` divides that by the size of what is read and what
+is made.
 """
 
 from __future__ import annotations

@@ -157,6 +157,34 @@ def by_columns(
     return ends, rows, np.asarray(turned.data)
 
 
+def out_of_tiles(
+    boundaries: Array, columns: Array, tiles: Array, shape: tuple[int, int]
+) -> tuple[Array, Array, Array]:
+    """Return the boundaries, columns and values of a matrix's rows, zeros included.
+
+    Given are the boundaries, columns and values of rows of tiles, which the matrix consists of: the
+    values are count × rows × columns.
+    """
+    import scipy.sparse as sp  # here, since it takes 0.1 s and few programs need it
+
+    rows = sp.bsr_array((tiles, columns, boundaries), shape=shape).tocsr()
+    return rows.indptr, rows.indices, np.asarray(rows.data)
+
+
+def into_tiles(
+    boundaries: Array, columns: Array, values: Array, shape: tuple[int, int], tile: tuple[int, int]
+) -> tuple[Array, Array, Array]:
+    """Return the boundaries, columns and values of rows of tiles, as ``out_of_tiles`` takes them, columns sorted.
+
+    Given are the boundaries, columns and values of a matrix's rows.
+    """
+    import scipy.sparse as sp  # here, since it takes 0.1 s and few programs need it
+
+    tiles = sp.csr_array((values, columns, boundaries), shape=shape).tobsr(blocksize=tile)
+    tiles.sort_indices()
+    return tiles.indptr, tiles.indices, np.asarray(tiles.data)
+
+
 def _ascends(keys: Array, run: int) -> bool:
     """Return whether on average at least so many keys in a row ascend."""
     descents = sum(int(np.count_nonzero(following < these)) for _, these, following in steps(keys))

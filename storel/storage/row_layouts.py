@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from storel.memory import allowance
 from storel.storage.blocks import count_unlike
-from storel.storage.coordinates import index_dtype, numbers
+from storel.storage.coordinates import index_dtype, into_tiles, numbers, out_of_tiles
 from storel.storage.formats import Format
 from storel.storage.signature import LevelKind, LevelSignature, level_signature
 from storel.storage.tiles_in_rows import tiles_in_rows
@@ -98,31 +98,24 @@ class CompressedRows:
 
     def _apart(self, boundaries: Array, columns: Array, values: Array, shape: tuple[int, int]) -> Compressed:
         """Return the entries of tiles, those outside of the matrix in the last columns included."""
-        import scipy.sparse as sp  # here, since it takes 0.1 s and few programs need it
-
-        tiles = sp.bsr_array(
-            (values.reshape(-1, *self.tile), columns, boundaries), shape=self._whole_tiles(shape)
-        )
-        rows = tiles.tocsr()
-        end = rows.indptr[shape[0]]
-        return rows.indptr[: shape[0] + 1], rows.indices[:end], rows.data[:end]
+        tiles = values.reshape(-1, *self.tile)
+        ends, keys, found = out_of_tiles(boundaries, columns, tiles, self._whole_tiles(shape))
+        end = ends[shape[0]]
+        return ends[: shape[0] + 1], keys[:end], found[:end]
 
     def _together(
         self, boundaries: Array, columns: Array, values: Array, shape: tuple[int, int]
     ) -> Compressed | None:
         """Return the tiles of entries, each with its tile's column, unless memory might not suffice."""
-        import scipy.sparse as sp
-
         at_most = values.nbytes * self.tile[0] * self.tile[1]
         if at_most > allowance(at_most):
             return None
         whole = self._whole_tiles(shape)
         ends = np.pad(boundaries, (0, whole[0] - shape[0]), mode="edge")
-        tiles = sp.csr_array((values, columns, ends), shape=whole).tobsr(blocksize=self.tile)
-        tiles.sort_indices()
+        found = into_tiles(ends, columns, values, whole, self.tile)
         index_type = index_dtype(shape, len(values))
-        places, keys = (each.astype(index_type, copy=False) for each in (tiles.indptr, tiles.indices))
-        return places, keys, np.asarray(tiles.data).reshape(-1)
+        places, keys = (each.astype(index_type, copy=False) for each in found[:2])
+        return places, keys, found[2].reshape(-1)
 
     def _whole_tiles(self, shape: tuple[int, int]) -> tuple[int, int]:
         """Return the shape of all tiles together."""

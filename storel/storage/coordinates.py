@@ -174,7 +174,7 @@ def out_of_tiles(
 def into_tiles(
     boundaries: Array, columns: Array, values: Array, shape: tuple[int, int], tile: tuple[int, int]
 ) -> tuple[Array, Array, Array]:
-    """Return the boundaries, columns and values of rows of tiles, as ``out_of_tiles`` takes them, columns sorted.
+    """Return the boundaries, columns and values of rows of tiles, as ``out_of_tiles`` takes them, sorted.
 
     Given are the boundaries, columns and values of a matrix's rows.
     """

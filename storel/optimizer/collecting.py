@@ -30,7 +30,7 @@ from storel.calculus.nodes import (
     children,
 )
 from storel.calculus.verify import infer
-from storel.optimizer.occurrences import Occurrence, at, has_loop, occurrences, reindexed, replaced
+from storel.optimizer.occurrences import Occurrence, at, occurrences, reindexed, replaced
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.symbols import ArraySymbol, Symbols
@@ -40,7 +40,7 @@ def collected(term: Term, symbols: Symbols) -> Iterator[Term]:
     """Yield ``term`` (closed) with one loop done once for each key."""
     for found in occurrences(term, symbols):
         key = min(free_variables(found.term), default=None)
-        if key is None or not has_loop(found.term):
+        if key is None:
             continue
         kind = found.scope[key].type
         others = free_variables(found.term) - {key}

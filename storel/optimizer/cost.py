@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Protocol
 
 from storel.calculus.intervals import COMPARISONS
@@ -127,10 +126,15 @@ class Estimator:
     def __init__(self, symbols: Symbols, model: CostModel = NANOSECONDS) -> None:
         self._fold = Fold(symbols, full_price(model))
         self._model = model
-        self.nanoseconds = cache(self._nanoseconds)
+        self._priced: dict[Term, float] = {}
 
-    def _nanoseconds(self, term: Term) -> float:
+    def nanoseconds(self, term: Term) -> float:
         """Return the estimated time of a term as it stands."""
+        if term not in self._priced:
+            self._priced[term] = self._price(term)
+        return self._priced[term]
+
+    def _price(self, term: Term) -> float:
         found = self._fold.visit(term).appraised
         known = found.estimate
         return self._model.price("Result", "", [found.cost], [known], known, FULL, 0)

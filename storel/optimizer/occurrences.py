@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from storel.calculus.binding import free_mask, shift
 from storel.calculus.intervals import Interval, bounds, narrowed, reads_in_bounds
@@ -48,8 +49,11 @@ class Binding:
         return binder_facts(self.term, self.symbols, types, intervals)
 
 
-@dataclass(frozen=True, slots=True)
-class Binder:
+LOOPS = (Sum, Reduce, Merge)
+"""What repeats its body."""
+
+
+class Binder(NamedTuple):
     """A binder above an occurrence: its term, which of its variables, and the path to its body."""
 
     binding: Binding
@@ -70,12 +74,14 @@ class Binder:
 
     @property
     def is_loop(self) -> bool:
-        return isinstance(self.term, Sum | Reduce | Merge)
+        return isinstance(self.binding.term, LOOPS)
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrence:
-    """A subterm with its path from the root, its binders (innermost first), and whether it is conditional."""
+class Occurrence(NamedTuple):
+    """A subterm with its path from the root, its binders (innermost first), and whether it is conditional.
+
+    It is a tuple, as binders are, since thousands are made for each plan.
+    """
 
     term: Term
     path: tuple[int, ...]
@@ -97,21 +103,35 @@ class Occurrence:
         return tuple(binder.interval for binder in self.scope)
 
 
-def occurrences(term: Term, symbols: Symbols) -> Iterator[Occurrence]:
-    """Yield the subterms of a closed term in value positions, larger ones first."""
-    pending = [Occurrence(term, (), (), False)]
+def has_loop(term: Term) -> bool:
+    """Return whether evaluating ``term`` takes a loop."""
+    found: bool | None = getattr(term, "kept_loop", None)
+    if found is None:
+        found = isinstance(term, (*LOOPS, Find)) or any(has_loop(child) for child, _ in children(term))
+        object.__setattr__(term, "kept_loop", found)
+    return found
+
+
+def occurrences(
+    term: Term, symbols: Symbols, wanted: Callable[[Term], bool] = has_loop
+) -> Iterator[Occurrence]:
+    """Yield the subterms of a closed term in value positions that are ``wanted``, larger ones first.
+
+    What is in a subterm that is not wanted is not looked at.
+    """
+    pending = [Occurrence(term, (), (), False)] if wanted(term) else []
     while pending:
         found = pending.pop()
         yield found
-        pending += reversed(list(_inside(found, symbols)))
+        pending += reversed(list(_inside(found, symbols, wanted)))
 
 
-def _inside(outer: Occurrence, symbols: Symbols) -> Iterator[Occurrence]:
-    """Yield the children of a subterm that are values."""
+def _inside(outer: Occurrence, symbols: Symbols, wanted: Callable[[Term], bool]) -> Iterator[Occurrence]:
+    """Yield the children of a subterm that are values, and wanted."""
     term, scope = outer.term, outer.scope
     conditional = outer.conditional or isinstance(term, If)
     for index, (child, binders) in enumerate(children(term)):
-        if not is_value(term, index):
+        if not (wanted(child) and is_value(term, index)):
             continue
         path, inner = (*outer.path, index), scope
         if binders:
@@ -121,19 +141,13 @@ def _inside(outer: Occurrence, symbols: Symbols) -> Iterator[Occurrence]:
         yield Occurrence(child, path, inner, conditional)
 
 
+_VALUE = {Sum: 1, Reduce: 1, If: 1, Singleton: 1, Merge: 2, Find: 2, Lookup: None, Slice: None}
+"""Of the terms whose children are not all values the one that is, if there is one."""
+
+
 def is_value(term: Term, child: int) -> bool:
     """Return whether a child is a value, not a key, an address, a bound, a source or a condition."""
-    match term:
-        case Sum() | Reduce() | If():
-            return child == 1
-        case Singleton():
-            return child == 1
-        case Merge() | Find():
-            return child == 2
-        case Lookup() | Slice():
-            return False
-        case _:
-            return True
+    return _VALUE.get(type(term), child) == child
 
 
 def at(term: Term, path: tuple[int, ...]) -> Term:
@@ -167,17 +181,6 @@ def reindexed(term: Term, mapping: Callable[[int], int], depth: int = 0) -> Term
     if isinstance(term, Variable):
         return Variable(mapping(term.index - depth) + depth) if term.index >= depth else term
     return map_children(term, lambda child, binders: reindexed(child, mapping, depth + binders))
-
-
-def has_loop(term: Term) -> bool:
-    """Return whether evaluating ``term`` takes a loop."""
-    found: bool | None = getattr(term, "kept_loop", None)
-    if found is None:
-        found = isinstance(term, Sum | Reduce | Merge | Find) or any(
-            has_loop(child) for child, _ in children(term)
-        )
-        object.__setattr__(term, "kept_loop", found)
-    return found
 
 
 def is_safe(

@@ -19,7 +19,6 @@ both are left to the full cost.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 
 from storel.calculus.binding import free_variables, shift
 from storel.calculus.nodes import (
@@ -36,6 +35,7 @@ from storel.calculus.nodes import (
     Symbol,
     Term,
     Variable,
+    children,
 )
 from storel.calculus.verify import infer
 from storel.optimizer.collecting import collected
@@ -68,26 +68,34 @@ class Sharing:
         self._estimator = Estimator(symbols, model)
         self.cost = self._estimator.cost
         self.price = self._estimator.nanoseconds
-        self.share = cache(self._share)
-        self._settled = cache(self._settle)
         self._arranged: Arranged = {}
+        self._shared: dict[Term, Term] = {}
+        self._settled: dict[Term, Term] = {}
+
+    def share(self, term: Term) -> Term:
+        """Return ``term`` (closed) with shared parts named, as long as that is cheaper."""
+        if term not in self._shared:
+            self._shared[term] = self._share(term)
+        return self._shared[term]
 
     def _share(self, term: Term) -> Term:
-        """Return ``term`` (closed) with shared parts named, as long as that is cheaper."""
         # Rows are stored before products are arranged, which takes a row's scalar factors to its leaves.
         stored = _improved(
-            term, lambda term: _stored(term, self._symbols), lambda term: self.price(self._settled(term))
+            term, lambda term: _stored(term, self._symbols), lambda term: self.price(self._settle(term))
         )
         return min(map(self._tabulate, dict.fromkeys((term, stored))), key=self.price)
 
     def _tabulate(self, term: Term) -> Term:
-        return _improved(self._settled(term), self._tables, self.price)
+        return _improved(self._settle(term), self._tables, self.price)
 
     def _tables(self, term: Term) -> Iterator[Term]:
         return (hoisted(moved, self._symbols) for moved in _moves(term, self._symbols))
 
     def _settle(self, term: Term) -> Term:
-        return hoisted(arranged(term, self._symbols, (), self._arranged), self._symbols)
+        if term not in self._settled:
+            made = arranged(term, self._symbols, (), self._arranged)
+            self._settled[term] = hoisted(made, self._symbols)
+        return self._settled[term]
 
 
 def _improved(term: Term, moves: Callable[[Term], Iterable[Term]], price: Callable[[Term], float]) -> Term:
@@ -130,8 +138,6 @@ def hoisted(term: Term, symbols: Symbols) -> Term:
 def _materialized(term: Term, symbols: Symbols) -> Iterator[Term]:
     """Yield ``term`` with one dictionary stored that a loop makes anew each time."""
     for found in occurrences(term, symbols):
-        if not has_loop(found.term):
-            continue
         kind = infer(found.term, symbols, found.types)
         depth = found.inside(min(free_variables(found.term), default=len(found.scope)))
         if kind.rank == 0 or kind.is_array:
@@ -143,13 +149,14 @@ def _materialized(term: Term, symbols: Symbols) -> Iterator[Term]:
 def _repeated(term: Term, symbols: Symbols) -> Iterator[Term]:
     """Yield ``term`` with one part named that a loop repeats or that is written twice."""
     seen: set[tuple[tuple[int, ...], Term]] = set()
-    for found in occurrences(term, symbols):
-        if not (has_loop(found.term) or isinstance(found.term, Multiply)):
+    for found in occurrences(term, symbols, _is_computed):
+        takes_loop = has_loop(found.term)
+        if not (takes_loop or isinstance(found.term, Multiply)):
             continue
         depth = found.inside(min(free_variables(found.term), default=len(found.scope)))
         crossed = any(binder.is_loop for binder in found.scope[:depth])
         twice = False
-        if has_loop(found.term):
+        if takes_loop:
             home = found.scope[depth].body if depth < len(found.scope) else ()
             part = home, shift(found.term, -depth)
             twice = part in seen
@@ -158,6 +165,11 @@ def _repeated(term: Term, symbols: Symbols) -> Iterator[Term]:
             continue
         if _is_safe(found, depth, symbols):
             yield _named(term, found, depth)
+
+
+def _is_computed(term: Term) -> bool:
+    """Return whether a value may take loops or products: it is no leaf, and is not read from an array."""
+    return bool(children(term)) and (not isinstance(term, Lookup) or has_loop(term))
 
 
 def _named(term: Term, found: Occurrence, depth: int) -> Term:
@@ -183,7 +195,7 @@ def _tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[
     """
     for found in occurrences(term, symbols):
         free = sorted(free_variables(found.term))
-        if not free or not has_loop(found.term):
+        if not free:
             continue
         kind = infer(found.term, symbols, found.types)
         if kind.is_array or (kind.rank > 0) != rows:

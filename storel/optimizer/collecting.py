@@ -51,7 +51,7 @@ def collected(term: Term, symbols: Symbols) -> Iterator[Term]:
 
 def _with_collection(term: Term, found: Occurrence, key: int, outer: int, symbols: Symbols) -> Iterator[Term]:
     """Collect in the outermost loop inside ``outer`` binders whose value is linear in the part found."""
-    home = found.scope[outer].body if outer < len(found.scope) else ()
+    home = found.home(outer)
     for length in range(len(home), len(found.path)):
         path, rest = found.path[:length], found.path[length:]
         loop = at(term, path)

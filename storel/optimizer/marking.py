@@ -61,7 +61,7 @@ def _with_mark(
     if fixed:
         outside = shift(product(fixed, merge.semiring), -1 - _LEFT)
         scan = Multiply(shift(outside, 1, outer), scan, merge.semiring)
-    home = found.scope[outer].body if outer < len(found.scope) else ()
+    home = found.home(outer)
     yield replaced(term, home, Let(moved, replaced(shift(at(term, home), 1), found.path[len(home) :], scan)))
 
 

@@ -98,6 +98,10 @@ class Occurrence(NamedTuple):
             index -= 1
         return index
 
+    def home(self, depth: int) -> tuple[int, ...]:
+        """Return the path to what stands right outside the ``depth`` innermost binders."""
+        return self.scope[depth].body if depth < len(self.scope) else ()
+
     @property
     def intervals(self) -> tuple[Interval, ...]:
         return tuple(binder.interval for binder in self.scope)
@@ -169,6 +173,8 @@ def replaced(term: Term, path: tuple[int, ...], new: Term) -> Term:
 
 def abstracted(term: Term, part: Term, index: int) -> Term:
     """Return ``term`` with every occurrence of ``part`` (seen from here) replaced by a variable."""
+    if free_mask(part) & ~free_mask(term) or (has_loop(part) and not has_loop(term)):
+        return term
     if term == part:
         return Variable(index)
     return map_children(term, lambda child, n: abstracted(child, shift(part, n), index + n))

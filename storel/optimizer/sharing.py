@@ -1,17 +1,14 @@
 """Sharing after extraction: what is computed more than once gets a name.
 
     store       sum(R) {k -> c * t}   =>  let x = t in sum(R) {k -> c * x}         t is a dictionary
-    hoist       sum(R) … t …          =>  let x = t in sum(R) … x …        t does not depend on R's binders
-    unify       … t … t …             =>  let x = t in … x … x …           t contains a loop
+    hoist       what does not depend on a loop, or is written twice (hoisting.py)
     interchange sum(<k,_> in R) {k -> sum(S) e}  =>  sum(S) sum(<k,_> in R) {k -> e}
     tabulate    … t(g) …              =>  let x = sum(<y,_> in 0:n) {y -> t(y)} in … x(g) …
     group       … find(<p> in R at g) t …  =>  let x = sum(<p,y> in R) {y -> t} in … x(g) …
     mark        one side of an intersection, to be looked up (marking.py)
     collect     what loops bring to a key, before a loop over what lies there (collecting.py)
 
-``t`` is a term that contains a loop (or, to be hoisted, a product): a scalar, but to be stored or tabulated
-also a dictionary. It moves as far out as its free
-variables allow; out of a condition only where all its array reads are proved to be in bounds. A table
+``t`` is a term that contains a loop: a scalar, but to be stored or tabulated also a dictionary. A table
 pays if it is read more often than it has rows, or if the loops that fill it run in a better order;
 both are left to the full cost.
 """
@@ -27,7 +24,6 @@ from storel.calculus.nodes import (
     Let,
     Literal,
     Lookup,
-    Multiply,
     Range,
     Singleton,
     Slice,
@@ -35,17 +31,15 @@ from storel.calculus.nodes import (
     Symbol,
     Term,
     Variable,
-    children,
 )
 from storel.calculus.verify import infer
 from storel.optimizer.collecting import collected
 from storel.optimizer.cost import CostModel, Estimator
+from storel.optimizer.hoisting import ROUNDS, hoisted, is_movable, named
 from storel.optimizer.marking import marked
 from storel.optimizer.occurrences import (
     Occurrence,
-    abstracted,
     at,
-    has_loop,
     is_safe,
     occurrences,
     reindexed,
@@ -55,9 +49,6 @@ from storel.optimizer.physical.shape import semiring_of
 from storel.optimizer.products import Arranged, arranged
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, SizeSymbol, Symbols
-
-ROUNDS = 12
-"""How many terms are named at most; programs name one or two."""
 
 
 class Sharing:
@@ -125,16 +116,6 @@ def _stored(term: Term, symbols: Symbols) -> Iterator[Term]:
     yield from collected(term, symbols)
 
 
-def hoisted(term: Term, symbols: Symbols) -> Term:
-    """Move what does not depend on a loop out of it, and name loops that occur twice."""
-    for _ in range(ROUNDS):
-        found = next(_repeated(term, symbols), None)
-        if found is None:
-            break
-        term = found
-    return term
-
-
 def _materialized(term: Term, symbols: Symbols) -> Iterator[Term]:
     """Yield ``term`` with one dictionary stored that a loop makes anew each time."""
     for found in occurrences(term, symbols):
@@ -142,50 +123,8 @@ def _materialized(term: Term, symbols: Symbols) -> Iterator[Term]:
         depth = found.inside(min(free_variables(found.term), default=len(found.scope)))
         if kind.rank == 0 or kind.is_array:
             continue
-        if any(binder.is_loop for binder in found.scope[:depth]) and _is_safe(found, depth, symbols):
-            yield _named(term, found, depth)
-
-
-def _repeated(term: Term, symbols: Symbols) -> Iterator[Term]:
-    """Yield ``term`` with one part named that a loop repeats or that is written twice."""
-    seen: set[tuple[tuple[int, ...], Term]] = set()
-    for found in occurrences(term, symbols, _is_computed):
-        takes_loop = has_loop(found.term)
-        if not (takes_loop or isinstance(found.term, Multiply)):
-            continue
-        depth = found.inside(min(free_variables(found.term), default=len(found.scope)))
-        crossed = any(binder.is_loop for binder in found.scope[:depth])
-        twice = False
-        if takes_loop:
-            home = found.scope[depth].body if depth < len(found.scope) else ()
-            part = home, shift(found.term, -depth)
-            twice = part in seen
-            seen.add(part)
-        if not (crossed or twice) or infer(found.term, symbols, found.types).rank > 0:
-            continue
-        if _is_safe(found, depth, symbols):
-            yield _named(term, found, depth)
-
-
-def _is_computed(term: Term) -> bool:
-    """Return whether a value may take loops or products: it is no leaf, and is not read from an array."""
-    return bool(children(term)) and (not isinstance(term, Lookup) or has_loop(term))
-
-
-def _named(term: Term, found: Occurrence, depth: int) -> Term:
-    """Return ``term`` with the part that was found named outside the ``depth`` binders next to it."""
-    home = found.scope[depth].body if depth < len(found.scope) else ()
-    part = shift(found.term, -depth)
-    return replaced(term, home, Let(part, abstracted(shift(at(term, home), 1), shift(part, 1), 0)))
-
-
-def _is_safe(found: Occurrence, depth: int, symbols: Symbols) -> bool:
-    """Return whether the part may be evaluated outside the ``depth`` innermost binders around it."""
-    outer = found.scope[depth:]
-    types, intervals = tuple(b.type for b in outer), tuple(b.interval for b in outer)
-    crossed = found.conditional or any(binder.is_loop for binder in found.scope[:depth])
-    part = shift(found.term, -depth)
-    return not crossed or is_safe(part, symbols, types, intervals, reads=found.conditional)
+        if any(binder.is_loop for binder in found.scope[:depth]) and is_movable(found, depth, symbols):
+            yield named(term, found, depth)
 
 
 def _tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[Term]:
@@ -204,7 +143,7 @@ def _tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[
         binder = found.scope[key]
         if outer <= key or binder.type.rank > 0 or not binder.type.scalar.is_integer:
             continue
-        home = found.scope[outer].body if outer < len(found.scope) else ()
+        home = found.home(outer)
         keys = _keys(found, key, outer, symbols)
         if keys is None:
             continue
@@ -265,7 +204,7 @@ def _grouped(term: Term, symbols: Symbols) -> Iterator[Term]:
             continue
         key, table = group
         outer = found.inside(min(free_variables(table), default=len(found.scope)))
-        home = found.scope[outer].body if outer < len(found.scope) else ()
+        home = found.home(outer)
         entries = shift(table, -outer)
         if outer and is_safe(entries, symbols, found.types[outer:], found.intervals[outer:]):
             # Seen from the occurrence the table is variable `outer`, as in `_with_tables`.

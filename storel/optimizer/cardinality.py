@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from storel.calculus.binding import free_variables
 from storel.calculus.intervals import ANY, Interval
@@ -43,24 +43,21 @@ from storel.optimizer.joins import both, drawn_elements, found_positions, visits
 from storel.symbols import SizeSymbol, Symbols
 
 
-@dataclass(frozen=True, slots=True)
-class Appraised:
-    """A term's estimate and price."""
+class Appraised(NamedTuple):
+    """A term's estimate and price (a tuple, as what follows, since thousands are made for each plan)."""
 
     estimate: Estimate
     cost: float
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(NamedTuple):
     """A loop of a term, with the number of times that its body is evaluated in all."""
 
     term: Term
     iterations: float
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a node stands.
 
     ``innermost`` are the binders of the innermost loop around it, ``fills_tile`` says that it fills a small
@@ -76,6 +73,27 @@ OUTSIDE = Place()
 
 Price: TypeAlias = Callable[[str, str, Sequence[Appraised], Estimate, Place], float]
 """The price of a node: constructor, string, children, estimate, place."""
+
+_CONSTRUCTORS: dict[type, str] = {
+    Sum: "Sum",
+    Reduce: "Reduce",
+    Singleton: "Single",
+    Lookup: "Look",
+    Range: "Range",
+    Slice: "Slice",
+    Let: "Let",
+    If: "If",
+    Add: "Add",
+    Multiply: "Mul",
+    Merge: "Merge",
+    Find: "Find",
+    Unique: "Uniq",
+}
+"""The constructors of nodes with children, but for functions, whose arguments are counted."""
+
+_KINDS = {name: tuple(kind for kind in layout if kind in TERMS) for name, layout in LAYOUTS.items()}
+_LOOPS = (Sum, Reduce, Merge, Find)
+_NOTHING = frozenset[int]()
 
 TILE = 256.0
 """Entries of a table that stays in registers or in the first cache."""
@@ -138,8 +156,7 @@ def _entered(scope: tuple[Estimate, ...]) -> _Scope:
     return tuple(_Bound(estimate, len(scope) - 1) for estimate in scope)
 
 
-@dataclass(frozen=True, slots=True)
-class _Visited:
+class _Visited(NamedTuple):
     """What came of a term: if it is a loop that loop, and its parts, each with how often it is evaluated."""
 
     appraised: Appraised
@@ -176,17 +193,18 @@ class Fold:
         if isinstance(term, Variable):
             return _Visited(Appraised(scope[term.index].estimate, 0.0))
         if not children(term):
-            if term not in self._leaves:
-                self._leaves[term] = _Visited(Appraised(self._leaf(term), 0.0))
-            return self._leaves[term]
+            leaf = self._leaves.get(term)
+            if leaf is None:
+                leaf = self._leaves[term] = _Visited(Appraised(self._leaf(term), 0.0))
+            return leaf
         free = [scope[number] for number in free_variables(term)]
         if place.innermost:
-            varies = frozenset[int]().union(*(each.estimate.varies for each in free))
+            varies = _NOTHING.union(*[each.estimate.varies for each in free])
             place = Place(place.innermost & varies, place.fills_tile, place.is_repeated)
         key = (term, index, place, *map(id, free))
         found = self._visited.get(key)
         if found is None:
-            first = 1 + max((-1, *(each.name for each in free)))
+            first = 1 + max([each.name for each in free], default=-1)
             found = self._visited[key] = self._node(term, scope, first, place, index)
         return found
 
@@ -194,11 +212,10 @@ class Fold:
         constructor, text = shape(term)
         if index and constructor in ("Add", "Mul"):
             text = INDEX
-        kinds = [kind for kind in LAYOUTS[constructor] if kind in TERMS]
-        is_loop = isinstance(term, Sum | Reduce | Merge | Find)
+        is_loop = isinstance(term, _LOOPS)
         own, done, parts = 0.0, list[Appraised](), list[tuple[float, _Visited]]()
         names: tuple[int, ...] = ()
-        for (child, binders), kind in zip(children(term), kinds, strict=True):
+        for (child, binders), kind in zip(children(term), _KINDS[constructor], strict=True):
             inner, times, within = scope, 1.0, place
             if binders:
                 known = [part.estimate for part in done]
@@ -294,41 +311,17 @@ class Fold:
 
 def _identity(constructor: str, text: str, parts: Sequence[Appraised]) -> Hashable:
     """Return a value that is equal for equal integer terms, None for terms that are no such."""
-    if any(part.estimate.identity is None for part in parts) or constructor in ("Sum", "Single", "Merge"):
+    identities = [part.estimate.identity for part in parts]
+    if None in identities or constructor in ("Sum", "Single", "Merge"):
         return None
-    return (constructor, text, *(part.estimate.identity for part in parts))
+    return (constructor, text, *identities)
 
 
 def shape(term: Term) -> tuple[str, str]:
     """Return the constructor of ``encoding.LAYOUTS`` and the string of a node that is no leaf."""
-    match term:
-        case Sum(_, _, semiring):
-            return "Sum", semiring
-        case Reduce(monoid, _, _):
-            return "Reduce", monoid
-        case Singleton(_, _, semiring):
-            return "Single", semiring
-        case Lookup(_, _, semiring):
-            return "Look", semiring
-        case Range():
-            return "Range", ""
-        case Slice():
-            return "Slice", ""
-        case Let():
-            return "Let", ""
-        case If(_, _, semiring):
-            return "If", semiring
-        case Add(_, _, semiring):
-            return "Add", semiring
-        case Multiply(_, _, semiring):
-            return "Mul", semiring
-        case Apply(function, arguments):
-            return f"Apply{len(arguments)}", function
-        case Merge(_, _, _, semiring):
-            return "Merge", semiring
-        case Find(_, _, _, semiring):
-            return "Find", semiring
-        case Unique():
-            return "Uniq", ""
-        case Variable() | Literal() | Symbol() | Empty():
-            raise ValueError(f"a leaf: {term}")
+    if isinstance(term, Apply):
+        return f"Apply{len(term.arguments)}", term.function
+    constructor = _CONSTRUCTORS.get(type(term))
+    if constructor is None:
+        raise ValueError(f"a leaf: {term}")
+    return constructor, term.monoid if isinstance(term, Reduce) else getattr(term, "semiring", "")

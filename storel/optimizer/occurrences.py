@@ -145,7 +145,16 @@ def _inside(outer: Occurrence, symbols: Symbols, wanted: Callable[[Term], bool])
         yield Occurrence(child, path, inner, conditional)
 
 
-_VALUE = {Sum: 1, Reduce: 1, If: 1, Singleton: 1, Merge: 2, Find: 2, Lookup: None, Slice: None}
+_VALUE: dict[type, int | None] = {
+    Sum: 1,
+    Reduce: 1,
+    If: 1,
+    Singleton: 1,
+    Merge: 2,
+    Find: 2,
+    Lookup: None,
+    Slice: None,
+}
 """Of the terms whose children are not all values the one that is, if there is one."""
 
 

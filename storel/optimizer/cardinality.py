@@ -204,7 +204,7 @@ class Fold:
         key = (term, index, place, *map(id, free))
         found = self._visited.get(key)
         if found is None:
-            first = 1 + max([each.name for each in free], default=-1)
+            first = 1 + max([-1, *[each.name for each in free]])
             found = self._visited[key] = self._node(term, scope, first, place, index)
         return found
 

@@ -32,7 +32,7 @@ from storel.optimizer.footprint import footprint
 from storel.optimizer.limits import Limits, PhaseReport, Stop
 from storel.optimizer.outcome import BINDERS, DEFAULT, Optimized, Options, Priced
 from storel.optimizer.rewriting import Rewriter, size
-from storel.optimizer.rulefile import RuleSet
+from storel.optimizer.rulefile import IN_ORDER, RuleSet
 from storel.optimizer.saturate import alternate, saturate
 from storel.optimizer.sharing import Sharing, hoisted
 from storel.optimizer.variations import ARITHMETIC, PLAIN, SHARED, TAKEN_APART, Variation
@@ -144,9 +144,10 @@ def _searched(
     start: Term, symbols: Symbols, rules: RuleSet, options: Options, sharing: Sharing
 ) -> tuple[dict[Term, list[str]], PhaseReport, Graph]:
     """Return the plans that the algebra makes of a normalized term, each with what it was extracted for."""
+    phase = "main"
     if loops(start) >= MANY_LOOPS:
-        start, rules = _typed(eliminated(start), start, symbols), rules.without_tag("reorder")
-    candidates, report, graph = _phase(start, symbols, rules, "main", options.main, options, _VARIATIONS)
+        start, phase = _typed(eliminated(start), start, symbols), IN_ORDER
+    candidates, report, graph = _phase(start, symbols, rules, phase, options.main, options, _VARIATIONS)
     origins: dict[Term, list[str]] = {}
     for variation, candidate in zip(_VARIATIONS, candidates, strict=True):
         origins.setdefault(candidate, []).append(variation.name)

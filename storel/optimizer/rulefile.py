@@ -29,7 +29,10 @@ from storel.resources import directory
 
 PHASES = ("normalize", "main")
 EAGER = ("decide", "simplify")
-TAGS = (*PHASES, *EAGER, "index", "ring", "reorder")
+REORDERING, IN_ORDER = "reorder", "in-order"
+"""The tag of rules of the main phase that reorder sums and products, and what the others make up."""
+
+TAGS = (*PHASES, *EAGER, "index", "ring", REORDERING)
 
 _LOGICAL = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "and", "or", "not")
 
@@ -91,10 +94,6 @@ class RuleSet:
     def without(self, name: str) -> RuleSet:
         """Return these rules less one, given its name."""
         return RuleSet(tuple(rule for rule in self.rules if rule.name != name))
-
-    def without_tag(self, tag: str) -> RuleSet:
-        """Return these rules less those with a tag."""
-        return RuleSet(tuple(rule for rule in self.rules if tag not in rule.tags))
 
 
 def _check(name: str, tags: frozenset[str], guards: tuple[Guard, ...]) -> None:

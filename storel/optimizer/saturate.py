@@ -23,7 +23,7 @@ from storel.optimizer.constructors import schema
 from storel.optimizer.extract import Classes, read
 from storel.optimizer.limits import Limits, PhaseReport, Stop
 from storel.optimizer.named import NAMED
-from storel.optimizer.rulefile import EAGER, PHASES, Rule, RuleSet
+from storel.optimizer.rulefile import EAGER, IN_ORDER, PHASES, REORDERING, Rule, RuleSet
 from storel.optimizer.translate import translate
 
 HELD = 4
@@ -41,9 +41,10 @@ class Base:
         self.encoding = encoding
         self.run(schema(encoding))
         self.run(analyses.program(encoding))
-        self.parts: dict[str, list[str]] = {name: [name] for name in (*EAGER, *PHASES)}
-        for ruleset in self.parts:
+        self.parts: dict[str, list[str]] = {name: [name] for name in (*EAGER, *PHASES, IN_ORDER)}
+        for ruleset in (*EAGER, "normalize", IN_ORDER, REORDERING):
             self.run(f"(ruleset {ruleset})")
+        self.run(f"(unstable-combined-ruleset main {IN_ORDER} {REORDERING})")
         for rule in rules.rules:
             self._add(rule)
         self._steps = {
@@ -71,13 +72,16 @@ class Base:
     def _add(self, rule: Rule) -> None:
         """Add a rule; where matches are limited, it becomes a part of its phases that runs by itself."""
         text = translate(rule, self.encoding)
+        reorders = REORDERING in rule.tags
         if self.encoding.most_matches is not None:
             for phase in (each for each in PHASES if each in rule.phases):
                 part = f"{phase}-{rule.name}"
                 self.run(f"(ruleset {part})")
                 self.parts[phase].append(part)
+                if phase == "main" and not reorders:
+                    self.parts[IN_ORDER].append(part)
                 text = text.replace(f":ruleset {phase} ", f":ruleset {part} ")
-        self.run(text)
+        self.run(text.replace(":ruleset main ", f":ruleset {REORDERING if reorders else IN_ORDER} "))
 
     def step(self, ruleset: str) -> tuple[bool, dict[str, int]]:
         """Run a ruleset once; return whether anything changed, and the matches per rule."""
@@ -129,7 +133,7 @@ class Saturation:
             updated, found = self.base.step(part)
             changed = changed or updated
             self._count(ruleset, found)
-            if most is not None and sum(found.values()) > most and ruleset in PHASES:
+            if most is not None and sum(found.values()) > most and ruleset in (*PHASES, IN_ORDER):
                 self.held[part] = HELD
             if self.watched and self.exhausted() is not None:
                 return True
@@ -217,7 +221,10 @@ def saturate(
     encoding: Encoding = NAMED,
     schedule: Schedule = alternate,
 ) -> tuple[Classes, PhaseReport]:
-    """Return all that the rules of ``phase`` make of a term (the binding ``$root``)."""
+    """Return all that the rules of ``phase`` make of a term (the binding ``$root``).
+
+    ``IN_ORDER`` is the main phase without the rules that reorder sums and products.
+    """
     loaded = base(rules, encoding)
     state = Saturation(loaded, limits, time.perf_counter())
     loaded.run("(push)")
@@ -227,6 +234,7 @@ def saturate(
         classes = read(loaded.graph.freeze(), loaded.graph, encoding)
         milliseconds = 1000 * (time.perf_counter() - state.started)
         matches = dict(sorted(state.matches.items()))
-        return classes, PhaseReport(phase, iterations, loaded.nodes(), matches, stop, milliseconds)
+        name = "main" if phase == IN_ORDER else phase
+        return classes, PhaseReport(name, iterations, loaded.nodes(), matches, stop, milliseconds)
     finally:
         loaded.run("(pop)")

@@ -74,7 +74,7 @@ OUTSIDE = Place()
 Price: TypeAlias = Callable[[str, str, Sequence[Appraised], Estimate, Place], float]
 """The price of a node: constructor, string, children, estimate, place."""
 
-_CONSTRUCTORS: dict[type, str] = {
+CONSTRUCTORS: dict[type, str] = {
     Sum: "Sum",
     Reduce: "Reduce",
     Singleton: "Single",
@@ -321,7 +321,7 @@ def shape(term: Term) -> tuple[str, str]:
     """Return the constructor of ``encoding.LAYOUTS`` and the string of a node that is no leaf."""
     if isinstance(term, Apply):
         return f"Apply{len(term.arguments)}", term.function
-    constructor = _CONSTRUCTORS.get(type(term))
+    constructor = CONSTRUCTORS.get(type(term))
     if constructor is None:
         raise ValueError(f"a leaf: {term}")
     return constructor, term.monoid if isinstance(term, Reduce) else getattr(term, "semiring", "")

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import TypeAlias
 
 from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Let, Term, children
@@ -23,6 +24,7 @@ from storel.optimizer.matching import Match, MismatchError, Place, head, is_repe
 from storel.optimizer.occurrences import has_loop, replaced
 from storel.optimizer.patterns import Node
 from storel.optimizer.rulefile import EAGER, Rule, RuleSet
+from storel.optimizer.skeletons import Skeleton, fits, skeleton
 from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
 
@@ -34,6 +36,9 @@ _KINDS = {
     **{name: "".join(kind for kind in layout if kind in TERMS) for name, layout in LAYOUTS.items()},
 }
 """What the children of a constructor are, "" being a leaf that no rule names."""
+
+_Rules: TypeAlias = dict[str, tuple[tuple[Skeleton | None, Rule], ...]]
+"""Rules by constructors, each with what it asks of the nodes of a term."""
 
 _Seen = tuple[Term, bool, tuple[Type, ...], tuple[Interval, ...]]
 
@@ -129,19 +134,22 @@ def _parts(term: Term, place: Place) -> Iterator[tuple[Term, Place]]:
 
 
 @lru_cache(maxsize=32)
-def _by_constructor(rules: RuleSet, phases: tuple[str, ...]) -> dict[str, tuple[Rule, ...]]:
+def _by_constructor(rules: RuleSet, phases: tuple[str, ...]) -> _Rules:
     """Return the rules of some phases by the constructor of their left sides, "" for any."""
-    found: dict[str, list[Rule]] = {}
+    found: dict[str, list[tuple[Skeleton | None, Rule]]] = {}
     for rule in rules.rules:
         if any(phase in phases for phase in rule.phases):
             constructor = rule.left.constructor if isinstance(rule.left, Node) else ""
             name = constructor if constructor in LAYOUTS else ""
-            found.setdefault(name, []).append(rule)
+            found.setdefault(name, []).append((skeleton(rule.left), rule))
     return {name: tuple(rules) for name, rules in found.items()}
 
 
-def _candidates(rules: dict[str, tuple[Rule, ...]], term: Term, place: Place) -> tuple[Rule, ...]:
-    return (*rules.get("", ()), *rules.get(head(term, place)[0], ()))
+def _candidates(rules: _Rules, term: Term, place: Place) -> Iterator[Rule]:
+    for name in ("", head(term, place)[0]):
+        for asked, rule in rules.get(name, ()):
+            if fits(asked, term):
+                yield rule
 
 
 def _matched(rule: Rule, term: Term, place: Place) -> Match | None:

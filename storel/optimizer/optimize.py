@@ -169,6 +169,8 @@ def _arranged(term: Term, symbols: Symbols) -> Iterator[tuple[str, Term]]:
 
 def _fitting(plans: Sequence[Priced], symbols: Symbols, memory: float) -> Sequence[Priced]:
     """Return the plans that fit into memory, or if none does the one that needs least."""
+    if len(plans) == 1:
+        return plans
     needs = [footprint(plan.term, symbols) for plan in plans]
     return [plan for plan, need in zip(plans, needs, strict=True) if need <= max(memory, min(needs))]
 

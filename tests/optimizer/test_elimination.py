@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,14 +14,20 @@ from strategies.terms import REAL, Surroundings, dictionary, surroundings, terms
 
 import storel
 from storel.calculus.interpret import evaluate
-from storel.calculus.nodes import Term
+from storel.calculus.nodes import Literal, Multiply, Range, Sum, Term, Variable
 from storel.calculus.verify import InvariantError, infer
 from storel.execution import measure
 from storel.optimizer.elimination import eliminated
-from storel.optimizer.limits import Stop
+from storel.optimizer.facts import encoded
+from storel.optimizer.limits import Limits, Stop
+from storel.optimizer.optimize import optimize
+from storel.optimizer.rulefile import IN_ORDER, shipped
+from storel.optimizer.saturate import saturate
+from storel.scalars import ScalarType
 
 Matrix: TypeAlias = Any
 EXTENT = 20
+ZERO, FIVE = (Literal(value, ScalarType.INT64) for value in (0, 5))
 
 
 def matrices(number: int) -> list[Matrix]:
@@ -87,3 +94,29 @@ def test_a_chain_of_dense_matrices() -> None:
     found, work = measure(kernel.compilation, kernel.environment)
     assert np.allclose(found.to_numpy(), expected)
     assert work.multiplications <= len(given) * (EXTENT + 1) * EXTENT
+
+
+def test_a_search_leaves_hardly_anything_to_the_collector() -> None:
+    """Cycles would hold all that it made, which takes as long to be found as the search itself."""
+    program, operands, _ = chain(matrices(6))
+    compilation = storel.compile(program, **operands).compilation
+    gc.collect()
+    gc.disable()
+    try:
+        optimize(compilation.term, compilation.symbols)
+        assert gc.collect() < 5_000
+    finally:
+        gc.enable()
+
+
+def test_rules_that_reorder_are_left_out_in_order() -> None:
+    product = Sum(Range(ZERO, FIVE), Multiply(Variable(1), Variable(0)))
+    known = encoded(product, {})
+    found = {
+        phase: saturate(shipped(), known.text, known.facts, phase, Limits())[1]
+        for phase in ("main", IN_ORDER)
+    }
+    reordering = {rule.name for rule in shipped().rules if "reorder" in rule.tags}
+    assert reordering & set(found["main"].matches)
+    assert not reordering & set(found[IN_ORDER].matches)
+    assert found[IN_ORDER].phase == "main"

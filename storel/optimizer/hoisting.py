@@ -66,9 +66,8 @@ def _is_met_again(found: Occurrence, depth: int, seen: _Seen) -> bool:
     """Return whether a part is among those ``seen``, to which it is added."""
     key = found.home(depth), type(found.term), free_mask(found.term) >> depth
     alike = seen.setdefault(key, [])
-    is_known = bool(alike) and any(
-        shift(found.term, -depth) == shift(other, -inside) for other, inside in alike
-    )
+    part = shift(found.term, -depth) if alike else found.term
+    is_known = any(shift(other, -inside) == part for other, inside in alike)
     alike.append((found.term, depth))
     return is_known
 

@@ -182,11 +182,15 @@ def replaced(term: Term, path: tuple[int, ...], new: Term) -> Term:
 
 def abstracted(term: Term, part: Term, index: int) -> Term:
     """Return ``term`` with every occurrence of ``part`` (seen from here) replaced by a variable."""
-    if free_mask(part) & ~free_mask(term) or (has_loop(part) and not has_loop(term)):
-        return term
     if term == part:
         return Variable(index)
-    return map_children(term, lambda child, n: abstracted(child, shift(part, n), index + n))
+
+    def visit(child: Term, binders: int) -> Term:
+        if free_mask(part) & ~(free_mask(child) >> binders) or (has_loop(part) and not has_loop(child)):
+            return child
+        return abstracted(child, shift(part, binders), index + binders)
+
+    return map_children(term, visit)
 
 
 def reindexed(term: Term, mapping: Callable[[int], int], depth: int = 0) -> Term:

@@ -69,6 +69,12 @@ class Rule:
     def phases(self) -> tuple[str, ...]:
         return tuple(phase for phase in (*EAGER, *PHASES) if phase in self.tags) or PHASES
 
+    def ruleset(self, phase: str) -> str:
+        """Return the part of a phase that it belongs to, by whether it reorders where there are two."""
+        if phase != "main":
+            return phase
+        return REORDERING if REORDERING in self.tags else IN_ORDER
+
     @property
     def is_about_keys(self) -> bool:
         """Whether it is about keys, addresses and conditions, not about values."""

@@ -72,16 +72,15 @@ class Base:
     def _add(self, rule: Rule) -> None:
         """Add a rule; where matches are limited, it becomes a part of its phases that runs by itself."""
         text = translate(rule, self.encoding)
-        reorders = REORDERING in rule.tags
         if self.encoding.most_matches is not None:
             for phase in (each for each in PHASES if each in rule.phases):
                 part = f"{phase}-{rule.name}"
                 self.run(f"(ruleset {part})")
                 self.parts[phase].append(part)
-                if phase == "main" and not reorders:
+                if rule.ruleset(phase) == IN_ORDER:
                     self.parts[IN_ORDER].append(part)
-                text = text.replace(f":ruleset {phase} ", f":ruleset {part} ")
-        self.run(text.replace(":ruleset main ", f":ruleset {REORDERING if reorders else IN_ORDER} "))
+                text = text.replace(f":ruleset {rule.ruleset(phase)} ", f":ruleset {part} ")
+        self.run(text)
 
     def step(self, ruleset: str) -> tuple[bool, dict[str, int]]:
         """Run a ruleset once; return whether anything changed, and the matches per rule."""

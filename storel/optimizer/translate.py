@@ -33,7 +33,7 @@ def translate(source: Rule, encoding: Encoding = NAMED) -> str:
     """Return the egglog rules of ``source``, one for each phase that it takes part in."""
     translation = _Translation(source, encoding)
     facts, actions = translation.run()
-    rules = [rule(facts, actions, source.name, phase) for phase in source.phases]
+    rules = [rule(facts, actions, source.name, source.ruleset(phase)) for phase in source.phases]
     for number, wanted in enumerate(translation.wanted):
         others = facts.replace(f"(= {wanted})", "")
         term = wanted.partition(" ")[2]

@@ -48,8 +48,8 @@ def symbols_of(tensor: Tensor, prefix: str) -> dict[str, Fact]:
 class Likeness:
     """All that a kernel for a tensor relies on: it is right for every tensor of which the same is true.
 
-    Of each array that is its type, and whether it is finite. The declaration is here since formats of one
-    name may be declared otherwise, by a script or in a directory.
+    Of each array that is its type, and whether it is finite; that entries are made once is evident of nests.
+    The declaration is here since formats of one name may be declared otherwise, by a script or a directory.
     """
 
     shape: tuple[int, ...]
@@ -75,7 +75,7 @@ def likeness(tensor: Tensor) -> Likeness:
             tensor.semiring,
             tensor.is_closed,
             tensor.declared is not None,
-            tensor.makes_keys_once,
+            tensor.signature is None and tensor.makes_keys_once,
             tuple(sorted(tensor.sizes.items())),
             tuple((name, each.dtype.str, _is_finite(each)) for name, each in sorted(tensor.arrays.items())),
             tensor.storage.declaration,

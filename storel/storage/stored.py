@@ -21,6 +21,7 @@ from storel.semiring import SEMIRINGS
 from storel.storage.blocks import count_unlike
 from storel.storage.coordinates import index_dtype
 from storel.storage.formats import Format
+from storel.storage.packing.distinct_entries import entries_are_distinct
 from storel.storage.signature import LevelKind, LevelSignature, level_signature
 from storel.storage.summary import Summary
 from storel.storage.unpack import enumerate_entries
@@ -34,9 +35,8 @@ class Stored:
 
     ``sizes`` are the values of all size names of the mapping: extents, parameters, lengths. The
     arrays must not be changed while the tensor is in use. ``declared`` are the statistics of a tensor that
-    has no arrays (``declared.py``). ``makes_keys_once`` says that no two iterations of the
-    mapping make an entry of the same keys: so packing gives each entry an iteration of its own, but arrays
-    that were given may list one twice.
+    has no arrays (``declared.py``). ``is_packed`` says that the arrays were made for entries of distinct
+    keys, each of which has an iteration of the mapping of its own.
     """
 
     shape: tuple[int, ...]
@@ -47,7 +47,7 @@ class Stored:
     semiring: str = "plus_times"
     is_closed: bool = True
     declared: Summary | None = None
-    makes_keys_once: bool = False
+    is_packed: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: nothing that was only computed."""
@@ -80,6 +80,17 @@ class Stored:
         if self.signature is not None:
             return _count_entries(self.arrays[self.signature.values], self.semiring)
         return len(self.to_coo()[1])
+
+    @cached_property
+    def makes_keys_once(self) -> bool:
+        """Whether it is known that no two iterations of the mapping make an entry of the same keys.
+
+        So packing sees to it; arrays that were given may list one twice: they are gone through when this is
+        asked.
+        """
+        if self.is_packed or self.declared is not None:
+            return self.is_packed
+        return entries_are_distinct(self.storage, self.arrays, self.sizes, self.semiring)
 
     def require_data(self) -> None:
         """Raise DataError if the tensor is only declared."""

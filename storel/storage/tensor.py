@@ -123,7 +123,7 @@ def pack(
         storage, coordinates, values, shape, semiring, memory_limit, are_combined=are_combined
     )
     sizes = all_sizes(storage, shape, arrays)
-    return Tensor(shape, stored_type, storage, arrays, sizes, semiring, is_closed, makes_keys_once=True)
+    return Tensor(shape, stored_type, storage, arrays, sizes, semiring, is_closed, is_packed=True)
 
 
 def declare(summary: Summary, storage: Format) -> Tensor:

@@ -56,7 +56,7 @@ def list_entries(
     arrays: Mapping[str, Array],
     sizes: Mapping[str, int],
     semiring: str,
-    index_type: np.dtype[Any],
+    index_type: np.dtype[Any] = INT64,
 ) -> tuple[Array, Array]:
     """Return coordinates and values as the mapping makes them, without zeros: unsorted, a key maybe twice."""
     zero = SEMIRINGS[semiring].zero

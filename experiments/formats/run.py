@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -86,6 +86,12 @@ class Summary:
     def problems(self) -> list[Outcome]:
         return [each for outcomes in self.outcomes.values() for each in outcomes if each.problem]
 
+    @property
+    def counts(self) -> Counter[tuple[str, str]]:
+        """How many questions each backend answered rightly or not, and why others were not asked."""
+        outcomes = (each for found in self.outcomes.values() for each in found)
+        return Counter((each.cell.backend, became(each)) for each in outcomes)
+
     def cell(self, text: str, question: str) -> str:
         """Return the first problem, or how many times as long as the default sparse format it takes."""
         outcomes = self.outcomes.get((text, question), [])
@@ -99,6 +105,12 @@ class Summary:
         slowest = max((slowness(each) for each in outcomes), default=0.0)
         mark = f" (slow: {slowest:.0f})" if slowest > FACTOR else ""
         return ", ".join(("ok" if ratio is None else f"ok {ratio:.2g}{mark}", *late))
+
+
+def became(outcome: Outcome) -> str:
+    if outcome.problem:
+        return "refused" if outcome.problem.startswith("refused") else "wrong"
+    return f"not asked: {outcome.skipped}" if outcome.skipped else "compared, equal"
 
 
 def relative_time(outcomes: Sequence[Outcome]) -> float | None:
@@ -119,6 +131,13 @@ def table(summary: Summary, texts: Sequence[str], questions: Sequence[str]) -> T
     made = Table("format", *questions)
     for text in texts:
         made.add_row(text, *(summary.cell(text, question) for question in questions))
+    return made
+
+
+def counted(summary: Summary) -> Table:
+    made = Table("backend", "questions", "count")
+    for (backend, what), count in sorted(summary.counts.items()):
+        made.add_row(backend, what, str(count))
     return made
 
 
@@ -144,7 +163,8 @@ def main() -> None:
             summary.add(outcome)
             print(f"{outcome.cell}: {said(outcome)}", file=sys.stderr, flush=True)
     console = Console()
-    Console(width=console.width if console.is_terminal else WIDTH).print(table(summary, texts, questions))
+    wide = Console(width=console.width if console.is_terminal else WIDTH)
+    wide.print(table(summary, texts, questions), counted(summary))
     if summary.problems:
         raise SystemExit(f"{len(summary.problems)} problems")
 

@@ -70,4 +70,6 @@ def test_formats_are_right_with_each_kernel() -> None:
     assert [[cell.strip() for cell in row] for row in rows] == [
         ["csr", "ok", "ok"],
         ["low_rank(k=3)", "ok", "ok"],
+        ["c", "compared, equal", "4"],
+        ["loops", "compared, equal", "4"],
     ]

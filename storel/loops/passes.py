@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from storel.loops.ahead import look_ahead
+from storel.loops.coalesce import coalesce
 from storel.loops.nodes import Kernel
 from storel.loops.reorder import reorder
 from storel.loops.sieve import sift
@@ -13,5 +14,5 @@ from storel.symbols import Symbols
 
 def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     """Return the kernel as it is rendered; real sums are added up in any order if ``reorders``."""
-    kernel = simplify(kernel)
+    kernel = coalesce(simplify(kernel))
     return look_ahead(tile(sift(reorder(kernel) if reorders else kernel)), symbols)

@@ -57,7 +57,7 @@ class Tensor(Stored):
             sizes = all_sizes(storage, self.shape, arrays)
             return Tensor(
                 *(self.shape, self.type, storage, arrays, sizes, self.semiring, self.is_closed),
-                makes_keys_once=True,
+                is_packed=True,
             )
         coordinates, values = self.listed() if rows is None else (rows.coordinates(), rows.values)
         are_combined = values.dtype == self.dtype
@@ -114,7 +114,7 @@ def pack(
     if arrays is not None:
         sizes = all_sizes(storage, shape, arrays)
         stored_type = scalar_type_of(values)
-        return Tensor(shape, stored_type, storage, arrays, sizes, semiring, is_closed, makes_keys_once=True)
+        return Tensor(shape, stored_type, storage, arrays, sizes, semiring, is_closed, is_packed=True)
     if level_signature(storage) is None and not are_combined:
         coordinates, values = combine(coordinates, values, shape, SEMIRINGS[semiring])
         are_combined = True

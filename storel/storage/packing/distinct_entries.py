@@ -52,7 +52,7 @@ def _has_at_most(most: int, storage: Format, arrays: Mapping[str, Array], sizes:
     """Return whether a mapping has at most so many iterations; no loop that has more is entered."""
     left = most
     for chain in storage.chains:
-        for part in slices(chain, arrays, sizes):
+        for part in slices((chain,), arrays, sizes):
             count = 1
             for depth, step in enumerate(part.steps):
                 if isinstance(step, ChainLoop):

@@ -46,7 +46,7 @@ class Constants:
     hash_probe: float = 2.0
     collect: float = 1.8
     merge_step: float = 1.5
-    search_step: float = 2.0
+    search_step: float = 1.3
     branch: float = 0.12
     node: float = 0.004
     product: float = 0.04

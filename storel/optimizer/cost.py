@@ -37,9 +37,6 @@ HASHED_PLACES = 2**22
 HASHED_SPARSENESS = 64
 """Places for each entry beyond which hashing pays: fewer share a cache line or page with another entry."""
 
-CACHED = 2**14
-"""Elements of an array up to which it stays in a cache from which vectors are loaded at no cost."""
-
 PAGE = 512
 """Places of a page of memory, all of which are made at the first access to one of them."""
 
@@ -313,7 +310,7 @@ def _read(mapping: Estimate, key: Estimate, place: Place | None, constants: Cons
     if mapping.stored and is_hashed(places, mapping.total):
         return constants.hash_probe
     if key.walks if place is None else key.walks & place.innermost:
-        return constants.sequential if mapping.total > CACHED else constants.tile
+        return constants.sequential
     return gather(min(places, LINE * mapping.total) if mapping.stored else mapping.total, constants)
 
 

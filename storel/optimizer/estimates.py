@@ -26,7 +26,7 @@ from storel.optimizer.estimate import UNKNOWN_LENGTH, Estimate, unknown
 from storel.optimizer.joins import Boundary, common, found_positions, is_distinct, matches, segment_length
 from storel.optimizer.sampling import Bound, LoopSample
 from storel.optimizer.selectivity import middle, probability, span
-from storel.symbols import Symbols
+from storel.symbols import ArraySymbol, Symbols
 
 
 def bound(constructor: str, children: Sequence[Estimate]) -> tuple[Estimate, ...]:
@@ -104,7 +104,7 @@ def combine(
         case ("Slice", (array, low, high)):
             return _slice(array, low, high, symbols, identity)
         case ("Look", (mapping, key)):
-            return _lookup(mapping, key, identity)
+            return _lookup(mapping, key, symbols, identity)
         case ("Single", (key, value)):
             keys = span(key.interval)
             return Estimate(
@@ -259,7 +259,17 @@ def _slice(array: Estimate, low: Estimate, high: Estimate, symbols: Symbols, ide
     )  # fmt: skip
 
 
-def _lookup(mapping: Estimate, key: Estimate, identity: Hashable) -> Estimate:
+def _element(array: Estimate, key: Estimate, symbols: Symbols) -> Interval:
+    """Return the interval of an element of an array, the first and the last of which may be known."""
+    fact = symbols.get(array.array or "")
+    if not isinstance(fact, ArraySymbol):
+        return array.elements
+    end = fact.length - 1
+    known = {Interval(end, end): fact.last, Interval(0, 0): fact.first}.get(key.interval)
+    return array.elements if known is None else Interval(known, known)
+
+
+def _lookup(mapping: Estimate, key: Estimate, symbols: Symbols, identity: Hashable) -> Estimate:
     if mapping.is_array:
         boundary = None
         if mapping.array is not None and key.offset is not None:
@@ -268,7 +278,7 @@ def _lookup(mapping: Estimate, key: Estimate, identity: Hashable) -> Estimate:
         if mapping.data is not None and key.drawn is not None:
             sample = sampling.read(mapping.data, key.drawn)
         return Estimate(
-            identity, mapping.elements, (identity, 0), boundary, varies=key.varies,
+            identity, _element(mapping, key, symbols), (identity, 0), boundary, varies=key.varies,
             origins=mapping.origins[1:], sample=sample, scattered=(key.varies - key.walks) | key.scattered,
         )  # fmt: skip
     parents = max(1.0, mapping.counts[0]) if mapping.counts else 1.0

@@ -47,8 +47,8 @@ def best(advice: Advice, name: str = "A") -> str:
     [
         (PRODUCT, {"A": BANDED, "x": VECTOR}, {"band", "tridiagonal", "band_coo"}),
         (PRODUCT, {"A": SPARSE, "x": VECTOR}, {"csr"}),
-        (PRODUCT, {"A": FULL, "x": VECTOR[:40]}, {"dense", "column_major"}),
-        (PRODUCT, {"A": storel.tensor(FULL, "csr"), "x": VECTOR[:40]}, {"dense", "column_major"}),
+        (PRODUCT, {"A": FULL, "x": VECTOR[:40]}, {"dense"}),
+        (PRODUCT, {"A": storel.tensor(FULL, "csr"), "x": VECTOR[:40]}, {"dense"}),
         (PRODUCT, {"A": np.diag(VECTOR[:40]), "x": VECTOR[:40]}, {"diagonal", "dia", "band"}),
         (WHOLE, {"A": np.ones((40, 40))}, {"constant"}),
     ],

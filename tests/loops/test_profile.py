@@ -15,13 +15,13 @@ from storel.loops.verify import verify
 from storel.runtime import toolchain
 from storel.runtime.kernel import load
 
-# A: rows of 2, 0 and 2 entries, three of them above 1.5; B: A with its rows reversed; C: full.
+# A: rows of 2, 0 and 2 entries, three of them above 1.5; B: the rows of A from the last to the first.
 EXPECTED = {
     "scaled": [3, 3, 3, 4, 4, 3],
     "product": [3, 3, 4, 4, 4, 3, 9, 9, 12, 12],
     "common": [3, 3, 0, 0, 0],
     "union": [3, 3, 8, 4, 4, 4, 4, 4, 4],
-    "searched": [3, 4, 3, 3, 3, 3, 12, 12, 3],
+    "searched": [3, 4, 3, 3, 3, 3, 6, 6, 3],
     "scalar": [4, 4],
     "normed": [1, 4, 4, 3, 4, 4, 4, 4],
 }

@@ -61,7 +61,7 @@ SHAPES = [
         f"sum(<i, _> in 0:m) {{ i -> sum(<p, v> in {A_ROW})"
         " { v -> A_val(p) * (sum(<j, _> in 0:r) B(r * i + j) * C(r * v + j)) } }",
     ),
-    (("count", "csr"), f"sum(<i, _> in 0:m) sum(<p, _> in {A_ROW}) (if (A_val(p) != 0) then 1)"),
+    (("count", "csr"), "sum(<i, _> in A_pos(0):A_pos(m)) (if (A_val(i) != 0) then 1)"),
     (("count", "coo"), "sum(<p, _> in A_0(0:A_nnz)) (if (A_val(p) != 0) then 1)"),
     (("squares", "coo"), "sum(<p, v> in A_0(0:A_nnz)) { v -> A_val(p) * A_val(p) }"),
 ]

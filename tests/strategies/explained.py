@@ -13,7 +13,6 @@ import storel
 from storel.profile import Profile, profile
 
 MATRIX = np.array([[1.0, 0, 2, 0], [0, 0, 0, 0], [0, 3, 0, 4]])
-FULL = np.arange(1.0, 13).reshape(3, 4)
 
 PROGRAMS = {
     "scaled": "CREATE TENSOR r AS sum(<(i, j), a> in A) { i -> a * 2 }",
@@ -32,7 +31,7 @@ PROGRAMS = {
 @cache
 def program(name: str) -> Planned:
     """Compile a program over small matrices."""
-    matrices = {"A": (MATRIX, "csr"), "B": (MATRIX[::-1], "csr"), "C": (FULL, "coo")}
+    matrices = {"A": (MATRIX, "csr"), "B": (MATRIX[::-1], "csr"), "C": (MATRIX, "coo")}
     text = PROGRAMS[name]
     used = set(re.findall(r"\b[ABC]\b", text))
     return planned(text, **{key: storel.tensor(*matrices[key]) for key in sorted(used)})

@@ -1,11 +1,12 @@
 """Rows of a large table that a loop looks up are asked for before they are needed.
 
     for i in 0:n { for p in pos[i]:pos[i + 1] { k = idx[p]; for j in 0:64 { … d[k * 64 + j] … } } }
+    for i in 0:n { for p in 4 * i:4 * (i + 1) { k = idx[p]; if k >= 0 { for j in 0:64 { … d[k * 64 + j] … } } } }
     for i in 0:n { for p in pos[i]:pos[i + 1] { k = idx[p]; for q in pos[k]:pos[k + 1] { … val[q] … } } }
 
 The processor cannot foresee where the next row is, but the program can look it up: the row of idx[p + 8] may
-be fetched while this one is worked on. Segments follow each other, so all positions up to pos[n] are those
-of this loop or of its next ones, and idx may be read there (Mowry, Lam, Gupta, "Design and Evaluation of a
+be fetched while this one is worked on. Segments follow each other, so all positions up to the last one's end
+are those of this loop or of its next ones, and idx may be read there (Mowry, Lam, Gupta, "Design and Evaluation of a
 Compiler Algorithm for Prefetching", ASPLOS 1992; Ainsworth, Jones, "Software Prefetching for Indirect Memory
 Accesses", CGO 2017).
 """
@@ -20,7 +21,6 @@ from storel.loops.nodes import (
     Ahead,
     Binary,
     Buffer,
-    Cast,
     Constant,
     Declare,
     Expression,
@@ -121,8 +121,9 @@ class _Reading:
     def rows(self, body: tuple[Statement, ...], known: dict[Local, Expression]) -> Iterator[Row]:
         """Yield the rows that loops in a body read; ``known`` are the values of its locals.
 
-        A failure before it may be what keeps a place in bounds, and so may be a condition. Segments that
-        follow each other are foreseen.
+        A failure before it may be what keeps a place in bounds, and so may be a condition, unless all that
+        tells the place is read in any case: none is too far to be asked for. Segments that follow each other
+        are foreseen.
         """
         for statement in body:
             match statement:
@@ -137,9 +138,12 @@ class _Reading:
                     follows = _last_boundary(low, high, self.loop, self.looking.constant) is not None
                     if not follows:
                         yield from self._segments(inner, {**known, local: substituted(low, known)})
-                case If(_, one, other):
-                    others = list(self.rows(other, dict(known)))
-                    yield from (row for row in self.rows(one, dict(known)) if row in others)
+                case If(condition, one, other):
+                    read = {load for value in (condition, *known.values()) for load in _loads_of(value)}
+                    branches = [list(self.rows(branch, dict(known))) for branch in (one, other)]
+                    for row, others in ((row, branches[1 - n]) for n in (0, 1) for row in branches[n]):
+                        if row in others or read.issuperset(_loads_of(row.start)):
+                            yield row
                 case _:
                     pass
 
@@ -205,14 +209,9 @@ def _end(loop: For, outer: For | None, constant: Set[Buffer]) -> Expression:
 
 
 def _last_boundary(low: Expression, high: Expression, outer: For, constant: Set[Buffer]) -> Expression | None:
-    """Return boundary[n] for boundary[i] and boundary[i + 1], where i is the variable of a loop up to n."""
-    match low, high:
-        case Cast(_, low), Cast(to, high):
-            last = _last_boundary(low, high, outer, constant)
-            return None if last is None else Cast(to, last)
-        case Load(boundaries, first), Load(other, Binary("add", position, Constant(1))) if (
-            first == position == outer.local and boundaries == other and boundaries in constant
-        ):
-            return Load(boundaries, outer.high)
-        case _:
-            return None
+    """Return f(n) for f(i) and f(i + 1), such as boundaries, where i is the variable of a loop up to n."""
+    following = Binary("add", outer.local, Constant(1, outer.local.type))
+    follows = simplified(substituted(low, {outer.local: following})) == simplified(high)
+    if not follows or not is_fixed(low, changing(outer) - {outer.local}, constant):
+        return None
+    return substituted(low, {outer.local: outer.high})

@@ -104,6 +104,18 @@ def test_any_other_loop_ends_where_it_ends() -> None:
     assert ahead(looking(rows(segments(KEY, added(K), CHECK))))[0][1].end == Load(POS, N)
 
 
+def test_segments_of_one_width_follow_each_other() -> None:
+    wide = For(P, times(I, WIDTH), times(plus(I, integer(1)), WIDTH), (KEY, added(K)))
+    assert ahead(looking(rows(wide))) == [("p", Ahead((FOUND,), times(N, WIDTH)))]
+
+
+def test_what_is_guarded_is_asked_for_if_its_place_is_read_in_any_case() -> None:
+    is_place = Binary("less_equal", integer(0), K)
+    guarded = If(is_place, (added(K),))
+    assert ahead(looking(rows(segments(KEY, guarded)))) == [("p", Ahead((FOUND,), Load(POS, N)))]
+    assert ahead(looking(rows(segments(If(is_place, (KEY, added(K))))))) == []
+
+
 def scanned(key: Expression, *before: Statement) -> For:
     """A loop over the segment of ``key``, which is 16 elements long on the average."""
     value = Binary("multiply", Load(D, Q), Load(D, Load(IDX, Q)), Role.VALUE)

@@ -42,6 +42,9 @@ DISTANCE = 8
 
 CACHE_LINE = 64
 
+STREAMED = 8 * CACHE_LINE
+"""How many bytes ahead a stream is asked for."""
+
 _KEYWORDS = (
     "asm auto break case char const continue default do double else enum extern float for goto if inline",
     "int long main register restrict return short signed sizeof static struct switch typedef typeof union",
@@ -183,12 +186,16 @@ class _Body:
             self._line("#pragma omp simd")
         elif operator is not None and loop.reduction is not None:
             self._line(f"#pragma omp simd reduction({operator}:{self._names[loop.reduction[0].name]})")
-        self._expressions.lane = self._names[loop.local.name]
+        variable = self._names[loop.local.name]
+        self._expressions.lane = variable
         self._line(header)
         if loop.ahead is not None:
             self._depth += 1
             self._prefetch(loop.local, loop.ahead)
             self._depth -= 1
+        for buffer in loop.streams:
+            later = STREAMED // buffer.type.itemsize
+            self._line(f"    __builtin_prefetch(&{self._names[buffer.name]}[{variable} + {later}]);")
         self.block(loop.body)
         self._line("}")
 

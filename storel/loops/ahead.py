@@ -1,14 +1,14 @@
 """Rows of a large table that a loop looks up are asked for before they are needed.
 
     for i in 0:n { for p in pos[i]:pos[i + 1] { k = idx[p]; for j in 0:64 { … d[k * 64 + j] … } } }
-    for i in 0:n { for p in 4 * i:4 * (i + 1) { k = idx[p]; if k >= 0 { for j in 0:64 { … d[k * 64 + j] … } } } }
+    for i in 0:n { for p in 4 * i:4 * (i + 1) { k = idx[p]; if k >= 0 { … d[k * 64 + j] … } } }
     for i in 0:n { for p in pos[i]:pos[i + 1] { k = idx[p]; for q in pos[k]:pos[k + 1] { … val[q] … } } }
 
 The processor cannot foresee where the next row is, but the program can look it up: the row of idx[p + 8] may
 be fetched while this one is worked on. Segments follow each other, so all positions up to the last one's end
-are those of this loop or of its next ones, and idx may be read there (Mowry, Lam, Gupta, "Design and Evaluation of a
-Compiler Algorithm for Prefetching", ASPLOS 1992; Ainsworth, Jones, "Software Prefetching for Indirect Memory
-Accesses", CGO 2017).
+are those of this loop or of its next ones, and idx may be read there (Mowry, Lam, Gupta, "Design and
+Evaluation of a Compiler Algorithm for Prefetching", ASPLOS 1992; Ainsworth, Jones, "Software Prefetching for
+Indirect Memory Accesses", CGO 2017).
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class _Reading:
                     if 1 < high <= LONGEST:
                         yield from self._short(inner, local, int(high), known)
                 case For(local, low, high, inner):
-                    follows = _last_boundary(low, high, self.loop, self.looking.constant) is not None
+                    follows = last_boundary(low, high, self.loop, self.looking.constant) is not None
                     if not follows:
                         yield from self._segments(inner, {**known, local: substituted(low, known)})
                 case If(condition, one, other):
@@ -202,13 +202,13 @@ def _loads_of(expression: Expression) -> list[Load]:
 def _end(loop: For, outer: For | None, constant: Set[Buffer]) -> Expression:
     """Return where the last of consecutive segments ends, if the loop goes over one, else where it ends."""
     if outer is not None and is_fixed(outer.high, changing(outer), constant):
-        last = _last_boundary(loop.low, loop.high, outer, constant)
+        last = last_boundary(loop.low, loop.high, outer, constant)
         if last is not None:
             return last
     return loop.high
 
 
-def _last_boundary(low: Expression, high: Expression, outer: For, constant: Set[Buffer]) -> Expression | None:
+def last_boundary(low: Expression, high: Expression, outer: For, constant: Set[Buffer]) -> Expression | None:
     """Return f(n) for f(i) and f(i + 1), such as boundaries, where i is the variable of a loop up to n."""
     following = Binary("add", outer.local, Constant(1, outer.local.type))
     follows = simplified(substituted(low, {outer.local: following})) == simplified(high)

@@ -182,7 +182,8 @@ class For:
     pays). In a loop ``in_lanes`` no iteration reads what another one writes, and all places are contiguous.
     ``tiles`` may stay in registers while the loop runs: their starts do not change in it, and all that it
     does to their buffers is in loops ``in_lanes`` from 0 to at most their length, at start + variable.
-    ``ahead`` is worth asking the memory for early.
+    ``ahead`` is worth asking the memory for early, and so are the ``streams``, which this loop and the next
+    ones read at their variable.
     """
 
     local: Local
@@ -194,6 +195,7 @@ class For:
     in_lanes: bool = False
     tiles: tuple[Row, ...] = ()
     ahead: Ahead | None = None
+    streams: tuple[Buffer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

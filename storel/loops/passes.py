@@ -8,6 +8,7 @@ from storel.loops.nodes import Kernel
 from storel.loops.reorder import reorder
 from storel.loops.sieve import sift
 from storel.loops.simplify import simplify
+from storel.loops.streams import stream
 from storel.loops.tiles import tile
 from storel.symbols import Symbols
 
@@ -15,4 +16,5 @@ from storel.symbols import Symbols
 def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     """Return the kernel as it is rendered; real sums are added up in any order if ``reorders``."""
     kernel = coalesce(simplify(kernel))
-    return look_ahead(tile(sift(reorder(kernel) if reorders else kernel)), symbols)
+    kernel = tile(sift(reorder(kernel) if reorders else kernel))
+    return stream(look_ahead(kernel, symbols))

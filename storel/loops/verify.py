@@ -161,6 +161,8 @@ class _Scope:
             self._integer(row.start, f"a row of {row.buffer.name}")
         if loop.ahead is not None:
             self._typed(loop.ahead.end, loop.local.type, f"the last end of {loop.local.name}")
+        for buffer in loop.streams:
+            self._require(buffer in self._inputs, f"{buffer.name} is no input")
         self.block(loop.body)
         self._visible = outside
 

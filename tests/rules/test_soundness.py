@@ -21,7 +21,7 @@ AFTER: dict[str, Rule] = {"sum-unite-same": TWICE}
 @pytest.mark.parametrize("name", sorted(RULES))
 def test_sound(name: str) -> None:
     """A rule that fires for none of the instances fails, too."""
-    for examples in (25, 1000):
+    for examples in (25, 100, 300, 1000):
         verdict = check(RULES[name], examples, AFTER.get(name))
         assert verdict.counterexample is None, str(verdict.counterexample)
         if verdict.applied > 0:
@@ -35,7 +35,7 @@ MOVING = [name for name, rule in sorted(RULES.items()) if "(Shift" in translate(
 @pytest.mark.parametrize("name", MOVING)
 def test_sound_with_indices(name: str) -> None:
     """Rules that move terms across binders take operators where binders are indices."""
-    for examples in (10, 300):
+    for examples in (10, 50, 300):
         verdict = check(RULES[name], examples, AFTER.get(name), DE_BRUIJN)
         assert verdict.counterexample is None, str(verdict.counterexample)
         if verdict.applied > 0:

@@ -35,7 +35,7 @@ from storel.loops.nodes import (
     While,
 )
 from storel.loops.simplify import expression as simplified
-from storel.loops.walk import evaluated, parts, substituted, walk
+from storel.loops.walk import evaluated, loads_of, substituted, walk
 from storel.symbols import ArraySymbol, Fact, Symbols
 
 NEAR = 1 << 20
@@ -139,10 +139,10 @@ class _Reading:
                     if not follows:
                         yield from self._segments(inner, {**known, local: substituted(low, known)})
                 case If(condition, one, other):
-                    read = {load for value in (condition, *known.values()) for load in _loads_of(value)}
+                    read = {load for value in (condition, *known.values()) for load in loads_of(value)}
                     branches = [list(self.rows(branch, dict(known))) for branch in (one, other)]
                     for row, others in ((row, branches[1 - n]) for n in (0, 1) for row in branches[n]):
-                        if row in others or read.issuperset(_loads_of(row.start)):
+                        if row in others or read.issuperset(loads_of(row.start)):
                             yield row
                 case _:
                     pass
@@ -156,7 +156,7 @@ class _Reading:
             if start is None:
                 continue
             place = substituted(start, known)
-            is_at_local = any(inner.index == self.local for inner in _loads_of(place))
+            is_at_local = any(inner.index == self.local for inner in loads_of(place))
             if is_at_local and self._is_looked_up(place, load.buffer):
                 yield Row(load.buffer, place, length)
 
@@ -168,19 +168,19 @@ class _Reading:
         """
         for statement in body:
             match statement:
-                case Declare(local, value) if not _loads_of(value):
+                case Declare(local, value) if not loads_of(value):
                     known[local] = substituted(value, known)
                 case For(local, low, _, inner):
-                    first = {} if _loads_of(low) else {local: substituted(low, known)}
+                    first = {} if loads_of(low) else {local: substituted(low, known)}
                     yield from self._segments(inner, {**known, **first})
                 case _:
                     pass
             for load in _loads((statement,)):
                 place = simplified(substituted(load.index, known))
-                if _loads_of(load.index) or not self._is_looked_up(place, load.buffer):
+                if loads_of(load.index) or not self._is_looked_up(place, load.buffer):
                     continue
-                for boundary in _loads_of(place):
-                    if any(inner.index == self.local for inner in _loads_of(boundary.index)):
+                for boundary in loads_of(place):
+                    if any(inner.index == self.local for inner in loads_of(boundary.index)):
                         length = self.looking.mean(load.buffer, boundary.buffer)
                         if length <= LONGEST:
                             yield Row(load.buffer, place, length)
@@ -192,11 +192,7 @@ class _Reading:
 
 
 def _loads(body: tuple[Statement, ...]) -> list[Load]:
-    return [load for statement in body for value in evaluated(statement) for load in _loads_of(value)]
-
-
-def _loads_of(expression: Expression) -> list[Load]:
-    return [part for part in parts(expression) if isinstance(part, Load)]
+    return [load for statement in body for value in evaluated(statement) for load in loads_of(value)]
 
 
 def _end(loop: For, outer: For | None, constant: Set[Buffer]) -> Expression:

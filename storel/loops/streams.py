@@ -22,12 +22,11 @@ from storel.loops.nodes import (
     For,
     If,
     Kernel,
-    Load,
     Local,
     Statement,
     While,
 )
-from storel.loops.walk import evaluated, parts, substituted, walk
+from storel.loops.walk import evaluated, loads_of, substituted, walk
 
 
 def stream(kernel: Kernel) -> Kernel:
@@ -62,13 +61,9 @@ def _looked_up(loop: For, constant: Set[Buffer]) -> Iterator[Buffer]:
     known: dict[Local, Expression] = {}
     for statement in walk(loop.body):
         for value in evaluated(statement):
-            for load in _loads_of(substituted(value, known)):
-                for key in _loads_of(load.index):
+            for load in loads_of(substituted(value, known)):
+                for key in loads_of(load.index):
                     if key.index == loop.local and key.buffer in constant:
                         yield key.buffer
         if isinstance(statement, Declare):
             known[statement.local] = substituted(statement.value, known)
-
-
-def _loads_of(expression: Expression) -> list[Load]:
-    return [part for part in parts(expression) if isinstance(part, Load)]

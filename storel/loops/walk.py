@@ -71,6 +71,11 @@ def parts(expression: Expression) -> Iterator[Expression]:
             yield from all_parts((condition, positive, negative))
 
 
+def loads_of(expression: Expression) -> list[Load]:
+    """Return all that an expression reads from buffers."""
+    return [part for part in parts(expression) if isinstance(part, Load)]
+
+
 def substituted(expression: Expression, values: Mapping[Local, Expression]) -> Expression:
     """Return an expression with values in the place of locals."""
     match expression:

@@ -144,7 +144,7 @@ CASES: tuple[tuple[Callable[[int], Iterator[Comparison]], int], ...] = (
 
 
 def measured(comparison: Comparison, repetitions: int) -> tuple[float, float]:
-    """Return the seconds of both, interleaved; raise ValueError if their answers differ."""
+    """Return the seconds of both, interleaved; raise AssertionError if their answers differ."""
     np.testing.assert_allclose(comparison.run(), comparison.other(), rtol=1e-6)
     found: tuple[list[float], list[float]] = ([], [])
     for _ in range(repetitions):

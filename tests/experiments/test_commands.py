@@ -1,4 +1,4 @@
-"""The experiments run on tiny data, so that they cannot rot."""
+"""The experiments and benchmarks run on tiny data, so that they cannot rot."""
 
 from __future__ import annotations
 
@@ -73,3 +73,16 @@ def test_formats_are_right_with_each_kernel() -> None:
         ["c", "compared, equal", "4"],
         ["loops", "compared, equal", "4"],
     ]
+
+
+def test_conversions_are_right() -> None:
+    arguments = ("--size", "200", "--nonzeros", "4000", "--repetitions", "1", "--json")
+    found = json.loads(output_of("benchmarks/packing.py", *arguments))
+    assert len(found) >= 40
+    assert all(each["right"] for each in found)
+
+
+def test_structure_changes_no_answer() -> None:
+    text = output_of("benchmarks/structure.py", "--scale", "0.01", "--repetitions", "1")
+    for name in ("band", "bcsr", "bucketed_ell", "symmetric", "low_rank", "star_join"):
+        assert f"│ {name}" in text

@@ -153,9 +153,10 @@ class Iterations:
                 address = self._address(index)
                 if address is not None:
                     return address.read(array, self.arrays[array])
+                if index not in self._computed:
+                    self._computed[index] = self.value(index)
                 if expression not in self._computed:
-                    self._computed[index] = positions = self._computed.get(index, self.value(index))
-                    self._computed[expression] = read_at(array, self.arrays[array], positions)
+                    self._computed[expression] = read_at(array, self.arrays[array], self._computed[index])
                 return self._computed[expression]
             case _:
                 return None

@@ -13,6 +13,7 @@
     disjoint x y no entry of x has the keys of one of y
     separate x y no entry of y has the same keys in two iterations over x
     over x s     x is a dictionary over semiring s: no entry of it is the zero of s
+    whole x      x is the term that is searched from
     selects x v  below loops that do not depend on v, x is conditional on an equality with v
 
 An analysis holds for the class: whatever is proved of one term is true of all terms equal to it. Bounds
@@ -68,6 +69,7 @@ _DECLARATIONS = """
 (function high (Term) i64 :merge (min old new))
 (function element-low (Term) i64 :merge (max old new))
 (function element-high (Term) i64 :merge (min old new))
+(relation whole (Term))
 (relation semiring (String))
 (relation array (Term))
 (relation dictionary (Term))

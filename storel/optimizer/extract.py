@@ -74,7 +74,7 @@ def read(frozen: FrozenEGraph, graph: EGraph, encoding: Encoding = NAMED) -> Cla
             result.nodes.setdefault(number(row.output), []).append((constructor, arguments))
     for row in frozen.functions["free"].rows:
         result.free[number(row.inputs[0])] = graph.value_to_bigint(row.output)
-    result.root = number(frozen.functions["$root"].rows[0].output)
+    result.root = number(frozen.functions["whole"].rows[0].inputs[0])
     result.candidates = tuple(_candidates(result, encoding))
     return result
 

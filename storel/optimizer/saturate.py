@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from storel.optimizer import analyses
+from storel.optimizer import analyses, constructors
 from storel.optimizer.binders import Encoding
 from storel.optimizer.bindings import EGraph, PrintAllFunctionsSize, RunScheduleOutput
-from storel.optimizer.constructors import schema
 from storel.optimizer.extract import Classes, read
 from storel.optimizer.limits import Limits, PhaseReport, Stop
 from storel.optimizer.named import NAMED
@@ -33,13 +33,21 @@ ANALYSIS = 60
 """Steps of the analyses between two steps of the rules; they nearly always saturate first."""
 
 
+WORN = 1000
+"""E-nodes of terms that were held after which an e-graph is replaced by a fresh copy.
+
+A copy takes as long as a small search, since all rules are copied, too. But the numbers of classes are not
+used again, which makes an e-graph slower by and by.
+"""
+
+
 class Base:
-    """An e-graph that holds the schema, the analyses and the rules, and no term."""
+    """An e-graph that holds the schema, the analyses and the rules, and for a while a term."""
 
     def __init__(self, rules: RuleSet, encoding: Encoding = NAMED) -> None:
         self.graph = EGraph()
         self.encoding = encoding
-        self.run(schema(encoding))
+        self.run(constructors.schema(encoding))
         self.run(analyses.program(encoding))
         self.parts: dict[str, list[str]] = {name: [name] for name in (*EAGER, *PHASES, IN_ORDER)}
         for ruleset in (*EAGER, "normalize", IN_ORDER, REORDERING):
@@ -59,6 +67,33 @@ class Base:
         if encoding.most_matches is not None:
             self._counted |= set(encoding.operators)
         self._sizes = self.graph.parse_program("(print-size)")
+        self._forgetting = self._forgotten()
+        self._held = 0
+        self.run("(push)")
+
+    def _forgotten(self) -> list[Any]:
+        """Return the command that deletes all that a term brings: what there is nothing of without one."""
+        self.run("(ruleset forget)")
+        for name, function in self.graph.freeze().functions.items():
+            if not function.rows:
+                row = f"({name} {' '.join(f'a{place}' for place in range(len(function.input_sorts)))})"
+                fact = row if function.output_sort == "Unit" else f"(= e {row})"
+                self.run(constructors.rule(fact, f"(delete {row})", f"forget-{name}", "forget"))
+        return self.graph.parse_program("(run forget 1)")
+
+    @contextmanager
+    def holding(self, term: str, facts: str) -> Generator[None]:
+        """Hold a term, which is then the one in ``whole``, and what is known of it."""
+        try:
+            self.run(f"(whole {term})\n{facts}")
+            yield
+        finally:
+            self._held += self.nodes()
+            if self._held < WORN:
+                self.graph.run_program(*self._forgetting)
+            else:
+                self._held = 0
+                self.run("(pop)\n(push)")
 
     def run(self, text: str) -> None:
         """Run egglog text, a command on each line.
@@ -220,20 +255,16 @@ def saturate(
     encoding: Encoding = NAMED,
     schedule: Schedule = alternate,
 ) -> tuple[Classes, PhaseReport]:
-    """Return all that the rules of ``phase`` make of a term (the binding ``$root``).
+    """Return all that the rules of ``phase`` make of a term.
 
     ``IN_ORDER`` is the main phase without the rules that reorder sums and products.
     """
     loaded = base(rules, encoding)
     state = Saturation(loaded, limits, time.perf_counter())
-    loaded.run("(push)")
-    try:
-        loaded.run(f"(let $root {text})\n{facts}")
+    with loaded.holding(text, facts):
         stop, iterations = schedule(state, phase)
         classes = read(loaded.graph.freeze(), loaded.graph, encoding)
         milliseconds = 1000 * (time.perf_counter() - state.started)
         matches = dict(sorted(state.matches.items()))
         name = "main" if phase == IN_ORDER else phase
         return classes, PhaseReport(name, iterations, loaded.nodes(), matches, stop, milliseconds)
-    finally:
-        loaded.run("(pop)")

@@ -50,6 +50,9 @@ from storel.optimizer.products import Arranged, arranged
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, SizeSymbol, Symbols
 
+COMPARED = 4
+"""How many moves are compared before the best of them is taken; most programs have no more."""
+
 
 class Sharing:
     """The terms of one program with shared parts named, and what they cost; each is found once."""
@@ -90,14 +93,23 @@ class Sharing:
 
 
 def _improved(term: Term, moves: Callable[[Term], Iterable[Term]], price: Callable[[Term], float]) -> Term:
-    """Take the best move as long as there is one that is cheaper."""
-    least = price(term)
+    """Take moves as long as there is one that is cheaper: the best of a few, going on where that one stood.
+
+    A long chain has dozens of moves, most of which pay, and are still there when another one is taken.
+    """
+    least, start = price(term), 0
     for _ in range(ROUNDS):
-        priced = [(price(moved), moved) for moved in dict.fromkeys(moves(term))]
-        best = min(priced, key=lambda pair: pair[0], default=(least, term))
-        if best[0] >= least:
+        made = list(dict.fromkeys(moves(term)))
+        ordered = [*range(start, len(made)), *range(min(start, len(made)))]
+        found = (
+            min((price(made[number]), number) for number in ordered[first : first + COMPARED])
+            for first in range(0, len(made), COMPARED)
+        )
+        cheaper = next((best for best in found if best[0] < least), None)
+        if cheaper is None:
             break
-        least, term = best
+        least, start = cheaper
+        term = made[start]
     return term
 
 

@@ -173,7 +173,7 @@ def _rewritten(
     try:
         for each in rules:
             graph.run(translate(each, encoding))
-        graph.run(f"(let $root {source.text})\n{source.facts}")
+        graph.run(f"(whole {source.text})\n{source.facts}")
         state = Saturation(graph, Limits(), math.inf)
         state.prepare()
         for each in rules:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from storel.calculus.interpret import evaluate
-from storel.calculus.nodes import Literal, Singleton, Sum, Term, Variable
+from storel.calculus.nodes import Literal, Singleton, Sum, Symbol, Term, Variable
 from storel.calculus.printer import show
 from storel.calculus.verify import infer, verify
 from storel.optimizer import cost, rulefile, variations
@@ -20,11 +21,11 @@ from storel.optimizer.extract import Classes, Extractor
 from storel.optimizer.facts import Encoded, encoded
 from storel.optimizer.limits import Limits, Stop
 from storel.optimizer.optimize import optimize
-from storel.optimizer.outcome import DEFAULT, Options
+from storel.optimizer.outcome import BINDERS, DEFAULT, Options
 from storel.optimizer.rulefile import RuleSet
-from storel.optimizer.saturate import saturate
+from storel.optimizer.saturate import base, saturate
 from storel.scalars import ScalarType
-from storel.symbols import SizeSymbol
+from storel.symbols import ArraySymbol, SizeSymbol
 
 A_ROW = "A_idx(A_pos(i):A_pos(i + 1))"
 B_ROW = "B_idx(B_pos(i):B_pos(i + 1))"
@@ -166,6 +167,42 @@ def test_planning_is_deterministic(program: Callable[..., Any]) -> None:
     first, second = (optimize(source.term, source.store.symbols) for _ in range(2))
     assert first.term == second.term
     assert [phase.matches for phase in first.report] == [phase.matches for phase in second.report]
+
+
+def test_a_plan_does_not_depend_on_those_before(program: Callable[..., Any]) -> None:
+    """E-graphs are used again, so that the numbers of their classes go on; each thread has its own."""
+
+    def planned(*kernels: tuple[str, ...]) -> dict[tuple[str, ...], Any]:
+        found = {}
+        for kernel in kernels:
+            source = program(*kernel)
+            plan = optimize(source.term, source.store.symbols)
+            found[kernel] = plan.term, [phase.matches for phase in plan.report]
+        return found
+
+    kernels = [kernel for kernel, _ in SHAPES]
+    in_turn = planned(*kernels, *reversed(kernels))
+    for kernel in kernels:
+        with ThreadPoolExecutor(1) as alone:
+            assert alone.submit(planned, kernel).result()[kernel] == in_turn[kernel]
+
+
+@pytest.mark.parametrize("binders", BINDERS)
+def test_an_e_graph_forgets_its_term(binders: str) -> None:
+    held = base(rulefile.shipped(), BINDERS[binders])
+
+    def rows() -> dict[str, int]:
+        return {name: len(function.rows) for name, function in held.graph.freeze().functions.items()}
+
+    before = rows()
+    symbols = {"a": ArraySymbol("a", ScalarType.FLOAT64, 3)}
+    source = encoded(Sum(Symbol("a"), Variable(0)), symbols, BINDERS[binders])
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt), held.holding(source.text, source.facts):
+            held.settle("scope")
+            assert held.nodes() > 0
+            raise KeyboardInterrupt
+        assert rows() == before
 
 
 @pytest.mark.parametrize(

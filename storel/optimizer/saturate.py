@@ -68,6 +68,7 @@ class Base:
             self._counted |= set(encoding.operators)
         self._sizes = self.graph.parse_program("(print-size)")
         self._forgetting = self._forgotten()
+        self._unused = self._rows()
         self._held = 0
         self.run("(push)")
 
@@ -89,9 +90,9 @@ class Base:
             yield
         finally:
             self._held += self.nodes()
-            if self._held < WORN:
-                self.graph.run_program(*self._forgetting)
-            else:
+            self.graph.run_program(*self._forgetting)
+            # What eager rules have replaced matches nothing, so that it is still there.
+            if self._held > WORN or self._rows() != self._unused:
                 self._held = 0
                 self.run("(pop)\n(push)")
 
@@ -132,9 +133,13 @@ class Base:
 
     def nodes(self) -> int:
         """Return the number of e-nodes."""
+        return sum(count for name, count in self._rows() if name in self._counted)
+
+    def _rows(self) -> list[tuple[str, int]]:
+        """Return the number of rows of each table."""
         (output,) = self.graph.run_program(*self._sizes)
         assert isinstance(output, PrintAllFunctionsSize)
-        return sum(count for name, count in output.sizes if name in self._counted)
+        return output.sizes
 
 
 @dataclass

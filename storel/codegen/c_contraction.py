@@ -22,7 +22,6 @@ def render(scalar_type: ScalarType) -> str:
     room for two packed blocks; then the numbers of rows, columns and summands, and a factor (a double).
     """
     widths = range(1, TILE_VECTORS + 1)
-    packs = [f"        case {width}: PACK({width} * LANES); break;" for width in widths]
     return _filled(
         _TEMPLATE,
         {
@@ -35,7 +34,6 @@ def render(scalar_type: ScalarType) -> str:
             "block_columns": str(BLOCK_COLUMNS),
             "tiles": "\n".join(map(_tile, widths)),
             "tile_names": ", ".join(f"multiply_{width}" for width in widths),
-            "packs": "\n".join(packs),
         },
     )
 
@@ -54,8 +52,7 @@ def _tile(width: int) -> str:
             "loads": "\n".join(loads),
             "steps": _lines(names, "{name} += b{vector} * left[{row}];"),
             "puts": _lines(names, "*(V *)(result + rows[{row}] + columns[{vector} * LANES]) = {name};"),
-            "adds": _lines(names, "*(V *)(result + rows[{row}] + columns[{vector} * LANES]) += {name};"),
-            "stores": _lines(names, f"((V *)tile)[{{row}} * {width} + {{vector}}] = {{name}};"),
+            "adds": _lines(names, "{name} += *(V *)(result + rows[{row}] + columns[{vector} * LANES]);"),
         },
     )
 
@@ -80,11 +77,11 @@ _TEMPLATE = """\
 
 typedef @type@ T;
 #if defined(__AVX512F__)
-#define LANES (64 / (int64_t)sizeof(T))
+#define LANES (64 / (int)sizeof(T))
 #elif defined(__AVX__)
-#define LANES (32 / (int64_t)sizeof(T))
+#define LANES (32 / (int)sizeof(T))
 #else
-#define LANES (16 / (int64_t)sizeof(T))
+#define LANES (16 / (int)sizeof(T))
 #endif
 typedef T V __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T))));
 typedef @lane@ M __attribute__((vector_size(LANES * sizeof(T))));
@@ -116,10 +113,11 @@ static inline int64_t vectors_of(int64_t columns)
     return vectors == MOST + 1 ? (vectors + 1) / 2 : least(MOST, vectors);
 }
 
-static void put(const T *restrict tile, T *restrict result, Offsets rows, Offsets columns, int64_t row_count,
-    int64_t column_count, int64_t width, int adds)
+/* Bring what there is of a tile, which is complete and by itself, to its place. */
+static __attribute__((noinline)) void put(const T *restrict tile, T *restrict result, Offsets rows,
+    Offsets columns, int64_t row_count, int64_t column_count, int adds)
 {
-    for (int64_t m = 0; m < row_count; ++m, tile += width)
+    for (int64_t m = 0; m < row_count; ++m, tile += MOST * LANES)
         for (int64_t n = 0; n < column_count; ++n) {
             T *place = result + rows[m] + columns[n];
             *place = adds ? *place + tile[n] : tile[n];
@@ -127,24 +125,26 @@ static void put(const T *restrict tile, T *restrict result, Offsets rows, Offset
 }
 
 @tiles@
-static __typeof__(multiply_1) *const TILES[] = {@tile_names@};
+typedef __typeof__(multiply_1) Multiply;
+static Multiply *const TILES[] = {@tile_names@};
 
 /* Make rows columns: at each step, swap blocks of twice the size. */
-static __attribute__((noinline)) void transpose(V *rows)
+static inline __attribute__((always_inline)) void transpose(V *rows)
 {
 #if defined(__has_builtin) && __has_builtin(__builtin_shuffle)
-    for (int64_t size = 1; size < LANES; size *= 2)
+    M lanes;
+    for (int64_t n = 0; n < LANES; ++n) lanes[n] = n;
+#pragma GCC unroll 4
+    for (@lane@ size = 1; size < LANES; size *= 2) {
+        const M low = lanes + (((lanes & size) != 0) & (LANES - size)), high = low + size;
+#pragma GCC unroll 16
         for (int64_t m = 0; m < LANES; ++m) {
             if (m & size) continue;
             const V one = rows[m], other = rows[m + size];
-            M low, high;
-            for (int64_t n = 0; n < LANES; ++n) {
-                low[n] = n & size ? LANES + n - size : n;
-                high[n] = n & size ? LANES + n : n + size;
-            }
             rows[m] = __builtin_shuffle(one, other, low);
             rows[m + size] = __builtin_shuffle(one, other, high);
         }
+    }
 #else
     V made[LANES];
     for (int64_t m = 0; m < LANES; ++m)
@@ -153,47 +153,56 @@ static __attribute__((noinline)) void transpose(V *rows)
 #endif
 }
 
-static inline __attribute__((always_inline)) void pack(const T *restrict from, Offsets lines, Offsets along,
-    int64_t count, int64_t depth, const int64_t width, T factor, T *restrict packed)
+/* Pack as many lines as a vector has lanes, whose elements follow each other. */
+static __attribute__((noinline)) void turn(const T *restrict from, Offsets lines, Offsets along,
+    int64_t depth, int64_t width, T factor, T *restrict packed)
 {
-    const int is_deep = width % LANES == 0 && depth >= LANES && are_vectors(along, depth / LANES * LANES);
-    for (; count >= width; count -= width, lines += width) {
+    for (int64_t k = 0; k < depth; k += LANES) {
+        V rows[LANES];
+#pragma GCC unroll 16
+        for (int64_t m = 0; m < LANES; ++m) rows[m] = *(const V *)(from + along[k] + lines[m]) * factor;
+        transpose(rows);
+#pragma GCC unroll 16
+        for (int64_t m = 0; m < LANES; ++m, packed += width) *(V *)packed = rows[m];
+    }
+}
+
+/* Pack lines in panels of so many; where too few are left, there are zeros. */
+static __attribute__((noinline)) void pack(const T *restrict from, Offsets lines, Offsets along,
+    int64_t count, int64_t depth, int64_t width, T factor, T *restrict packed)
+{
+    const int64_t whole = width % LANES == 0 ? depth / LANES * LANES : 0;
+    const int64_t deep = are_vectors(along, whole) ? whole : 0;
+    for (; count > 0; count -= width, lines += width) {
+        const int64_t used = least(count, width);
         int64_t k = 0;
-        if (are_vectors(lines, width))
+        if (used == width && are_vectors(lines, width))
             for (; k < depth; ++k, packed += width)
                 for (int64_t n = 0; n < width; n += LANES)
                     *(V *)(packed + n) = *(const V *)(from + along[k] + lines[n]) * factor;
-        if (is_deep)
-            for (; k + LANES <= depth; k += LANES, packed += LANES * width)
-                for (int64_t n = 0; n < width; n += LANES) {
-                    V rows[LANES];
-                    for (int64_t m = 0; m < LANES; ++m)
-                        rows[m] = *(const V *)(from + along[k] + lines[n + m]) * factor;
-                    transpose(rows);
-                    for (int64_t m = 0; m < LANES; ++m) *(V *)(packed + m * width + n) = rows[m];
-                }
-        for (; k < depth; ++k, packed += width)
-            for (int64_t n = 0; n < width; ++n) {
-                packed[n] = from[along[k] + lines[n]] * factor;
+        else if (used == width && deep > 0) {
+            for (int64_t n = 0; n < width; n += LANES)
+                turn(from, lines + n, along, deep, width, factor, packed + n);
+            k = deep;
+            packed += deep * width;
+        }
+        for (; k < depth; ++k) {
+            for (int64_t n = 0; n < used; ++n) {
+                *packed++ = from[along[k] + lines[n]] * factor;
                 __asm__("" ::: "memory"); /* gathers are slower */
             }
+            for (int64_t n = used; n < width; ++n) *packed++ = 0;
+        }
     }
-    if (count > 0)
-        for (int64_t k = 0; k < depth; ++k)
-            for (int64_t n = 0; n < width; ++n)
-                *packed++ = n < count ? from[along[k] + lines[n]] * factor : 0;
 }
 
 static void pack_columns(const T *restrict from, Offsets lines, Offsets along, int64_t count, int64_t depth,
     T factor, T *restrict packed)
 {
     while (count > 0) {
-        const int64_t vectors = vectors_of(count), used = least(count, vectors * LANES);
-#define PACK(width) pack(from, lines, along, used, depth, width, factor, packed)
-        switch (vectors) {
-@packs@
-        }
-        packed += depth * vectors * LANES;
+        const int64_t width = vectors_of(count) * LANES, used = least(count, width);
+        pack(from, lines, along, used, depth, width, factor, packed);
+        packed += depth * width;
         lines += used;
         count -= used;
     }
@@ -209,6 +218,9 @@ int64_t storel_contract(const int64_t *slots, int64_t *detail)
     T *packed_left = (T *)slots[9], *packed_right = (T *)slots[10];
     const int64_t rows = slots[11], columns = slots[12], depth = slots[13];
     const T factor = (T)*(const double *)(slots + 14);
+    int64_t tile_rows[ROWS], tile_columns[MOST * LANES];
+    for (int64_t m = 0; m < ROWS; ++m) tile_rows[m] = m * MOST * LANES;
+    for (int64_t n = 0; n < MOST * LANES; ++n) tile_columns[n] = n;
     for (int64_t n = 0; n < columns; n += BLOCK_COLUMNS) {
         const int64_t width = least(BLOCK_COLUMNS, columns - n);
         for (int64_t k = 0; k < depth; k += DEPTH) {
@@ -221,10 +233,19 @@ int64_t storel_contract(const int64_t *slots, int64_t *detail)
                 for (int64_t j = 0; j < width;) {
                     Offsets places = result_columns + n + j;
                     const int64_t vectors = vectors_of(width - j), used = least(width - j, vectors * LANES);
+                    Multiply *const multiply = TILES[vectors - 1];
                     const int is_whole = used == vectors * LANES && are_vectors(places, used);
-                    for (int64_t i = 0; i < high; i += ROWS)
-                        TILES[vectors - 1](deep, packed_left + i * deep, columns_packed, result,
-                            result_rows + m + i, places, least(ROWS, high - i), used, is_whole, k > 0);
+                    for (int64_t i = 0; i < high; i += ROWS) {
+                        Offsets lines = result_rows + m + i;
+                        const T *rows_packed = packed_left + i * deep;
+                        if (is_whole && high - i >= ROWS) {
+                            multiply(deep, rows_packed, columns_packed, result, lines, places, k > 0);
+                            continue;
+                        }
+                        T tile[ROWS * MOST * LANES];
+                        multiply(deep, rows_packed, columns_packed, tile, tile_rows, tile_columns, 0);
+                        put(tile, result, lines, places, least(ROWS, high - i), used, k > 0);
+                    }
                     columns_packed += deep * vectors * LANES;
                     j += used;
                 }
@@ -237,8 +258,7 @@ int64_t storel_contract(const int64_t *slots, int64_t *detail)
 
 _TILE = """\
 static __attribute__((noinline)) void multiply_@width@(int64_t depth, const T *restrict left,
-    const T *restrict right, T *restrict result, Offsets rows, Offsets columns, int64_t row_count,
-    int64_t column_count, int is_whole, int adds)
+    const T *restrict right, T *restrict result, Offsets rows, Offsets columns, int adds)
 {
 @sums@
     for (int64_t k = 0; k < depth; ++k) {
@@ -247,14 +267,9 @@ static __attribute__((noinline)) void multiply_@width@(int64_t depth, const T *r
         left += ROWS;
         right += @width@ * LANES;
     }
-    if (is_whole && row_count == ROWS && adds) {
+    if (adds) {
 @adds@
-    } else if (is_whole && row_count == ROWS) {
-@puts@
-    } else {
-        T tile[ROWS * @width@ * LANES];
-@stores@
-        put(tile, result, rows, columns, row_count, column_count, @width@ * LANES, adds);
     }
+@puts@
 }
 """

@@ -33,23 +33,25 @@ def compile_definition(task: Task) -> Compilation:
 def planned(task: Task, stored: Compilation | None = None) -> Compilation:
     """Return the cheapest compilation by its estimates.
 
-    Operands that would be searched too often are converted first (``reformat.py``), one by one. None is where
-    its conversion alone takes as long as the plan without it. ``stored`` is the compilation that converts
-    nothing, if it is at hand.
+    Operands that would be searched too often are converted first (``reformat.py``), one by one. A trial
+    converts its operand, so it must promise to save more than that: what another conversion takes is what
+    its own does at least. The cheapest conversions are tried first. ``stored`` is the compilation that
+    converts nothing, if it is at hand.
     """
     environment = task.environment
     best = stored or compile_stored(task)
     made: dict[str, tuple[Tensor, ...]] = {}
     while pending := _convertible(best, environment):
-        candidates = [best]
-        for name in pending:
+        cheapest = best
+        for name in sorted(pending, key=lambda name: least_conversion_cost(environment.tensors[name])):
             tensor = environment.tensors[name]
-            if least_conversion_cost(tensor) >= expected_time(best):
+            if 2 * least_conversion_cost(tensor) >= expected_time(cheapest):
                 continue
             if name not in made:
                 made[name] = tuple(conversions(tensor, environment))
-            candidates += [compile_stored(task, {**best.converted, name: other}) for other in made[name]]
-        cheapest = min(candidates, key=expected_time)
+            for other in made[name]:
+                trial = compile_stored(task, {**best.converted, name: other})
+                cheapest = min(cheapest, trial, key=expected_time)
         if cheapest is best:
             break
         best = cheapest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import scipy.sparse
 
 import storel
+from storel import scheduling
 from storel.calculus.nodes import Add, Find, Literal, Lookup, Multiply, Range, Sum, Symbol, Term, Variable
 from storel.environment import Environment
 from storel.reformat import (
@@ -133,3 +135,29 @@ def test_operands_of_a_result_that_would_be_listed_are_converted() -> None:
     result = kernel(**stored)
     assert isinstance(result, storel.Tensor)
     np.testing.assert_allclose(result.to_numpy(), matrices[0] @ matrices[1])
+
+
+@pytest.mark.parametrize(("entries_per_row", "expected"), [(20, ["B"]), (80, ["B", "A", "C"])])
+def test_no_conversion_is_tried_that_takes_longer_than_it_can_save(
+    entries_per_row: int, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[int] = []
+
+    def counted(tensor: storel.Tensor, environment: Environment) -> Iterator[storel.Tensor]:
+        for other in conversions(tensor, environment):
+            tried.append(tensor.nnz)
+            yield other
+
+    monkeypatch.setattr(scheduling, "conversions", counted)
+    rng = np.random.default_rng(0)
+    operands: dict[str, Any] = {
+        name: scipy.sparse.random_array((4000, 4000), density=share * entries_per_row / 4000, rng=rng).tocsr()
+        for name, share in (("A", 1.1), ("B", 1.0), ("C", 1.2))
+    }
+    program = "CREATE TENSOR t AS sum(<(i,j), a> in A, <(j,k), b> in B, <(k,i), c> in C) a * b * c"
+    kernel = storel.compile(program, **operands)
+    assert tried == [operands[name].nnz for name in expected]
+    product = (operands["A"] @ operands["B"]).multiply(operands["C"].T)
+    result = kernel(**operands)
+    assert isinstance(result, storel.Tensor)
+    assert float(result) == pytest.approx(product.sum())

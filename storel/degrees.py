@@ -16,9 +16,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeAlias
-from weakref import WeakKeyDictionary
+from weakref import ReferenceType, WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,32 @@ class Degrees:
         return self.total / max(1, self.extent)
 
 
+class _Derived:
+    """Vectors made of this and another one each, counted when they are first asked for, and then kept.
+
+    What is counted lives as long as the other vector does. What is not refers to it, so that it lives only
+    as long as somebody uses it.
+    """
+
+    def __init__(self) -> None:
+        self._vectors: WeakKeyDictionary[DegreeVector, ReferenceType[DegreeVector]] = WeakKeyDictionary()
+        self._counted: WeakKeyDictionary[DegreeVector, Vector] = WeakKeyDictionary()
+
+    def vector(self, other: DegreeVector, count: Callable[[], Vector]) -> DegreeVector:
+        """Return what is made of ``other`` by ``count``."""
+        known = self._vectors.get(other)
+        vector = None if known is None else known()
+        if vector is None:
+            vector = DegreeVector(partial(self._values, other, count))
+            self._vectors[other] = ReferenceType(vector)
+        return vector
+
+    def _values(self, other: DegreeVector, count: Callable[[], Vector]) -> Vector:
+        if other not in self._counted:
+            self._counted[other] = count()
+        return self._counted[other]
+
+
 @dataclass(frozen=True, eq=False)
 class DegreeVector:
     """A vector of degrees, one for each key, counted when it is first asked for."""
@@ -66,7 +92,7 @@ class DegreeVector:
     _joins: WeakKeyDictionary[DegreeVector, float] = field(
         default_factory=WeakKeyDictionary["DegreeVector", float], repr=False
     )
-    _products: _Cache = field(default_factory=WeakKeyDictionary["DegreeVector", "DegreeVector"], repr=False)
+    _products: _Derived = field(default_factory=_Derived, repr=False)
 
     @cached_property
     def values(self) -> Vector:
@@ -75,14 +101,19 @@ class DegreeVector:
     @cached_property
     def summary(self) -> Degrees:
         """The norms and the histogram."""
+        return self._summarized()
+
+    def _summarized(self) -> Degrees:
         return summarized(self.values, len(self.values))
 
     def times(self, other: DegreeVector) -> DegreeVector:
         """Return the number of pairs of entries for each key."""
-        if other not in self._products:
+
+        def product() -> Vector:
             common = min(len(self.values), len(other.values))
-            self._products[other] = _counted(self.values[:common].astype(np.float64) * other.values[:common])
-        return self._products[other]
+            return self.values[:common].astype(np.float64) * other.values[:common]
+
+        return self._products.vector(other, product)
 
     def join(self, other: DegreeVector) -> float:
         """Return the number of pairs of entries whose keys agree."""
@@ -93,41 +124,47 @@ class DegreeVector:
         return self._joins[other]
 
 
-_Cache: TypeAlias = WeakKeyDictionary[DegreeVector, DegreeVector]
-
-
 @dataclass(frozen=True, eq=False)
 class Occurrences(DegreeVector):
-    """How often each integer is an element of ``elements``."""
+    """How often each integer of 0:``extent`` is an element of ``elements``, which may be ascending."""
 
     elements: Vector = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
-    _positions: _Cache = field(default_factory=WeakKeyDictionary["DegreeVector", "DegreeVector"], repr=False)
-    _elements: _Cache = field(default_factory=WeakKeyDictionary["DegreeVector", "DegreeVector"], repr=False)
+    extent: int = 0
+    is_ascending: bool = False
+    _positions: _Derived = field(default_factory=_Derived, repr=False)
+    _elements: _Derived = field(default_factory=_Derived, repr=False)
 
     @staticmethod
-    def of(elements: Vector, extent: int) -> Occurrences:
+    def of(elements: Vector, extent: int, *, is_ascending: bool = False) -> Occurrences:
         """Return the occurrences in ``elements``, which lie in 0:extent."""
-        return Occurrences(lambda: np.bincount(elements, minlength=extent), elements=elements)
+        counted = partial(np.bincount, elements, minlength=extent)
+        return Occurrences(counted, elements=elements, extent=extent, is_ascending=is_ascending)
+
+    def _summarized(self) -> Degrees:
+        """Return the norms; equal elements that follow each other are told without a vector over all keys."""
+        if not self.is_ascending or len(self.elements) == 0:
+            return super()._summarized()
+        begins = np.flatnonzero(self.elements[1:] != self.elements[:-1]) + 1
+        return summarized(np.diff(begins, prepend=0, append=len(self.elements)), self.extent)
 
     def positions(self, drawn: DegreeVector) -> DegreeVector:
         """Return how often each position is met by a search for integers of the degrees ``drawn``."""
-        if drawn not in self._positions:
+
+        def found() -> Vector:
             padded = np.zeros(max(len(self.values), len(drawn.values)), dtype=drawn.values.dtype)
             padded[: len(drawn.values)] = drawn.values
-            self._positions[drawn] = _counted(padded[self.elements])
-        return self._positions[drawn]
+            return padded[self.elements]
+
+        return self._positions.vector(drawn, found)
 
     def elements_at(self, positions: DegreeVector) -> DegreeVector:
         """Return how often each integer is met where positions are visited so often."""
-        if positions not in self._elements:
+
+        def met() -> Vector:
             weights = positions.values
-            self._elements[positions] = _counted(np.bincount(self.elements[: len(weights)], weights=weights))
-        return self._elements[positions]
+            return np.bincount(self.elements[: len(weights)], weights=weights)
 
-
-def _counted(values: Vector) -> DegreeVector:
-    """Return a vector that refers to nothing it was made of, so that caches do not keep that alive."""
-    return DegreeVector(lambda: values)
+        return self._elements.vector(positions, met)
 
 
 KnownDegrees: TypeAlias = DegreeVector | Degrees

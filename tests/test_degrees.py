@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from storel.degrees import DegreeVector, Occurrences, join, summarized, uniform
 
@@ -74,13 +75,38 @@ def test_elements_recur_as_their_positions_do(pairs: list[tuple[int, int]]) -> N
     ]
 
 
+@settings(max_examples=50)
+@given(st.lists(st.integers(0, 12), max_size=12))
+def test_ascending_elements_have_the_norms_of_their_occurrences(elements: list[int]) -> None:
+    array = np.array(sorted(elements), dtype=np.int64)
+    assert Occurrences.of(array, 13, is_ascending=True).summary == Occurrences.of(array, 13).summary
+
+
+def test_what_is_made_of_vectors_is_counted_when_it_is_asked_for_and_once() -> None:
+    counted: list[str] = []
+
+    def visits() -> NDArray[np.int64]:
+        counted.append("visits")
+        return np.array([3, 4])
+
+    one, other = Occurrences.of(np.array([0, 1]), 2), DegreeVector(visits)
+    made = one.positions(other)
+    assert one.positions(other) is made
+    assert counted == []
+    assert made.values is one.positions(other).values
+    first = made.values
+    del made
+    assert one.positions(other).values is first
+    assert counted == ["visits"]
+
+
 def test_a_vector_does_not_keep_alive_what_it_was_joined_with() -> None:
     one = Occurrences.of(np.array([0, 1]), 2)
     other = vector([3, 4])
     join(one, other)
-    one.positions(other)
-    one.elements_at(other)
-    one.times(other)
+    for made in (one.positions(other), one.elements_at(other), one.times(other)):
+        assert len(made.values) == 2
+    del made
     gone = weakref.ref(other)
     del other
     gc.collect()

@@ -150,9 +150,10 @@ def with_degrees(symbol: ArraySymbol, array: NDArray[Any]) -> ArraySymbol:
     if not symbol.type.is_integer or low is None or high is None or low < 0:
         return symbol
     is_boundary = symbol.ascending and symbol.first is not None
+    occurrences = Occurrences.of(array, high + 1, is_ascending=symbol.ascending)
     return replace(
         symbol,
-        occurrences=Occurrences.of(array, high + 1) if is_countable(high, len(array)) else None,
+        occurrences=occurrences if is_countable(high, len(array)) else None,
         segments=DegreeVector(lambda: np.diff(array)) if is_boundary else None,
     )
 

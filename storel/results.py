@@ -47,11 +47,7 @@ class ResultFormat:
     @property
     def candidate(self) -> Candidate | None:
         """The layout that the kernel is asked to assemble."""
-        if self.assembled is None:
-            return None
-        signature = level_signature(self.assembled)
-        assert signature is not None
-        return Candidate(tuple(level.kind for level in signature.levels), signature.order)
+        return None if self.assembled is None else _layout(self.assembled)
 
     def packing(self, destination: Destination) -> float:
         """Return the nanoseconds that each entry in ``destination`` takes until it is stored as wanted."""
@@ -60,6 +56,14 @@ class ResultFormat:
                 return SORTED
             case Levels():
                 return 0.0 if _assembled(destination, self) is self.wanted else TURNED
+
+
+@cache
+def _layout(assembled: Format) -> Candidate:
+    """Return the levels of a format, found once since each call asks for them."""
+    signature = level_signature(assembled)
+    assert signature is not None
+    return Candidate(tuple(level.kind for level in signature.levels), signature.order)
 
 
 def choose_result_format(

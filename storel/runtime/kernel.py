@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from storel import cache, memory
 from storel.loops.division import COUNT
-from storel.loops.nodes import Buffer, Kernel, Local, Procedure
+from storel.loops.nodes import Buffer, For, Kernel, Local, Procedure, While
 from storel.loops.protocol import capacities, failure, length_count, needed_bytes
+from storel.loops.walk import walk
 from storel.runtime import buffers, toolchain
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
@@ -59,10 +60,14 @@ def located(arrays: Mapping[str, Array]) -> dict[str, Input]:
 
 
 class CompiledKernel:
-    """A kernel in machine code. Calls from several threads at once do not disturb each other."""
+    """A kernel in machine code. Calls from several threads at once do not disturb each other.
+
+    ``is_counted`` says whether its ``bound`` has loops.
+    """
 
     def __init__(self, kernel: Kernel, entries: Mapping[str, Entry]) -> None:
         self.kernel = kernel
+        self.is_counted = any(isinstance(each, For | While) for each in walk(kernel.bound.body))
         self._inputs = tuple((buffer.name, buffer.type.dtype) for buffer in kernel.inputs)
         self._procedures = {
             procedure.name: _Linked(kernel, procedure, entries[procedure.name])

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from storel import memory
 from storel.loops.division import PART_HIGH, PART_LOW
-from storel.loops.nodes import Allocation, For, Join, While
-from storel.loops.walk import walk
+from storel.loops.nodes import Allocation, Join
 from storel.runtime import buffers, pool
 from storel.runtime.contraction import ContractionKernel
 from storel.runtime.kernel import CompiledKernel, Input, located
@@ -62,11 +61,10 @@ class ParallelKernel:
     ) -> dict[str, Array]:
         """Do the same with arrays whose addresses are known."""
         given = dict(inputs)
-        outputs: dict[str, Array] = {}
-        for number, phase in enumerate(self.phases):
-            outputs = self._run(phase, scalars, given, memory_limit)
-            given[f"store.{number}"] = Input.of(outputs["result.val"])
-        return outputs
+        for number, phase in enumerate(self.phases[:-1]):
+            store = self._run(phase, scalars, given, memory_limit)
+            given[f"store.{number}"] = Input.of(store["result.val"])
+        return self._run(self.phases[-1], scalars, given, memory_limit)
 
     def _run(
         self,
@@ -84,8 +82,7 @@ class ParallelKernel:
             return phase.run(whole, inputs, limit)
         parts = [{**scalars, PART_LOW.name: low, PART_HIGH.name: high} for low, high in ends]
         bounds = [partial(phase.bound, part, addresses) for part in parts]
-        is_counted = any(isinstance(each, For | While) for each in walk(phase.kernel.bound.body))
-        sizes = pool.run_all(bounds) if is_counted else [bound() for bound in bounds]
+        sizes = pool.run_all(bounds) if phase.is_counted else [bound() for bound in bounds]
         if not self._fits(phase, sizes, work, limit):
             return phase.run(whole, inputs, limit)
         regions = [

@@ -1,7 +1,8 @@
 """The threads that compute the parts of a result.
 
 Kernels release the interpreter's lock, so that threads of Python are all it takes; a pool of our own needs
-no other runtime, survives a fork, and serves both backends.
+no other runtime, survives a fork, and serves both backends. A thread waits for its next task at a lock, which
+takes less time than the queues of ``concurrent.futures``.
 
 A thread that wakes for a part of a few milliseconds must not wake on the processor of the thread that woke
 it: the system would run the two in turn, and not notice for longer than the part takes. So the others are
@@ -14,10 +15,9 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Returned = TypeVar("Returned")
 
@@ -28,48 +28,86 @@ def run_all(tasks: Sequence[Callable[[], Returned]]) -> list[Returned]:
     Where several raise, the first one's exception is raised, when all have ended. What the system has no
     thread for is run by this one.
     """
-    futures: list[Future[Returned]] = []
-    if len(tasks) > 1:
-        with suppress(RuntimeError):  # no thread can be started
-            pool = _pool(len(tasks) - 1)
-            pool.keep_apart()
-            futures += (pool.submit(task) for task in tasks[1:])
+    workers = _begun(tasks[1:]) if len(tasks) > 1 else []
     try:
         first = tasks[0]()
     finally:
-        for future in futures:
-            future.exception()
-    others = [future.result() for future in futures]
+        ended = [worker.end() for worker in workers]
+        _idle.extend(workers)
+    for _, raised in ended:
+        if raised is not None:
+            raise raised
+    others = [returned for returned, _ in ended]
     return [first, *others, *(task() for task in tasks[1 + len(others) :])]
 
 
-class _Pool(ThreadPoolExecutor):
-    """Threads that can be kept off the processor of the thread which gives them work."""
+def _begun(tasks: Sequence[Callable[[], Any]]) -> list[_Worker]:
+    """Return threads that have begun with the tasks, with as many as there are threads for."""
+    processors = _other_processors()
+    workers: list[_Worker] = []
+    with suppress(RuntimeError):  # no thread can be started
+        for task in tasks:
+            worker = _hired()
+            worker.keep_on(processors)
+            worker.begin(task)
+            workers.append(worker)
+    return workers
 
-    def __init__(self, size: int) -> None:
-        self._identifiers: list[int] = []
+
+class _Worker:
+    """A thread that runs one task after the other, and waits in between."""
+
+    def __init__(self) -> None:
+        self._begins, self._ended = threading.Lock(), threading.Lock()
+        self._begins.acquire()
+        self._ended.acquire()
+        self._task: Callable[[], Any] | None = None
+        self._outcome: tuple[Any, BaseException | None] = None, None
         self._processors: frozenset[int] = frozenset()
-        super().__init__(size, thread_name_prefix="storel", initializer=self._register)
+        self._thread = threading.Thread(target=self._work, name="storel", daemon=True)
+        self._thread.start()
 
-    def _register(self) -> None:
-        if self._processors:
-            _move(0, self._processors)
-        self._identifiers.append(threading.get_native_id())
+    def begin(self, task: Callable[[], Any]) -> None:
+        """Let the thread run a task."""
+        self._task = task
+        self._begins.release()
 
-    def keep_apart(self) -> None:
-        """Keep the threads off the processor that this thread runs on, unless it has no other."""
-        processors = _other_processors()
-        if not processors or processors == self._processors:
-            return
-        self._processors = processors
-        for identifier in self._identifiers:
-            _move(identifier, processors)
+    def end(self) -> tuple[Any, BaseException | None]:
+        """Wait for the end of the task; return what it returned or raised."""
+        self._ended.acquire()
+        outcome, self._outcome = self._outcome, (None, None)
+        return outcome
+
+    def keep_on(self, processors: frozenset[int]) -> None:
+        """Keep the thread on these processors, if there are any."""
+        if processors and processors != self._processors:
+            self._processors = processors
+            with suppress(OSError):  # they are no longer allowed
+                os.sched_setaffinity(self._thread.native_id or 0, processors)
+
+    def _work(self) -> None:
+        while True:
+            self._begins.acquire()
+            task, self._task = self._task, None  # what it refers to is not kept
+            assert task is not None
+            try:
+                self._outcome = task(), None
+            except BaseException as error:
+                self._outcome = None, error
+            del task
+            self._ended.release()
 
 
-@cache
-def _pool(size: int) -> _Pool:
-    """Return the pool with so many threads, which are started when first used."""
-    return _Pool(size)
+_idle: list[_Worker] = []
+"""The threads that wait. Each access is atomic: any thread may take one or give it back."""
+
+
+def _hired() -> _Worker:
+    """Return a thread that waits, a new one if there is none; raises RuntimeError if it cannot be started."""
+    try:
+        return _idle.pop()
+    except IndexError:
+        return _Worker()
 
 
 def _other_processors() -> frozenset[int]:
@@ -89,11 +127,5 @@ def _current_processor() -> Callable[[], int] | None:
         return None
 
 
-def _move(identifier: int, processors: frozenset[int]) -> None:
-    """Let a thread, this one if 0, run on these processors alone."""
-    with suppress(OSError):  # the thread has ended, or the processors are no longer allowed
-        os.sched_setaffinity(identifier, processors)
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork
+    os.register_at_fork(after_in_child=_idle.clear)  # threads do not survive a fork

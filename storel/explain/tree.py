@@ -71,7 +71,7 @@ class Explained:
 def explained(compilation: Compilation, profile: Profile | None = None) -> Explained:
     """Return what there is to say of a compilation, and of its run if it was measured."""
     plan = compilation.plan
-    expected = forecast(plan, compilation.symbols, compilation.constants)
+    expected = forecast(plan.action, compilation.symbols, compilation.constants)
     counts = (None,) * len(expected) if profile is None else profile.counts
     rows = zip(action_lines(plan), expected, counts, strict=True)
     operators = tuple(_operators(plan.action, 1, rows))

@@ -1,58 +1,90 @@
 """The bytes that the stored dictionaries of a plan take at once, as estimated.
 
-    footprint(let x = d in e) = max(footprint(d), bytes(d) + footprint(e))
-    footprint(others)         = the most of their parts'
+    footprint(bind x = d in e) = max(footprint(d), bytes(d) + footprint(e))
+    footprint(others)          = the most of their parts'
 
-The result is left out: every plan makes it.
+What a dictionary is stored in is the physical planner's decision. The result is left out: every plan makes
+it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 
+from storel.calculus.intervals import bounds
 from storel.calculus.nodes import Term
-from storel.optimizer.cardinality import Place
-from storel.optimizer.cost import estimate, is_hashed
-from storel.optimizer.estimate import Estimate
-from storel.optimizer.variations import Variation
+from storel.errors import MemoryLimitError
+from storel.optimizer.physical.actions import ActionPlanner
+from storel.optimizer.physical.forecast import forecast
+from storel.optimizer.physical.normalize import hoist_keys, inline_atoms
+from storel.optimizer.physical.scope import Scope, sum_over
+from storel.optimizer.physical.shape import semiring_of
+from storel.plan.binding import store_terms
+from storel.plan.nodes import (
+    Accumulate,
+    Action,
+    Bind,
+    Enter,
+    Guard,
+    HashStore,
+    ListStore,
+    Loop,
+    RowsStore,
+    ScalarStore,
+    Store,
+    TableStore,
+    Together,
+    Unite,
+)
 from storel.symbols import Symbols
 
-PLACE = 8
-"""Bytes of a place of a table: its value."""
+WORD = 8
+"""Bytes of a value, and of a key."""
 
 SLOT = 64
 """Bytes that an entry takes in a hash table: up to four slots of a key and a value."""
 
 
 def footprint(term: Term, symbols: Symbols) -> float:
-    """Return the estimated bytes that ``term``, which is closed, stores at once besides its result."""
-    return estimate(term, symbols, _Footprint()).nanoseconds
+    """Return the estimated bytes that ``term``, which is closed, stores at once besides its result.
+
+    There is no end of them where the planner refuses to store what the term asks for.
+    """
+    planner = ActionPlanner(symbols)
+    try:
+        action = planner.value(hoist_keys(inline_atoms(term)), Scope(), sum_over(semiring_of(term)))
+    except MemoryLimitError:
+        return math.inf
+    expected = iter(forecast(action, symbols))
+
+    def most(action: Action) -> float:
+        here = next(expected)
+        match action:
+            case Accumulate():
+                return 0.0
+            case Enter(_, body) | Loop(_, body) | Guard(_, body):
+                return most(body)
+            case Bind(store, value, body):
+                filling = most(value)
+                return max(filling, _bytes(store, here.arrivals, symbols) + most(body))
+            case Together(parts) | Unite(parts):
+                return max(map(most, parts), default=0.0)
+
+    return most(action)
 
 
-@dataclass(frozen=True, slots=True)
-class _Footprint:
-    """Bytes as a cost model."""
-
-    def price(
-        self,
-        constructor: str,
-        text: str,
-        costs: Sequence[float],
-        estimates: Sequence[Estimate],
-        result: Estimate,
-        variation: Variation,
-        outer: int,
-        place: Place | None = None,
-    ) -> float:
-        """Return the bytes that a node stores at once, given those of its children."""
-        if constructor == "Let" and estimates[0].counts:
-            value, body = costs
-            return max(value, _bytes(estimates[0]) + body)
-        return max(costs, default=0.0)
-
-
-def _bytes(stored: Estimate) -> float:
-    places = math.prod(stored.spans)
-    return SLOT * stored.contributions if is_hashed(places, stored.total) else PLACE * places
+def _bytes(store: Store, arrivals: float, symbols: Symbols) -> float:
+    """Return what ``store`` takes if so many values are added to it."""
+    extents = [bounds(extent, symbols).high or 0 for extent in store_terms(store)]
+    match store:
+        case ScalarStore():  # a register
+            return 0.0
+        case TableStore():
+            return WORD * math.prod(extents)
+        case ListStore():  # and the places that are occupied
+            return 2 * WORD * math.prod(extents)
+        case HashStore():
+            return SLOT * arrivals
+        case RowsStore():  # beginnings, the row in the making and its places, keys and values
+            rows, columns = extents
+            return WORD * (rows + 2 * columns + 2 * arrivals)

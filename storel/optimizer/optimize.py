@@ -98,11 +98,9 @@ def _optimized(term: Term, symbols: Symbols, rules: RuleSet | None, options: Opt
         _priced(", ".join(names), plan, symbols, sharing)
         for plan, names in (typed or {term: ["as written"]}).items()
     ]
-    fitting = _fitting(priced, symbols, options.memory)
-    limit = CLOSE * min(plan.cost.nanoseconds for plan in fitting)
-    close = [plan for plan in fitting if plan.cost.nanoseconds <= limit]
-    best = min(close, key=lambda plan: (plan.operations, plan.cost.nanoseconds))
     considered = tuple(sorted(priced, key=lambda plan: plan.cost.nanoseconds))
+    close = _fitting(considered, symbols, options.memory)
+    best = min(close, key=lambda plan: (plan.operations, plan.cost.nanoseconds))
     return Optimized(best.term, best.cost, tuple(reports), normalized, considered, graph)
 
 
@@ -168,11 +166,20 @@ def _arranged(term: Term, symbols: Symbols) -> Iterator[tuple[str, Term]]:
 
 
 def _fitting(plans: Sequence[Priced], symbols: Symbols, memory: float) -> Sequence[Priced]:
-    """Return the plans that fit into memory, or if none does the one that needs least."""
+    """Return the plans that fit into memory and cost about as little as the cheapest that does.
+
+    ``plans`` come by their cost. If none fits, the one that needs least is returned.
+    """
     if len(plans) == 1:
         return plans
-    needs = [footprint(plan.term, symbols) for plan in plans]
-    return [plan for plan, need in zip(plans, needs, strict=True) if need <= max(memory, min(needs))]
+    fitting, needs = list[Priced](), list[float]()
+    for plan in plans:
+        if fitting and plan.cost.nanoseconds > CLOSE * fitting[0].cost.nanoseconds:
+            break
+        needs.append(footprint(plan.term, symbols))
+        if needs[-1] <= memory:
+            fitting.append(plan)
+    return fitting or [plans[needs.index(min(needs))]]
 
 
 def _typed(found: Term, term: Term, symbols: Symbols) -> Term:

@@ -49,13 +49,15 @@ Scope = tuple[Estimate, ...]
 class Forecast:
     """What one action is expected to do: it is run ``runs`` times, which amounts to ``times`` of the above.
 
-    Each costs some nanoseconds of its own, without those of the action's parts.
+    Each costs some nanoseconds of its own, without those of the action's parts. In a run of a bind so many
+    values arrive in its store.
     """
 
     times: float
     runs: float
     per_run: float
     per_time: float = 0.0
+    arrivals: float = 0.0
 
     @property
     def nanoseconds(self) -> float:
@@ -66,16 +68,16 @@ class Forecast:
         return runs * self.per_run + times * self.per_time
 
 
-def forecast(plan: Plan, symbols: Symbols, constants: Constants = CONSTANTS) -> tuple[Forecast, ...]:
-    """Return the forecast of each action of ``plan``, in preorder."""
+def forecast(action: Action, symbols: Symbols, constants: Constants = CONSTANTS) -> tuple[Forecast, ...]:
+    """Return the forecast of ``action``, which is closed, and of each that it consists of, in preorder."""
     walk = _Walk(symbols, constants)
-    walk.visit(plan.action, (), 1.0, OUTSIDE)
+    walk.visit(action, (), 1.0, OUTSIDE)
     return tuple(walk.found)
 
 
 def entering(plan: Plan, symbols: Symbols, constants: Constants = CONSTANTS) -> float:
     """Return how many entries ``plan`` is expected to put into its destination, equal keys counted apart."""
-    expected = iter(forecast(plan, symbols, constants))
+    expected = iter(forecast(plan.action, symbols, constants))
 
     def entries(action: Action) -> float:
         here = next(expected)
@@ -112,7 +114,7 @@ def counting(
         each.nanoseconds
         for counted in counts
         if counted is not None
-        for each in forecast(Plan(plan.destination, counted), symbols, constants)
+        for each in forecast(counted, symbols, constants)
     )
 
 
@@ -212,7 +214,7 @@ class _Walk:
     ) -> Estimate:
         stored = self.visit(value, scope, times, place)
         each = self.price("Let", "", [Appraised(stored, 0.0), _NOTHING], Estimate(), place)
-        self.found[number] = Forecast(times, times, each)
+        self.found[number] = Forecast(times, times, each, arrivals=stored.contributions)
         return self.visit(body, (variable(len(scope), stored), *scope), times, place)
 
     def _union(self, parts: list[Estimate]) -> Estimate:

@@ -1,8 +1,10 @@
 """What each rewrite rule is worth: the programs of a pool, optimized without it.
 
-python experiments/rule_ablation/run.py [--only WORD] [--rule NAME] [--json FILE] [--plot FILE]
+python experiments/rule_ablation/run.py [--only WORD] [--rule NAME] [--processes N] [--json FILE]
+       [--plot FILE]
 
-A rule is left out only for the programs in which it fired; for the others its loss can change nothing.
+A rule is left out only for the programs in which it fired; for the others its loss can change nothing. What
+is found is written to FILE rule by rule, and what stands there is not looked for again.
 """
 
 from __future__ import annotations
@@ -11,7 +13,10 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import geometric_mean
 
@@ -20,6 +25,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from storel.calculus.nodes import Term
 from storel.optimizer.expansion import monomials
 from storel.optimizer.optimize import optimize
 from storel.optimizer.outcome import Optimized
@@ -30,12 +36,18 @@ NOTEWORTHY = 1.01
 """Ratios of costs closer to 1 than this are drawn as none."""
 
 
+POOL: list[Program] = []
+"""The programs: each process makes its own, since the facts about data cannot be sent."""
+
+
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A program with what all rules make of it, and the names of those that fired."""
+    """What all rules make of a program of the pool, in which time, and the names of those that fired."""
 
-    program: Program
-    found: Optimized
+    place: int
+    term: Term
+    cost: float
+    milliseconds: float
     fired: frozenset[str]
 
 
@@ -75,15 +87,27 @@ class Ablation:
         return 1 - geometric_mean(loss.milliseconds for loss in self.losses) if self.losses else 0.0
 
 
-def searched(program: Program) -> Search:
+def prepare(word: str) -> None:
+    """Fill the pool of this process."""
+    POOL[:] = programs(word)
+
+
+def places() -> range:
+    """Return the places of the pool."""
+    return range(len(POOL))
+
+
+def searched(place: int) -> Search:
     """Optimize a program by all rules; also those count that fire in a monomial, which is searched alone."""
+    program = POOL[place]
     found = optimize(program.term, program.symbols, None, program.options)
     phases = list(found.report)
     if program.options.expands:
         phases += [
             phase for part in monomials(program.term) for phase in optimize(part, program.symbols).report
         ]
-    return Search(program, found, frozenset(name for phase in phases for name in phase.matches))
+    fired = frozenset(name for phase in phases for name in phase.matches)
+    return Search(place, found.term, found.cost.nanoseconds, milliseconds(found), fired)
 
 
 def milliseconds(found: Optimized) -> float:
@@ -93,13 +117,13 @@ def milliseconds(found: Optimized) -> float:
 
 def lost(search: Search, rules: RuleSet) -> Loss:
     """Optimize a program by ``rules`` and compare."""
-    program, found = search.program, search.found
+    program = POOL[search.place]
     without = optimize(program.term, program.symbols, rules, program.options)
     return Loss(
         program.name,
-        without.term != found.term,
-        without.cost.nanoseconds / found.cost.nanoseconds,
-        milliseconds(without) / milliseconds(found),
+        without.term != search.term,
+        without.cost.nanoseconds / search.cost,
+        milliseconds(without) / search.milliseconds,
     )
 
 
@@ -110,17 +134,51 @@ def ablated(rule: Rule, searches: Sequence[Search]) -> Ablation:
     return Ablation(rule.name, rule.theory, losses)
 
 
-def ablations(names: Sequence[str], word: str) -> Iterator[Ablation]:
-    """Yield what is lost with each of the rules, all if none are named, in the order of the files."""
-    chosen = [rule for rule in shipped().rules if not names or rule.name in names]
-    if unknown := sorted(set(names) - {rule.name for rule in chosen}):
+def chosen(names: Sequence[str]) -> list[Rule]:
+    """Return the rules of these names, all if there are none, in the order of the files."""
+    found = [rule for rule in shipped().rules if not names or rule.name in names]
+    if unknown := sorted(set(names) - {rule.name for rule in found}):
         raise SystemExit(f"no such rule: {', '.join(unknown)}")
+    return found
+
+
+def ablations(rules: Sequence[Rule], word: str, processes: int) -> Iterator[Ablation]:
+    """Yield what is lost with each of the rules, as it is found, and say it."""
     console = Console(stderr=True)
-    with Progress(console=console, disable=not console.is_terminal) as progress:
-        pending = list(programs(word))
-        searches = [searched(each) for each in progress.track(pending, description="with all rules")]
-        for rule in progress.track(chosen, description="without one"):
-            yield ablated(rule, searches)
+    with (
+        ProcessPoolExecutor(processes, get_context("spawn"), prepare, (word,)) as executor,
+        Progress(console=console, disable=not console.is_terminal) as progress,
+    ):
+        pending = executor.submit(places).result()
+        found = executor.map(searched, pending)
+        searches = list(progress.track(found, len(pending), description="with all rules"))
+        losses = executor.map(partial(ablated, searches=searches), rules)
+        for each in progress.track(losses, len(rules), description="without one"):
+            console.print(
+                f"{each.rule}: of {len(each.losses)} plans {each.changed} changed, mean {each.mean:.3g}"
+            )
+            yield each
+
+
+def kept(path: Path | None, word: str) -> dict[str, Ablation]:
+    """Return what a file tells of the same programs, by the names of the rules."""
+    if path is None or not path.exists():
+        return {}
+    content = json.loads(path.read_text(encoding="utf-8"))
+    if content["only"] != word:
+        raise SystemExit(f"{path} is about other programs: --only '{content['only']}'")
+    return {
+        row["rule"]: Ablation(row["rule"], row["theory"], tuple(Loss(**loss) for loss in row["losses"]))
+        for row in content["rules"]
+    }
+
+
+def keep(path: Path, word: str, found: Iterable[Ablation]) -> None:
+    """Write a file in place of an older one, which stays whole if this is stopped."""
+    content = {"only": word, "rules": [asdict(each) for each in found]}
+    fresh = path.with_name(f"{path.name}.new")
+    fresh.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    fresh.replace(path)
 
 
 def table(found: Iterable[Ablation]) -> Table:
@@ -175,18 +233,22 @@ def main() -> None:
     )
     parser.add_argument("--only", default="", help="only the programs whose name contains this")
     parser.add_argument("--rule", action="append", default=[], help="only this rule; may be repeated")
-    parser.add_argument("--json", type=Path, help="write what was found to a file")
+    parser.add_argument("--processes", type=int, default=1, help="how many rules are left out at a time")
+    parser.add_argument("--json", type=Path, help="a file that keeps what is found, and has what was found")
     parser.add_argument(
         "--plot", type=Path, help="draw the ratios of costs, in a format that matplotlib writes"
     )
     arguments = parser.parse_args()
-    found = list(ablations(arguments.rule, arguments.only))
+    rules = chosen(arguments.rule)
+    known = kept(arguments.json, arguments.only)
+    pending = [rule for rule in rules if rule.name not in known]
+    for each in ablations(pending, arguments.only, arguments.processes) if pending else ():
+        known[each.rule] = each
+        if arguments.json is not None:
+            keep(arguments.json, arguments.only, known.values())
+    found = [known[rule.name] for rule in rules]
     Console(width=WIDTH if not sys.stdout.isatty() else None).print(table(found))
     print(summary(found))
-    if arguments.json is not None:
-        arguments.json.write_text(
-            json.dumps([asdict(each) for each in found], indent=1) + "\n", encoding="utf-8"
-        )
     if arguments.plot is not None:
         plot(found, arguments.plot)
 

@@ -40,18 +40,29 @@ def test_showcase_keeps_within_the_bounds_of_work() -> None:
 
 def test_ablation_tells_rules_that_matter_from_those_that_do_not(tmp_path: Path) -> None:
     found = tmp_path / "found.json"
-    output_of(
-        *("experiments/rule_ablation/run.py", "--only", "spmv (c"),
-        *("--rule", "fuse-singleton", "--rule", "multiply-commute", "--json", str(found)),
-    )
+    arguments = ("experiments/rule_ablation/run.py", "--only", "spmv (c", "--json", str(found))
+    output_of(*arguments, "--rule", "fuse-singleton", "--rule", "multiply-commute", "--processes", "2")
     losses = {
         each["rule"]: {loss["program"]: loss for loss in each["losses"]}
-        for each in json.loads(found.read_text())
+        for each in json.loads(found.read_text())["rules"]
     }
     assert losses["fuse-singleton"]["spmv (csc)"]["is_changed"]
     assert losses["fuse-singleton"]["spmv (csc)"]["cost"] > 1
     assert losses["multiply-commute"].keys() <= {"spmv (coo)", "spmv (csr)", "spmv (csc)", "spmv (csf)"}
     assert not any(loss["is_changed"] for loss in losses["multiply-commute"].values())
+
+
+def test_ablation_goes_on_from_what_was_kept(tmp_path: Path) -> None:
+    found = tmp_path / "found.json"
+    loss = {"program": "kept", "is_changed": True, "cost": 1234.0, "milliseconds": 1.0}
+    kept = {"rule": "fuse-singleton", "theory": "fusion", "losses": [loss]}
+    found.write_text(json.dumps({"only": "spmv (csr", "rules": [kept]}))
+    arguments = ("experiments/rule_ablation/run.py", "--only", "spmv (csr", "--json", str(found))
+    text = output_of(*arguments, "--rule", "fuse-singleton", "--rule", "fuse-triples")
+    assert "1.23e+03" in text
+    rules = json.loads(found.read_text())["rules"]
+    assert rules[0] == kept
+    assert [rule["rule"] for rule in rules] == ["fuse-singleton", "fuse-triples"]
 
 
 def test_estimates_are_compared_with_times() -> None:

@@ -1,4 +1,4 @@
-"""The programs to optimize: the papers' kernels and the showcase in several formats, and the examples."""
+"""The programs to optimize: the papers' kernels and the showcase in several formats, questions, examples."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
 
 import storel
 from storel.calculus.nodes import Term
@@ -24,6 +27,18 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 FORMATS = {2: ("csr", "coo", "csc"), 3: ("csf", "coo")}
 """The formats of the showcase's operands, by rank: the first is their own."""
 
+
+SIZE = 12
+LAYOUTS = ("csr", "coo", "dcsr", "hyb", "bcsr", "symmetric", "tridiagonal")
+QUESTIONS = {
+    "squares": "sum(<(i, j), v> in A) { i -> v * v }",
+    "exponentials": "sum(<(i, j), v> in A) { i -> exp(v) }",
+    "largest": "sum(<i, row> in A) { i -> max(<j, v> in row) v }",
+    "sampled": "sum(<(i, j), v> in B) { (i, j) -> v * A(i, j) }",
+    "element-wise": "A * B",
+    "sum": "sum(<(i, j), v> in A + 2.0 * B) { i -> v }",
+}
+"""What is asked of a matrix A in each of the layouts, and of B in ``csr``: not only linear sums."""
 
 LONG_CHAINS = ("chain of 6", "chain of 8")
 """Cases of the showcase that are left out: they take two fifths of the time, and are as those of 4."""
@@ -68,6 +83,14 @@ def _sources() -> Iterator[tuple[str, str | Path, dict[str, Any]]]:
             stored = {name: _stored(tensor, index) for name, tensor in given.items()}
             layout = ", ".join(sorted({t.format for t in stored.values() if _is_sparse(t)})) or "dense"
             yield f"{case.name} ({layout})", case.program, {**stored, **case.options}
+    rng = np.random.default_rng(0)
+    other = sp.random(SIZE, SIZE, 0.3, format="csr", rng=rng)
+    band = sp.csr_array(2 * np.eye(SIZE) + np.eye(SIZE, k=1) + np.eye(SIZE, k=-1))
+    for layout in LAYOUTS:
+        matrix = storel.tensor(band if layout == "tridiagonal" else other + other.T).to(layout)
+        for name, question in QUESTIONS.items():
+            given = {"A": matrix, **({"B": storel.tensor(other)} if "B" in question else {})}
+            yield f"{name} of a matrix ({layout})", f"CREATE TENSOR r AS {question}", given
     for path in sorted(EXAMPLES.glob("*.sdql")):
         yield f"example {path.stem}", path, {}
 

@@ -1,6 +1,7 @@
 """Every format against NumPy: each kernel, on each backend, on nasty, random and real data.
 
 python experiments/formats/run.py [--data DIR] [--formats csr "ell(width=2)"] [--kernels "count,A + B"]
+    [--journal FILE]
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from factored import FACTORED
+from journal import Journal
 from questions import QUESTIONS
 from rich.console import Console
 from rich.table import Table
-from worker import Outcome, Selection, cells, work
+from worker import Cell, Outcome, Selection, cells, work
 
 from storel.storage.formats import Formats
 
@@ -50,9 +52,23 @@ FACTOR = 20
 """A format is slow if it takes this much longer than its bytes explain."""
 
 
-def answered(text: str, selection: Selection, limit: float) -> Iterator[Outcome]:
-    """Yield the outcome of all cells of a format; a process that ends or hangs is followed by another."""
-    pending = list(cells(text, selection))
+def outcomes(text: str, selection: Selection, limit: float, journal: Journal) -> Iterator[Outcome]:
+    """Yield the outcome of all cells of a format, those that the journal has first."""
+    pending = list[Cell]()
+    for cell in cells(text, selection):
+        known = journal.find(cell)
+        if known is None:
+            pending.append(cell)
+        else:
+            yield known
+    for outcome in answered(pending, limit):
+        journal.add(outcome)
+        print(f"{outcome.cell}: {said(outcome)}", file=sys.stderr, flush=True)
+        yield outcome
+
+
+def answered(pending: list[Cell], limit: float) -> Iterator[Outcome]:
+    """Yield the outcome of each cell; a process that ends or hangs is followed by another."""
     context = multiprocessing.get_context("spawn")
     while pending:
         ours, theirs = context.Pipe(duplex=False)
@@ -154,14 +170,14 @@ def main() -> None:
     parser.add_argument("--backends", default="c", help="of c, numba, interpret, and loops")
     parser.add_argument("--only", default="", help="only data whose name contains this")
     parser.add_argument("--limit", type=float, default=120, help="seconds for one answer")
+    parser.add_argument("--journal", type=Path, help="a file of answers; what it has is not asked again")
     arguments = parser.parse_args()
     questions = tuple(arguments.kernels.split(","))
     selection = Selection(arguments.data, questions, tuple(arguments.backends.split(",")), arguments.only)
-    texts, summary = arguments.formats, Summary()
+    texts, summary, journal = arguments.formats, Summary(), Journal(arguments.journal)
     for text in texts:
-        for outcome in answered(text, selection, arguments.limit):
+        for outcome in outcomes(text, selection, arguments.limit, journal):
             summary.add(outcome)
-            print(f"{outcome.cell}: {said(outcome)}", file=sys.stderr, flush=True)
     console = Console()
     wide = Console(width=console.width if console.is_terminal else WIDTH)
     wide.print(table(summary, texts, questions), counted(summary))

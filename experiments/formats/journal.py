@@ -1,0 +1,35 @@
+"""What became of each question, kept in a file, so that a run can go on where another one ended."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from worker import Cell, Outcome
+
+
+class Journal:
+    """A file with a line for each answer; without a path nothing is kept."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.lines: dict[str, str] = {}
+        if path is not None and path.exists():
+            self.lines = {json.loads(line)["cell"]: line for line in path.read_text().splitlines()}
+
+    def find(self, cell: Cell) -> Outcome | None:
+        """Return what became of a question; one whose answer was a problem is asked again."""
+        line = self.lines.get(str(cell))
+        found = json.loads(line) if line is not None else {"problem": "not asked yet"}
+        if found["problem"]:
+            return None
+        seconds = tuple(found["seconds"]) if found["seconds"] else None
+        return Outcome(cell, "", found["skipped"], seconds, tuple(found["sizes"]))
+
+    def add(self, outcome: Outcome) -> None:
+        if self.path is None:
+            return
+        fields = ("problem", "skipped", "seconds", "sizes")
+        line = json.dumps({"cell": str(outcome.cell)} | {name: getattr(outcome, name) for name in fields})
+        with self.path.open("a") as file:
+            file.write(f"{line}\n")

@@ -10,10 +10,10 @@ TOPLAS 1994). Every sum keeps its order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, replace
 
-from storel.loops.dependence import changing, is_fixed, start_of, step
+from storel.loops.dependence import assigned, changing, is_fixed, start_of, step
 from storel.loops.nodes import (
     Buffer,
     Constant,
@@ -32,7 +32,7 @@ from storel.loops.nodes import (
     Update,
     While,
 )
-from storel.loops.walk import all_parts, evaluated, walk
+from storel.loops.walk import all_parts, evaluated, substituted, walk
 
 LONGEST = 128
 """The most elements of a tile: 1 KiB of numbers are half of the registers of AVX-512."""
@@ -40,7 +40,8 @@ LONGEST = 128
 
 def tile(kernel: Kernel) -> Kernel:
     """Return the same kernel, with its loops marked as ``in_lanes`` and with tiles where they can be."""
-    body = _with_tiles(_in_lanes(kernel.compute.body), frozenset(kernel.inputs), frozenset())
+    body = _in_lanes(kernel.compute.body)
+    body = _Tiling(frozenset(kernel.inputs), _definitions(body)).block(body, frozenset())
     return replace(kernel, compute=replace(kernel.compute, body=body))
 
 
@@ -87,45 +88,81 @@ def _in_lanes(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
     return tuple(made)
 
 
-def _with_tiles(
-    body: tuple[Statement, ...], constant: Set[Buffer], held: frozenset[Buffer]
-) -> tuple[Statement, ...]:
-    """Return the statements with tiles for the buffers that no outer loop holds."""
-    made: list[Statement] = []
-    for statement in body:
-        match statement:
-            case For(body=inner):
-                found = tuple(
-                    each for each in _candidates(statement, constant, held) if holds(statement, each)
-                )
-                within = held.union(each.buffer for each in found)
-                made.append(replace(statement, body=_with_tiles(inner, constant, within), tiles=found))
-            case While(body=inner):
-                made.append(replace(statement, body=_with_tiles(inner, constant, held)))
-            case If(_, inner, otherwise):
-                branches = _with_tiles(inner, constant, held), _with_tiles(otherwise, constant, held)
-                made.append(replace(statement, body=branches[0], otherwise=branches[1]))
-            case _:
-                made.append(statement)
-    return tuple(made)
+@dataclass(frozen=True, slots=True)
+class _Tiling:
+    """Marks loops; ``constant`` buffers are only read, ``defined`` are the values of locals."""
 
+    constant: Set[Buffer]
+    defined: Mapping[Local, Expression]
 
-def _candidates(loop: For, constant: Set[Buffer], held: frozenset[Buffer]) -> Iterator[Row]:
-    """Yield the rows that every iteration writes, at a place that does not change.
+    def block(self, body: tuple[Statement, ...], held: frozenset[Buffer]) -> tuple[Statement, ...]:
+        """Return the statements with tiles for the buffers that no outer loop holds."""
+        made: list[Statement] = []
+        for statement in body:
+            match statement:
+                case For(body=inner):
+                    candidates = self._candidates(statement, held)
+                    found = tuple(each for each in candidates if holds(statement, each))
+                    within = held.union(each.buffer for each in found)
+                    made.append(replace(statement, body=self.block(inner, within), tiles=found))
+                case While(body=inner):
+                    made.append(replace(statement, body=self.block(inner, held)))
+                case If(_, inner, otherwise):
+                    branches = self.block(inner, held), self.block(otherwise, held)
+                    made.append(replace(statement, body=branches[0], otherwise=branches[1]))
+                case _:
+                    made.append(statement)
+        return tuple(made)
 
-    A failure would end the loop before it came to a place, which need not exist then.
-    """
-    if any(isinstance(inner, Fail) for inner in walk(loop.body)):
-        return
-    moving, seen = changing(loop), set(held)
-    for inner in loop.body:
-        if isinstance(inner, For) and inner.in_lanes:
+    def _candidates(self, loop: For, held: frozenset[Buffer]) -> Iterator[Row]:
+        """Yield the rows that iterations write, at a place that does not change.
+
+        A failure would end the loop before it came to a place, which need not exist then. Nor need it where
+        a condition does not hold that asks for the place: it may be what keeps the place in bounds.
+        """
+        if any(isinstance(inner, Fail) for inner in walk(loop.body)):
+            return
+        moving, seen = changing(loop), set(held)
+        for inner, conditions in _conditional(loop.body, ()):
+            asked = self._locals(conditions) - moving
             for statement in inner.body:
                 if isinstance(statement, Store | Update) and statement.buffer not in seen:
                     seen.add(statement.buffer)
                     start, length = start_of(statement.index, inner.local), _width(inner)
-                    if start is not None and length is not None and is_fixed(start, moving, constant):
+                    if start is None or length is None or not is_fixed(start, moving, self.constant):
+                        continue
+                    if asked.isdisjoint(self._locals((start,))):
                         yield Row(statement.buffer, start, length)
+
+    def _locals(self, expressions: tuple[Expression, ...]) -> set[Expression]:
+        """Return the locals that expressions depend on."""
+        inside = all_parts(substituted(each, self.defined) for each in expressions)
+        return {part for part in inside if isinstance(part, Local)}
+
+
+def _definitions(body: tuple[Statement, ...]) -> dict[Local, Expression]:
+    """Return the values, by other locals, of the locals that never change."""
+    reassigned = frozenset(assigned(body))
+    found: dict[Local, Expression] = {}
+    for statement in walk(body):
+        if isinstance(statement, Declare) and statement.local not in reassigned:
+            found[statement.local] = substituted(statement.value, found)
+    return found
+
+
+def _conditional(
+    body: tuple[Statement, ...], conditions: tuple[Expression, ...]
+) -> Iterator[tuple[For, tuple[Expression, ...]]]:
+    """Yield the loops in lanes that no other loop encloses, with the conditions under which they run."""
+    for statement in body:
+        match statement:
+            case For(in_lanes=True):
+                yield statement, conditions
+            case If(condition, inner, otherwise):
+                yield from _conditional(inner, (*conditions, condition))
+                yield from _conditional(otherwise, (*conditions, condition))
+            case _:
+                pass
 
 
 def _stays(tile: Row, body: tuple[Statement, ...], lane: Local | None) -> bool:

@@ -105,11 +105,15 @@ NEXT_ROW = plus(times(plus(I, integer(1)), WIDTH), K)
 ELSEWHERE = For(K, integer(0), WIDTH, (Update(Y, NEXT_ROW, "add", Constant(1.0, FLOAT64)),))
 TOTAL = Local("total", FLOAT64)
 ENOUGH = Binary("less", Load(IDX, P), integer(3))
+IS_ROW = Binary("less", I, Load(POS, I))
+NEXT, NEXT_KEY = index("next"), plus(I, integer(1))
+IS_NEXT = Binary("less", NEXT, Load(IDX, P))
 KEPT: list[tuple[str, Statement]] = [
     ("its place is looked up in the loop", segments(lanes(Update(Y, row(Load(IDX, P)), "add", TOTAL)))),
     ("another row is written", segments(added(), ELSEWHERE)),
     ("an element is read", segments(added(), Assign(TOTAL, Load(Y, I)))),
-    ("it may not come to the row", segments(If(ENOUGH, (added(),)))),
+    ("it is asked whether there is the row", segments(If(IS_ROW, (added(),)))),
+    ("it is asked by what is known of it", segments(Declare(NEXT, NEXT_KEY), If(IS_NEXT, (added(),)))),
     ("it may fail before it", segments(If(ENOUGH, (Fail(0, I),)), added())),
     ("the width is not known", segments(added(width=N))),
     ("the row is long", segments(added(width=integer(LONGEST + 1)))),
@@ -124,6 +128,16 @@ def test_what_is_not_held(body: Statement) -> None:
     start = Declare(TOTAL, Constant(0.5, FLOAT64))
     wide = Binary("add", N, integer(LONGEST + 1))
     assert tiles(tiled(start, rows(body), width=wide)) == []
+
+
+def test_a_row_is_held_where_some_entries_are_left_out() -> None:
+    """What is asked of each entry cannot be what keeps the row in bounds."""
+    made = tiled(rows(segments(If(ENOUGH, (added(),)))))
+    assert len(tiles(made)) == 1
+    inputs = data(6, FLOAT64)
+    table, pos = inputs["d"].reshape(5, 6)[inputs["idx"]] * (inputs["idx"] < 3)[:, None], inputs["pos"]
+    sums = [table[low:high].sum(0) for low, high in pairwise(pos)]
+    check(made, {"n": 3}, inputs, {"y": np.concatenate(sums)})
 
 
 def test_a_sorted_buffer_is_not_held() -> None:

@@ -72,6 +72,11 @@ class ArraySymbol:
     occurrences: KnownDegrees | None = field(default=None, compare=False, repr=False)
     segments: KnownDegrees | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def never_descends(self) -> bool:
+        """Whether no element is less than one before it."""
+        return self.increasing or self.ascending or self.group[:1] == (self.name,)
+
 
 @dataclass(frozen=True, slots=True)
 class SizeSymbol:

@@ -201,7 +201,7 @@ def _end(loop: For, outer: For | None, constant: Set[Buffer]) -> Expression:
         last = last_boundary(loop.low, loop.high, outer, constant)
         if last is not None:
             return last
-    return loop.high
+    return loop.high if loop.until is None else loop.until
 
 
 def last_boundary(low: Expression, high: Expression, outer: For, constant: Set[Buffer]) -> Expression | None:

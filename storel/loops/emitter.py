@@ -67,6 +67,12 @@ class Emitter:
         self.emit(Declare(local, convert(value, local.type)))
         return local
 
+    def declare_before(self, depth: int, hint: str, value: Expression) -> Local:
+        """Introduce a local in the block that ``depth`` blocks enclose, before what is emitted there next."""
+        local = self.fresh(hint, type_of(value))
+        self._blocks[depth].append(Declare(local, value))
+        return local
+
     def advance(self, local: Local, by: Expression) -> None:
         """Emit ``local += by`` for an index."""
         self.emit(Assign(local, Binary("add", local, convert(by, local.type))))

@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from storel.calculus.binding import shift
+from storel.calculus.binding import free_variables, shift
 from storel.calculus.domains import Domain
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Term
+from storel.calculus.nodes import Term, Variable
 from storel.loops.coiteration import Coiteration
 from storel.loops.emitter import compare, index, plus
 from storel.loops.expressions import ExpressionLowering
 from storel.loops.hashing import scan
 from storel.loops.nodes import (
-    Assign,
     Binary,
     Expression,
     For,
     Load,
-    While,
 )
 from storel.loops.nodes import If as Branch
 from storel.loops.rows import scan_row
-from storel.loops.scans import Scans
+from storel.loops.scans import Scans, Search
 from storel.loops.scope import HashRow, Rows, Scope, StoredRow, Value, View
 from storel.loops.stores import holds_entries, row_of, zero_of
 from storel.plan.nodes import Elements, Entries, Intersection, Matches, Positions, Source
@@ -67,8 +65,9 @@ class IterationLowering:
         first, last = self.expressions.key(low, scope), self.expressions.key(high, scope)
         interval = self.scans.between(low, high, scope)
         counter = self.emitter.fresh("i")
-        inner = scope.bind(Value(counter), interval, Domain(low, high))
-        inner = inner.bind(Value(counter), interval, Domain(shift(low, 1), shift(high, 1)))
+        value = Value(counter, self.emitter.depth)
+        inner = scope.bind(value, interval, Domain(low, high))
+        inner = inner.bind(value, interval, Domain(shift(low, 1), shift(high, 1)))
         with self.emitter.block() as statements:
             body(inner)
         self.emitter.emit(For(counter, first, last, tuple(statements)))
@@ -76,11 +75,13 @@ class IterationLowering:
     def _elements(self, source: Elements, scope: Scope, body: Callable[[Scope], None]) -> None:
         first, last = self.scans.segment(source, scope)
         position = self.emitter.fresh("p")
+        depth = self.emitter.depth
+        ascends_at = depth if self.scans.is_ascending(source.array) else None
         with self.emitter.block() as statements:
             element = self.scans.element(source.array, position)
             interval = self.scans.between(source.low, source.high, scope)
-            inner = scope.bind(Value(position), interval, Domain(source.low, source.high))
-            body(inner.bind(Value(element), self.scans.element_interval(source.array)))
+            inner = scope.bind(Value(position, depth), interval, Domain(source.low, source.high))
+            body(inner.bind(Value(element, ascends_at), self.scans.element_interval(source.array)))
         self.emitter.emit(For(position, first, last, tuple(statements)))
 
     def _entries(self, view: View, scope: Scope, body: Callable[[Scope], None]) -> None:
@@ -120,19 +121,37 @@ class IterationLowering:
         scan_row(self.emitter, row, step)
 
     def _matches(self, source: Matches, scope: Scope, body: Callable[[Scope], None]) -> None:
-        """Emit a binary search for the first match, and a step or a scan from there."""
+        """Emit a search for the first match, and a step or a loop over all of them.
+
+        Where keys ascend from one search to the next, each begins where the last one ended.
+        """
         first, last = self.scans.segment(Elements(source.array, source.low, source.high), scope)
         key = self.emitter.declare("wanted", self.expressions.key(source.key, scope))
-        low = self.emitter.declare("low", first)
         stop = self.emitter.declare("stop", last)
-        self.scans.search(source.array, low, stop, key)
-        inner = scope.bind(Value(low), self.scans.between(source.low, source.high, scope))
-        with self.emitter.block() as statements:
-            body(inner)
-        here = compare("equal", self.scans.load(source.array, low), key)
-        is_match = Binary("and", Binary("less", low, stop), here)
+        search = Search(source.array, first, stop, key, _ascends_at(source, scope))
+        positions = self.scans.between(source.low, source.high, scope)
         if source.is_unique:
-            self.emitter.emit(Branch(is_match, tuple(statements)))
-        else:
-            step = Assign(low, plus(low, index(1)))
-            self.emitter.emit(While(is_match, (*statements, step)))
+            found = self.scans.first_match(search)
+            with self.emitter.block() as statements:
+                body(scope.bind(Value(found), positions))
+            is_match = compare("equal", self.scans.load(source.array, found), key)
+            self.emitter.emit(Branch(Binary("and", Binary("less", found, stop), is_match), tuple(statements)))
+            return
+        begin, end = self.scans.run(search)
+        position = self.emitter.fresh("p")
+        with self.emitter.block() as statements:
+            body(scope.bind(Value(position), positions))
+        self.emitter.emit(For(position, begin, end, tuple(statements), until=stop))
+
+
+def _ascends_at(source: Matches, scope: Scope) -> int | None:
+    """Return how many blocks enclose the loop whose variable is the key, if nothing else changes in it.
+
+    The loop may bind another variable, outside of the key's.
+    """
+    if not isinstance(source.key, Variable):
+        return None
+    index = source.key.index
+    inner = free_variables(source.low) | free_variables(source.high)
+    key = scope.bindings[index]
+    return key.ascends_at if isinstance(key, Value) and all(each > index + 1 for each in inner) else None

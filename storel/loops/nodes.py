@@ -183,7 +183,8 @@ class For:
     ``tiles`` may stay in registers while the loop runs: their starts do not change in it, and all that it
     does to their buffers is in loops ``in_lanes`` from 0 to at most their length, at start + variable.
     ``ahead`` is worth asking the memory for early, and so are the ``streams``, which this loop and the next
-    ones read at their variable.
+    ones read at their variable. The next loops may go on from here up to ``until``, where that is given: what
+    is read of inputs at this loop's variable may be read up to there.
     """
 
     local: Local
@@ -196,6 +197,7 @@ class For:
     tiles: tuple[Row, ...] = ()
     ahead: Ahead | None = None
     streams: tuple[Buffer, ...] = ()
+    until: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)

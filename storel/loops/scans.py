@@ -15,6 +15,20 @@ from storel.plan.nodes import Elements
 from storel.symbols import ArraySymbol
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for in an ascending array from ``first`` up to ``stop``, exclusive.
+
+    Keys that ascend from search to search do so in a loop that ``ascends_at`` blocks enclose.
+    """
+
+    array: str
+    first: Expression
+    stop: Local
+    key: Local
+    ascends_at: int | None
+
+
 @dataclass
 class Scans:
     """Emits what reads an array from position to position."""
@@ -49,7 +63,9 @@ class Scans:
             self.expressions.fail_unless(inside, message, last)
         return first, last
 
-    def search(self, array: str, low: Local, stop: Expression, key: Expression) -> None:
+    def search(
+        self, array: str, low: Local, stop: Expression, key: Expression, role: Role = Role.SEARCH
+    ) -> None:
         """Emit a binary search that moves ``low`` to the first element before ``stop`` that is not below."""
         high = self.emitter.declare("high", stop)
         with self.emitter.block() as search:
@@ -60,7 +76,68 @@ class Scans:
             self.emitter.emit(
                 Branch(is_below, (Assign(low, plus(middle, index(1))),), (Assign(high, middle),))
             )
-        self.emitter.emit(While(Binary("less", low, high), tuple(search), Role.SEARCH))
+        self.emitter.emit(While(Binary("less", low, high), tuple(search), role))
+
+    def first_match(self, search: Search) -> Local:
+        """Return the first position, after the search for it, at which the element is not below the key."""
+        if search.ascends_at is None:
+            found = self.emitter.declare("low", search.first)
+            self.search(search.array, found, search.stop, search.key)
+            return found
+        found = self.emitter.declare_before(search.ascends_at, "reached", index(0))
+        self.emitter.emit(Assign(found, Binary("maximum", found, search.first)))
+        self._approach(search, found)
+        return found
+
+    def run(self, search: Search) -> tuple[Local, Local]:
+        """Return the ends of the positions, after the search for them, at which the element is the key."""
+        if search.ascends_at is None:
+            begin = self.first_match(search)
+            end = self.emitter.declare("end", begin)
+            self._pass_over(search, end)
+            return begin, end
+        begin = self.emitter.declare_before(search.ascends_at, "begin", index(0))
+        end = self.emitter.declare_before(search.ascends_at, "end", index(0))
+        with self.emitter.block() as statements:
+            self.emitter.emit(Assign(begin, Binary("maximum", end, search.first)))
+            self._approach(search, begin)
+            self.emitter.emit(Assign(end, begin))
+            self._pass_over(search, end)
+        is_past = Binary("less", self.load(search.array, begin), search.key)
+        is_other = Binary("or", Binary("equal", begin, end), is_past)
+        self.emitter.emit(Branch(is_other, tuple(statements)))
+        return begin, end
+
+    def _approach(self, search: Search, position: Local) -> None:
+        """Emit a search like ``search`` that is short where it does not go far: by steps that double.
+
+        So all searches of ascending keys take as long as one pass at most, and each of their steps is counted
+        (Bentley, Yao, "An Almost Optimal Algorithm for Unbounded Searching", IPL 1976).
+        """
+        ahead = self.emitter.declare("ahead", position)
+        stride = self.emitter.declare("stride", index(1))
+        is_below = Binary("less", self.load(search.array, ahead), search.key)
+        steps = (
+            Assign(position, plus(ahead, index(1))),
+            Assign(ahead, plus(ahead, stride)),
+            Assign(stride, plus(stride, stride)),
+        )
+        running = Binary("and", Binary("less", ahead, search.stop), is_below)
+        self.emitter.emit(While(running, steps))
+        stop = Binary("minimum", ahead, search.stop)
+        self.search(search.array, position, stop, search.key, Role.LOOP)
+
+    def _pass_over(self, search: Search, position: Local) -> None:
+        """Emit steps that move a position over the elements that are the key."""
+        is_key = Binary("equal", self.load(search.array, position), search.key)
+        running = Binary("and", Binary("less", position, search.stop), is_key)
+        self.emitter.emit(While(running, (Assign(position, plus(position, index(1))),), Role.INDEX))
+
+    def is_ascending(self, array: str) -> bool:
+        """Return whether no element of an array is less than one before it."""
+        fact = self.expressions.symbols[array]
+        assert isinstance(fact, ArraySymbol)
+        return fact.never_descends
 
     def load(self, array: str, position: Expression) -> Expression:
         """Return the element at ``position`` as an index."""

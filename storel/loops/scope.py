@@ -16,9 +16,13 @@ from storel.symbols import Symbols
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A scalar, held in a local or cheap enough to be written again."""
+    """A scalar, held in a local or cheap enough to be written again.
+
+    One that never descends while a loop runs knows how many blocks enclose that loop.
+    """
 
     expression: Expression
+    ascends_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

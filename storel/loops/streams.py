@@ -42,7 +42,9 @@ def _block(body: tuple[Statement, ...], outer: For | None, constant: Set[Buffer]
 def _statement(statement: Statement, outer: For | None, constant: Set[Buffer]) -> Statement:
     match statement:
         case For(_, low, high, body):
-            follows = outer is not None and last_boundary(low, high, outer, constant) is not None
+            follows = statement.until is not None or (
+                outer is not None and last_boundary(low, high, outer, constant) is not None
+            )
             found = tuple(dict.fromkeys(_looked_up(statement, constant))) if follows else ()
             return replace(statement, body=_block(body, statement, constant), streams=found)
         case While(body=body):

@@ -159,6 +159,8 @@ class _Scope:
         for row in loop.ahead.rows if loop.ahead else ():
             self._require(row.buffer in self._inputs, f"{row.buffer.name} is no input")
             self._integer(row.start, f"a row of {row.buffer.name}")
+        if loop.until is not None:
+            self._typed(loop.until, loop.local.type, f"the end of what follows {loop.local.name}")
         if loop.ahead is not None:
             self._typed(loop.ahead.end, loop.local.type, f"the last end of {loop.local.name}")
         for buffer in loop.streams:

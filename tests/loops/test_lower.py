@@ -223,6 +223,31 @@ def test_scalars(action: Action, value: float) -> None:
     assert lowered(SUM, action) == {"val": [value]}
 
 
+ASCENDING = (0, 0, 3, 3, 3, 4, 9, 9, 12)
+
+
+@pytest.mark.parametrize("is_unique", [True, False])
+@pytest.mark.parametrize("again", [1, 3])
+@pytest.mark.parametrize(("first", "last"), [(0, 6), (1, 4), (2, 2)])
+def test_searches_for_ascending_keys_find_each_of_them(
+    is_unique: bool, again: int, first: int, last: int
+) -> None:
+    """In any part of a list, at keys that it has or not, each asked for once or several times."""
+    elements = np.array(sorted(set(ASCENDING)) if is_unique else ASCENDING, np.int32)
+    data = {"a": elements, "v": 2.0 ** np.arange(len(elements))}
+    symbols = {"a": array("a", elements, ascending=True), "v": array("v", data["v"])}
+    last = min(last, len(elements))
+    source = Matches("a", number(first), number(last), var(2), is_unique=is_unique)
+    found = Loop(Positions(number(0), number(again)), Loop(source, Accumulate(read("v", var(0)))))
+    every = Loop(Positions(number(0), number(14)), found)
+    expected = again * float(data["v"][first:last].sum())
+    assert outputs_of(SUM, every, symbols, data, ()) == {"val": [expected]}
+    by_element = Loop(Elements("a", number(0), number(len(elements))), found)
+    met = [again * int((elements == each).sum()) for each in elements[first:last]]
+    expected = float(met @ data["v"][first:last]) if met else 0.0
+    assert outputs_of(SUM, by_element, symbols, data, ()) == {"val": [expected]}
+
+
 def test_repeated_matches_are_all_met() -> None:
     data = {"a": np.array([1, 2, 2, 2, 5])}
     symbols = {"a": array("a", data["a"], ascending=True)}

@@ -31,8 +31,7 @@ def is_increasing(symbols: Symbols, name: str, low: Term, high: Term) -> bool:
 
 def is_ascending(symbols: Symbols, name: str) -> bool:
     """Return whether no element of the array is less than one before it."""
-    fact = array(symbols, name)
-    return fact.increasing or fact.ascending or (bool(fact.group) and fact.group[0] == name)
+    return array(symbols, name).never_descends
 
 
 def _is_segment(boundaries: str, low: Term, high: Term) -> bool:

@@ -1,15 +1,17 @@
 """The procedure that divides a loop into parts of equal work.
 
-Where the work of the first iterations is a formula (``plan.work``), each cut is found by binary search; else
-all iterations are gone through, twice: for all of the work, then for the cuts.
+Where the work of the first iterations is a formula (``plan.work``), each cut is found by binary search, and
+what comes before it in ascending lists by another one; else all iterations are gone through, twice: for all
+of the work, then for the cuts.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from storel.calculus.nodes import Term
 from storel.loops.actions import ActionLowering
 from storel.loops.emitter import INDEX, Emitter, index, plus, times
-from storel.loops.expressions import ExpressionLowering
 from storel.loops.nodes import (
     Assign,
     Binary,
@@ -25,9 +27,10 @@ from storel.loops.nodes import (
     While,
 )
 from storel.loops.nodes import If as Branch
+from storel.loops.scans import Scans
 from storel.loops.scope import Scope, Value
 from storel.loops.targets import LocalTarget
-from storel.plan.nodes import Loop
+from storel.plan.nodes import Elements, Loop
 from storel.plan.partition import HIGH, LOW, Split
 from storel.plan.work import work_until
 from storel.scalars import ScalarType
@@ -51,15 +54,37 @@ def divide(split: Split, actions: ActionLowering, scope: Scope) -> None:
     high = emitter.declare("high", expressions.key(split.source.high, scope))
     emitter.emit(Store(CUTS, index(0), low))
     until = work_until(split.source, split.work, HIGH)
-    total = _counted(split, actions, scope) if until is None else _searched(until, expressions, scope, high)
+    if until is None:
+        total = _counted(split, actions, scope)
+    else:
+        before = _Before(until, split.lists, actions.iteration.scans, scope)
+        total = _searched(before, emitter, high)
     emitter.emit(Store(CUTS, COUNT, high), Store(CUTS, plus(COUNT, index(1)), total))
 
 
-def _searched(until: Term, expressions: ExpressionLowering, scope: Scope, high: Local) -> Local:
-    """Emit a binary search for each cut: the first end ``until`` which there is enough work."""
-    emitter = expressions.emitter
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """The work of the iterations before ``HIGH``: ``until``, and the elements of ``lists`` that are less."""
+
+    until: Term
+    lists: tuple[Elements, ...]
+    scans: Scans
+    scope: Scope
+
+    def emitted(self) -> Expression:
+        found = self.scans.expressions.key(self.until, self.scope)
+        for each in self.lists:
+            first, last = self.scans.segment(each, self.scope)
+            position = self.scans.emitter.declare("position", first)
+            self.scans.search(each.array, position, last, PART_HIGH)
+            found = plus(found, Binary("subtract", position, first))
+        return found
+
+
+def _searched(before: _Before, emitter: Emitter, high: Local) -> Local:
+    """Emit a binary search for each cut: the first end before which there is enough work."""
     emitter.emit(Declare(PART_HIGH, high))
-    total = emitter.declare("total", expressions.key(until, scope))
+    total = emitter.declare("total", before.emitted())
     part = emitter.fresh("part")
     with emitter.block() as body:
         wanted = emitter.declare("wanted", _share(total, part))
@@ -68,7 +93,7 @@ def _searched(until: Term, expressions: ExpressionLowering, scope: Scope, high: 
         with emitter.block() as search:
             both = Binary("add", first, last)
             emitter.emit(Assign(PART_HIGH, Binary("shift_right", both, index(1))))
-            is_short = Binary("less", expressions.key(until, scope), wanted)
+            is_short = Binary("less", before.emitted(), wanted)
             further = Assign(first, plus(PART_HIGH, index(1)))
             emitter.emit(Branch(is_short, (further,), (Assign(last, PART_HIGH),)))
         emitter.emit(While(Binary("less", first, last), tuple(search), Role.SEARCH))

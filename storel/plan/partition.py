@@ -12,6 +12,7 @@ its own, and they are combined. No two threads ever write to one place, so none 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
@@ -34,6 +35,7 @@ from storel.plan.nodes import (
     Guard,
     Levels,
     Loop,
+    Matches,
     Place,
     Plan,
     Positions,
@@ -74,7 +76,8 @@ class Split:
     """How a loop over ``source`` is run in parts.
 
     ``plan`` is over the part between ``LOW`` and ``HIGH``, of which ``ends`` are what is known. ``work`` is
-    an action that counts what one iteration does, under the binders of ``source``.
+    an action that counts what one iteration does, under the binders of ``source``, but for the elements of
+    the ascending ``lists`` that are found by its key: each is one step more.
     """
 
     plan: Plan
@@ -82,6 +85,7 @@ class Split:
     work: Action
     parts: Parts
     ends: tuple[EndSymbol, EndSymbol]
+    lists: tuple[Elements, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +175,32 @@ def _split(plan: Plan, symbols: Symbols, reorders: bool) -> Split | None:
     ends = tuple(EndSymbol(end.name, low.low, high.high) for end in (LOW, HIGH))
     each = together([work_of_iteration(loop) for loop in loops])
     part = replace(plan, action=_restricted(plan.action))
-    return Split(part, source, each, parts, (ends[0], ends[1]))
+    has_keys = isinstance(source, Positions)
+    lists = tuple(found for loop in loops if has_keys for found in _found_by_key(loop.body, 0))
+    return Split(part, source, each, parts, (ends[0], ends[1]), lists)
+
+
+def _found_by_key(action: Action, depth: int) -> Iterator[Elements]:
+    """Yield what is searched for the key of a loop over positions, ``depth`` binders inside of it."""
+    match action:
+        case Accumulate():
+            return
+        case Enter(_, body) | Guard(_, body):
+            yield from _found_by_key(body, depth)
+        case Loop(Matches(array, low, high, Variable(index), is_unique=False), body) if index - depth in (
+            0,
+            1,
+        ) and not free_variables(low) | free_variables(high):
+            yield Elements(array, low, high)
+            yield from _found_by_key(body, depth + 1)
+        case Loop(source, body):
+            yield from _found_by_key(body, depth + binders(source))
+        case Bind(_, value, body):
+            yield from _found_by_key(value, depth)
+            yield from _found_by_key(body, depth + 1)
+        case Together(actions) | Unite(actions):
+            for part in actions:
+                yield from _found_by_key(part, depth)
 
 
 def _outermost(action: Action) -> tuple[Loop, ...]:

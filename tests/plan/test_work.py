@@ -122,3 +122,22 @@ def test_shares_are_equal(name: str, seed: int, count: int, size: int) -> None:
     assert total == work.sum()
     largest = max((work[low:high].sum() for low, high in parts), default=0)
     assert largest <= total / count + work.max(initial=0)
+
+
+def test_what_is_found_in_a_list_is_part_of_the_work() -> None:
+    """Half of the entries are in the last rows, and in a list of what does not fit into others."""
+    dense = np.eye(1000, 200)
+    dense[200:, 0] = 1
+    dense[-20:] = 1
+    matrix, text = storel.tensor(dense, "hyb(width=1)"), "CREATE TENSOR R AS sum(<(i, j), a> in A) {i -> a}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("storel.compiler.WORTH_THREADS", 0.0)
+        kernel = storel.compile(text, threads=2, A=matrix)
+    compiled = kernel.compilation.compiled
+    assert isinstance(compiled, ParallelKernel)
+    phase = compiled.phases[-1]
+    assert isinstance(phase, CompiledKernel) and phase.kernel.divide is not None
+    arrays = {f"A_{name}": values for name, values in matrix.arrays.items()}
+    sizes = {"A_m": 1000, "A_rest_nnz": len(matrix.arrays["rest_row"])}
+    parts, _ = phase.divide(sizes, phase.addresses(located(arrays)), 2)
+    assert 980 < parts[0][1] < 1000

@@ -3,8 +3,8 @@
 sum(<i, _> in 0:n) {i -> v}  +  sum(<p, k> in a) {k -> w}
   =  sum(<i, _> in 0:n) {i -> v + sum(<p, k> in a) if k == i then w}       a ascending, its elements in 0:n
 
-The entries of several operands then arrive row by row, however each of them stores which row they are in. A
-row is found by a search in each list, which takes as long as a few entries do that are listed and sorted.
+The entries of several operands then arrive row by row, however each of them stores which row they are in, and
+a row of a dense result is passed over once. A row is found in each list a step after the last one.
 """
 
 from __future__ import annotations
@@ -12,14 +12,29 @@ from __future__ import annotations
 from functools import reduce
 
 from storel.calculus.binding import shift, substitute
-from storel.calculus.nodes import Add, Find, Literal, Range, Singleton, Slice, Sum, Symbol, Term, Variable
+from storel.calculus.nodes import (
+    Add,
+    Find,
+    Literal,
+    Multiply,
+    Range,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Variable,
+)
 from storel.optimizer.physical.facts import ZERO, array, is_ascending, size_term
 from storel.optimizer.physical.shape import addends
 from storel.scalars import ScalarType
 from storel.symbols import SizeSymbol, Symbols
 
-SEARCH = 3.5
-"""How many entries are listed and sorted in the time of a search: 130 ns, at 40 ns each."""
+STEP = 0.05
+"""How many entries are listed and sorted in the time of a step to the next row: 6 ns, at 120 ns each."""
+
+SCATTERED = 4
+"""How many steps to the next row take as long as a row of a result that has to be fetched once more."""
 
 
 def aligned(term: Term, extent: int, entries: float, symbols: Symbols) -> Term | None:
@@ -27,15 +42,52 @@ def aligned(term: Term, extent: int, entries: float, symbols: Symbols) -> Term |
 
     None where it is none, or where ``entries``, the number of them, are sooner listed and sorted.
     """
-    parts = addends(term)
-    searches = sum(isinstance(part, Sum) and not isinstance(part.source, Range) for part in parts)
-    if not isinstance(term, Add) or searches * SEARCH * extent > entries:
+    lists = [part for part in addends(term) if _list(part) is not None]
+    return None if len(lists) * STEP * extent > entries else _by_key(term, extent, symbols)
+
+
+def united_rows(term: Term, extent: int, symbols: Symbols) -> Term | None:
+    """Return the same where a loop goes through all keys anyway, and the lists are of many entries."""
+    lists = [name for part in addends(term) if (name := _list(part)) is not None]
+    is_worth_it = all(array(symbols, name).length * SCATTERED >= extent for name in lists)
+    return _by_key(term, extent, symbols) if len(lists) < len(addends(term)) and is_worth_it else None
+
+
+def multiplied_rows(term: Term, extent: int, symbols: Symbols) -> Term:
+    """Return a product of dictionaries, of which one is a list, row by row: no more than a row is stored.
+
+    Any other term is returned as it is, and so are lists that are much shorter than the result has rows.
+    """
+    if not isinstance(term, Multiply):
+        return term
+    rows = [_row(side, extent, symbols) for side in (term.left, term.right)]
+    lists = [name for side in (term.left, term.right) if (name := _list(side)) is not None]
+    is_worth_it = lists and all(array(symbols, name).length >= STEP * extent for name in lists)
+    if rows[0] is None or rows[1] is None or not is_worth_it:
+        return term
+    value = Multiply(rows[0], rows[1], term.semiring)
+    return Sum(
+        Range(ZERO, size_term(symbols, extent)), Singleton(Variable(1), value, term.semiring), term.semiring
+    )
+
+
+def _list(part: Term) -> str | None:
+    """Return the name of the array that a sum goes through, if it does."""
+    match part:
+        case Sum(Symbol(name) | Slice(Symbol(name))):
+            return name
+        case _:
+            return None
+
+
+def _by_key(term: Term, extent: int, symbols: Symbols) -> Term | None:
+    """Return a sum of dictionaries with keys in 0:extent as one loop over the keys, None where it is none."""
+    if not isinstance(term, Add):
+        return None
+    found = [row for part in addends(term) if (row := _row(part, extent, symbols)) is not None]
+    if len(found) < len(addends(term)):
         return None
     semiring, key = term.semiring, Variable(1)
-    rows = [_row(part, extent, symbols) for part in parts]
-    found = [row for row in rows if row is not None]
-    if len(found) < len(rows):
-        return None
     value = reduce(lambda left, right: Add(left, right, semiring), found)
     return Sum(Range(ZERO, size_term(symbols, extent)), Singleton(key, value, semiring), semiring)
 

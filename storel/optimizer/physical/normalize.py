@@ -5,6 +5,7 @@ s * {k -> v}             = {k -> s * v}                  if, let, +, merge and f
 sum(R) {k -> v}          = {k -> sum(R) v}               k not bound by R
 {k -> v} + {k -> w}      = {k -> v + w}
 A * B                    = sum(<k, v> in A) {k -> v * B(k)}   dictionaries of equal rank
+(sum(R) {k -> v}) * B    = sum(R) {k -> v * B(k)}
 let x = y in b           = b[x := y]                     y a variable, a symbol or a literal
 """
 
@@ -22,12 +23,14 @@ from storel.calculus.nodes import (
     Merge,
     Multiply,
     Singleton,
+    Slice,
     Sum,
     Symbol,
     Term,
     Variable,
     map_children,
 )
+from storel.optimizer.physical.shape import has_loop
 
 
 def is_atom(term: Term) -> bool:
@@ -91,6 +94,24 @@ def scaled(factor: Term, dictionary: Term, semiring: str) -> Term:
 
 
 def intersected(left: Term, right: Term, semiring: str) -> Term:
-    """Return the element-wise product of two dictionaries as a sum over the first."""
+    """Return the element-wise product of two dictionaries as a sum over the first.
+
+    Where that is what is found in a list, or goes through one, each entry is multiplied as it is met.
+    """
+    match left:
+        case Find(source, wanted, Singleton(key, value, own), outer) if (
+            own == outer == semiring and not has_loop(key)
+        ):
+            return Find(source, wanted, _multiplied(key, value, shift(right, 1), semiring), semiring)
+        case Sum((Slice() | Symbol()) as source, Singleton(key, value, own), outer) if (
+            own == outer == semiring and not has_loop(key)
+        ):
+            return Sum(source, _multiplied(key, value, shift(right, 2), semiring), semiring)
+        case _:
+            pass
     entry = Multiply(Variable(0), Lookup(shift(right, 2), Variable(1), semiring), semiring)
     return Sum(left, Singleton(Variable(1), entry, semiring), semiring)
+
+
+def _multiplied(key: Term, value: Term, right: Term, semiring: str) -> Term:
+    return Singleton(key, Multiply(value, Lookup(right, key, semiring), semiring), semiring)

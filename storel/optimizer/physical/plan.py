@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from storel.calculus.nodes import Term
 from storel.calculus.verify import infer
 from storel.optimizer.physical.actions import ActionPlanner
-from storel.optimizer.physical.aligning import aligned
+from storel.optimizer.physical.aligning import aligned, multiplied_rows, united_rows
 from storel.optimizer.physical.destination import (
     Candidate,
     choose_destination,
@@ -20,7 +20,7 @@ from storel.optimizer.physical.ordering import binding_orders, reordered
 from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
 from storel.optimizer.physical.scope import Scope, sum_over
 from storel.optimizer.physical.shape import semiring_of
-from storel.plan.nodes import Action, Levels, Plan, ScalarStore
+from storel.plan.nodes import Action, Levels, Place, Plan, ScalarStore
 from storel.semiring import SEMIRINGS, Semiring
 from storel.storage.signature import LevelKind
 from storel.symbols import Symbols
@@ -62,10 +62,11 @@ def plan_term(term: Term, request: Request, symbols: Symbols, semiring: str | No
             continue
         moved = moved if order == natural else hoist_keys(moved)
         entered = candidate.entered_in(order, request.extents, request.entries)
-        found = planner.planned(moved, entered)
-        if isinstance(found.destination, Levels):
-            return found
         rows = request.extents[order[0]]
+        found = planner.planned(multiplied_rows(moved, rows, symbols), entered)
+        if isinstance(found.destination, Levels):
+            united = united_rows(moved, rows, symbols) if _has_places(found.destination) else None
+            return found if united is None else planner.planned(united, entered)
         by_row = aligned(moved, rows, request.entries, symbols)
         if by_row is not None:
             found = planner.planned(by_row, entered)
@@ -107,6 +108,10 @@ class _Planner:
             request.preferences.gather,
         )
         return Plan(destination, action)
+
+
+def _has_places(levels: Levels) -> bool:
+    return all(isinstance(level, Place) for level in levels.levels)
 
 
 def entered_extents(plan: Plan, extents: tuple[int, ...], symbols: Symbols) -> tuple[Term, ...]:

@@ -74,9 +74,16 @@ def test_estimates_are_compared_with_times() -> None:
     assert runs == 10 and plans >= runs
 
 
-def test_formats_are_right_with_each_kernel() -> None:
-    options = ["--formats", "csr", "low_rank(k=3)", "--only", "13 x 17", "--kernels", "form,count"]
-    text = output_of("experiments/formats/run.py", *options, "--backends", "c,loops")
+def test_formats_are_right_with_each_kernel(tmp_path: Path) -> None:
+    journal = tmp_path / "answers"
+    options = ["--formats", "csr", "low_rank(k=3)", "--only", "13 x 17", "--journal", str(journal)]
+    kernels = ("--kernels", "form,count", "--backends", "c,loops")
+    output_of("experiments/formats/run.py", *options, *kernels)
+    first, *others = map(json.loads, journal.read_text().splitlines())
+    wrong = first | {"problem": "wrong"}
+    journal.write_text("".join(f"{json.dumps(each)}\n" for each in (wrong, *others)))
+    text = output_of("experiments/formats/run.py", *options, *kernels)
+    assert len(journal.read_text().splitlines()) == 9, "what was answered, and not wrong, is not asked again"
     rows = [line.strip("│ ").split("│") for line in text.splitlines() if line.startswith("│")]
     assert [[cell.strip() for cell in row] for row in rows] == [
         ["csr", "ok", "ok"],

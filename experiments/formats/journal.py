@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from worker import Cell, Outcome
 
@@ -20,11 +21,11 @@ class Journal:
     def find(self, cell: Cell) -> Outcome | None:
         """Return what became of a question; one whose answer was a problem is asked again."""
         line = self.lines.get(str(cell))
-        found = json.loads(line) if line is not None else {"problem": "not asked yet"}
+        found: Any = json.loads(line) if line is not None else {"problem": "not asked yet"}
         if found["problem"]:
             return None
-        seconds = tuple(found["seconds"]) if found["seconds"] else None
-        return Outcome(cell, "", found["skipped"], seconds, tuple(found["sizes"]))
+        (own, base), seconds = found["sizes"], found["seconds"]
+        return Outcome(cell, "", found["skipped"], seconds and (seconds[0], seconds[1]), (own, base))
 
     def add(self, outcome: Outcome) -> None:
         if self.path is None:

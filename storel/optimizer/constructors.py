@@ -9,13 +9,27 @@ from dataclasses import dataclass
 from storel.optimizer.binders import Encoding
 from storel.optimizer.encoding import TERMS
 
+REPLACED = "replaced-"
+"""What the relations of nodes begin with that rules no longer match, before the name of the constructor."""
+
 
 def schema(encoding: Encoding) -> str:
-    """Return the declaration of the sort of terms."""
+    """Return the declarations of the sort of terms, and of the relations of ``REPLACED`` nodes."""
     sorts = {"s": "String", "i": "i64", "b": "i64"} | dict.fromkeys(TERMS, "Term")
     layouts = {**encoding.layouts, **encoding.operators}
-    rows = (f"({name} {' '.join(sorts[kind] for kind in layout)})" for name, layout in layouts.items())
-    return f"(datatype Term {' '.join(rows)})"
+    arguments = {name: " ".join(sorts[kind] for kind in layout) for name, layout in layouts.items()}
+    terms = " ".join(f"({name} {kinds})" for name, kinds in arguments.items())
+    relations = (f"(relation {REPLACED}{name} ({kinds}))" for name, kinds in arguments.items())
+    return "\n".join((f"(datatype Term {terms})", *relations))
+
+
+def replaced(node: str) -> str:
+    """Return the actions after which no rule matches a node; they say so, since no rule could find it.
+
+    >>> replaced('(Int x)')
+    '(subsume (Int x)) (replaced-Int x)'
+    """
+    return f"(subsume {node}) ({REPLACED}{node.removeprefix('(')}"
 
 
 def rule(facts: str, actions: str, name: str, ruleset: str) -> str:

@@ -68,7 +68,6 @@ class Base:
             self._counted |= set(encoding.operators)
         self._sizes = self.graph.parse_program("(print-size)")
         self._forgetting = self._forgotten()
-        self._unused = self._rows()
         self._held = 0
         self.run("(push)")
 
@@ -79,7 +78,10 @@ class Base:
             if not function.rows:
                 row = f"({name} {' '.join(f'a{place}' for place in range(len(function.input_sorts)))})"
                 fact = row if function.output_sort == "Unit" else f"(= e {row})"
-                self.run(constructors.rule(fact, f"(delete {row})", f"forget-{name}", "forget"))
+                # Nodes that were replaced match nothing themselves.
+                rows = dict.fromkeys((row, row.replace(constructors.REPLACED, "")))
+                actions = " ".join(f"(delete {each})" for each in rows)
+                self.run(constructors.rule(fact, actions, f"forget-{name}", "forget"))
         return self.graph.parse_program("(run forget 1)")
 
     @contextmanager
@@ -91,8 +93,7 @@ class Base:
         finally:
             self._held += self.nodes()
             self.graph.run_program(*self._forgetting)
-            # What eager rules have replaced matches nothing, so that it is still there.
-            if self._held > WORN or self._rows() != self._unused:
+            if self._held > WORN:
                 self._held = 0
                 self.run("(pop)\n(push)")
 
@@ -133,13 +134,9 @@ class Base:
 
     def nodes(self) -> int:
         """Return the number of e-nodes."""
-        return sum(count for name, count in self._rows() if name in self._counted)
-
-    def _rows(self) -> list[tuple[str, int]]:
-        """Return the number of rows of each table."""
         (output,) = self.graph.run_program(*self._sizes)
         assert isinstance(output, PrintAllFunctionsSize)
-        return output.sizes
+        return sum(count for name, count in output.sizes if name in self._counted)
 
 
 @dataclass

@@ -50,7 +50,7 @@ from storel.optimizer.products import Arranged, arranged
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, SizeSymbol, Symbols
 
-COMPARED = 4
+COMPARED = 6
 """How many moves are compared before the best of them is taken; most programs have no more."""
 
 

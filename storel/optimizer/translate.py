@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from storel.errors import ProgramSyntaxError
 from storel.optimizer.analyses import GUARDS
 from storel.optimizer.binders import Encoding, Scope
-from storel.optimizer.constructors import rule
+from storel.optimizer.constructors import replaced, rule
 from storel.optimizer.encoding import INDEX, LAYOUTS, is_index
 from storel.optimizer.named import NAMED
 from storel.optimizer.patterns import SEMIRING, Bound, Hole, Node, Pattern
@@ -67,7 +67,7 @@ class _Translation:
         self.facts[matching:matching] = [*self.crossed, *distinct, *guards, *semirings]
         actions = f"(union {_ROOT} {built})"
         if self.source.is_eager:
-            actions += f" (subsume {matched})"
+            actions += f" {replaced(matched)}"
         return " ".join(dict.fromkeys(self.facts)), actions
 
     def _about_semiring(self, matched: str) -> Iterator[str]:

@@ -42,8 +42,11 @@ DISTANCE = 8
 
 CACHE_LINE = 64
 
-STREAMED = 8 * CACHE_LINE
-"""How many bytes ahead a stream is asked for."""
+STREAMED = 64 * CACHE_LINE
+"""How many bytes ahead a stream is asked for: a page."""
+
+BLOCK = 8
+"""How many iterations ask for their streams at once: those that read a cache line."""
 
 _KEYWORDS = (
     "asm auto break case char const continue default do double else enum extern float for goto if inline",
@@ -162,9 +165,8 @@ class _Body:
             self._line(f"const {kind} {end} = {bare(high)};")
             high = end
         low = bare(self._expressions.text(loop.low))
-        header = f"for ({kind} {variable} = {low}; {variable} < {high}; ++{variable}) {{"
         if not loop.tiles:
-            self._iterate(loop, header)
+            self._iterate(loop, low, high)
             return
         self._line(f"if ({low} < {high}) {{")
         self._depth += 1
@@ -173,30 +175,49 @@ class _Body:
             self._line(f"{C_TYPES[tile.buffer.type]} {name}[{tile.length}];")
             self._copy(name, tile, "{0} = {1};")
         self._expressions.tiles.update({tile.buffer: name for name, tile in tiles})
-        self._iterate(loop, header)
+        self._iterate(loop, low, high)
         for name, tile in tiles:
             del self._expressions.tiles[tile.buffer]
             self._copy(name, tile, "{1} = {0};")
         self._depth -= 1
         self._line("}")
 
-    def _iterate(self, loop: For, header: str) -> None:
+    def _iterate(self, loop: For, low: str, high: str) -> None:
+        variable, kind = self._names[loop.local.name], C_TYPES[loop.local.type]
+        if loop.streams:
+            block = self._names.fresh(f"{variable}_block")
+            self._line(f"{kind} {block} = {low};")
+            self._line(f"for (; {block} + {BLOCK} <= {high}; {block} += {BLOCK}) {{")
+            self._depth += 1
+            for buffer in loop.streams:
+                later = STREAMED // buffer.type.itemsize
+                self._line(f"__builtin_prefetch(&{self._names[buffer.name]}[{block} + {later}]);")
+            self._line(f"#pragma GCC unroll {BLOCK}")
+            self._repeat(
+                loop, block, f"{block} + {BLOCK}", '__asm__("" ::: "memory"); /* gathers are slower */'
+            )
+            self._depth -= 1
+            self._line("}")
+            low = block
         operator = _reduction_operator(loop)
         if loop.in_lanes:
             self._line("#pragma omp simd")
         elif operator is not None and loop.reduction is not None:
             self._line(f"#pragma omp simd reduction({operator}:{self._names[loop.reduction[0].name]})")
-        variable = self._names[loop.local.name]
+        self._repeat(loop, low, high)
+
+    def _repeat(self, loop: For, low: str, high: str, *last: str) -> None:
+        """Run the body from ``low`` to ``high``, and each time the ``last`` lines."""
+        variable, kind = self._names[loop.local.name], C_TYPES[loop.local.type]
         self._expressions.lane = variable
-        self._line(header)
+        self._line(f"for ({kind} {variable} = {low}; {variable} < {high}; ++{variable}) {{")
         if loop.ahead is not None:
             self._depth += 1
             self._prefetch(loop.local, loop.ahead)
             self._depth -= 1
-        for buffer in loop.streams:
-            later = STREAMED // buffer.type.itemsize
-            self._line(f"    __builtin_prefetch(&{self._names[buffer.name]}[{variable} + {later}]);")
         self.block(loop.body)
+        for line in last:
+            self._line(f"    {line}")
         self._line("}")
 
     def _prefetch(self, local: Local, ahead: Ahead) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+import numpy as np
 import pytest
 from strategies.loops import FLOAT64, INT64, N, index, integer, kernel, plus
 
+import storel
 from storel.codegen import c_source
 from storel.loops.nodes import (
     Allocation,
@@ -45,8 +49,9 @@ def streams(loop: Statement) -> list[tuple[str, ...]]:
     verify(made)
     c_source.render(made)
     found = [each for each in walk(made.compute.body) if isinstance(each, For)]
-    assert all(f"streaming {b.name}" in kernel_text(made) for each in found for b in each.streams)
-    return [tuple(buffer.name for buffer in each.streams) for each in found]
+    names = [tuple(buffer.name for buffer in each.streams) for each in found]
+    assert all(f"streaming {', '.join(each)}" in kernel_text(made) for each in names if each)
+    return names
 
 
 KEY = Declare(K, Load(IDX, P))
@@ -55,9 +60,9 @@ KEY = Declare(K, Load(IDX, P))
 @pytest.mark.parametrize(
     ("loop", "found"),
     [
-        (rows(product(Load(IDX, P))), [(), ("idx",)]),
-        (rows(KEY, product(K)), [(), ("idx",)]),
-        (rows(KEY, If(Binary("less", K, N), (product(K),))), [(), ("idx",)]),
+        (rows(product(Load(IDX, P))), [(), ("val", "idx")]),
+        (rows(KEY, product(K)), [(), ("idx", "val")]),
+        (rows(KEY, If(Binary("less", K, N), (product(K),))), [(), ("idx", "val")]),
         (rows(KEY, product(P)), [(), ()]),
         (rows(KEY, product(K), low=Load(IDX, I)), [(), ()]),
         (rows(KEY, For(J, integer(0), N, (product(K),))), [(), (), ()]),
@@ -67,3 +72,15 @@ KEY = Declare(K, Load(IDX, P))
 )
 def test_streams(loop: Statement, found: list[tuple[str, ...]]) -> None:
     assert streams(loop) == found
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+def test_rows_of_any_length(backend: Literal["c", "numba"]) -> None:
+    """What is asked for block by block is computed for what is left of a row, too."""
+    rows = np.arange(40)[:, None]
+    matrix = np.where(np.arange(45) < rows, rows + np.arange(45) + 1, 0)
+    x = np.arange(45) - 7
+    script = "CREATE TENSOR y AS sum(<(i, j), a> in A) { i -> a * x(j) }"
+    y = storel.run(script, A=storel.tensor(matrix, "csr"), x=x, backend=backend)
+    assert isinstance(y, storel.Tensor)
+    np.testing.assert_array_equal(y.to_numpy(), matrix @ x)

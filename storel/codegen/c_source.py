@@ -46,7 +46,7 @@ STREAMED = 64 * CACHE_LINE
 """How many bytes ahead a stream is asked for: a page."""
 
 BLOCK = 8
-"""How many iterations ask for their streams at once: those that read a cache line."""
+"""How many iterations ask for their streams at once: those that read a cache line of the widest numbers."""
 
 _KEYWORDS = (
     "asm auto break case char const continue default do double else enum extern float for goto if inline",

@@ -187,10 +187,9 @@ def _found_by_key(action: Action, depth: int) -> Iterator[Elements]:
             return
         case Enter(_, body) | Guard(_, body):
             yield from _found_by_key(body, depth)
-        case Loop(Matches(array, low, high, Variable(index), is_unique=False), body) if index - depth in (
-            0,
-            1,
-        ) and not free_variables(low) | free_variables(high):
+        case Loop(Matches(array, low, high, Variable(index), is_unique=False), body) if (
+            depth <= index <= depth + 1 and not free_variables(low) | free_variables(high)
+        ):
             yield Elements(array, low, high)
             yield from _found_by_key(body, depth + 1)
         case Loop(source, body):

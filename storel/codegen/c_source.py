@@ -24,6 +24,7 @@ from storel.loops.nodes import (
     For,
     If,
     Kernel,
+    Load,
     Local,
     Procedure,
     Row,
@@ -42,11 +43,14 @@ DISTANCE = 8
 
 CACHE_LINE = 64
 
-STREAMED = 64 * CACHE_LINE
-"""How many bytes ahead a stream is asked for: a page."""
+PAGE = 64 * CACHE_LINE
+"""How many bytes ahead a stream is asked for where other places are looked up."""
 
 BLOCK = 8
 """How many iterations ask for their streams at once: those that read a cache line of the widest numbers."""
+
+LONG_BLOCK = 16 * CACHE_LINE
+"""How many bytes vector code reads of a stream between two requests; they go twice as far ahead."""
 
 _KEYWORDS = (
     "asm auto break case char const continue default do double else enum extern float for goto if inline",
@@ -183,28 +187,49 @@ class _Body:
         self._line("}")
 
     def _iterate(self, loop: For, low: str, high: str) -> None:
-        variable, kind = self._names[loop.local.name], C_TYPES[loop.local.type]
-        if loop.streams:
-            block = self._names.fresh(f"{variable}_block")
-            self._line(f"{kind} {block} = {low};")
-            self._line(f"for (; {block} + {BLOCK} <= {high}; {block} += {BLOCK}) {{")
-            self._depth += 1
-            for buffer in loop.streams:
-                later = STREAMED // buffer.type.itemsize
-                self._line(f"__builtin_prefetch(&{self._names[buffer.name]}[{block} + {later}]);")
-            self._line(f"#pragma GCC unroll {BLOCK}")
-            self._repeat(
-                loop, block, f"{block} + {BLOCK}", '__asm__("" ::: "memory"); /* gathers are slower */'
-            )
-            self._depth -= 1
-            self._line("}")
-            low = block
-        operator = _reduction_operator(loop)
+        operator, vector = _reduction_operator(loop), ""
         if loop.in_lanes:
-            self._line("#pragma omp simd")
+            vector = "#pragma omp simd"
         elif operator is not None and loop.reduction is not None:
-            self._line(f"#pragma omp simd reduction({operator}:{self._names[loop.reduction[0].name]})")
+            vector = f"#pragma omp simd reduction({operator}:{self._names[loop.reduction[0].name]})"
+        if loop.streams:
+            low = self._by_blocks(loop, low, high, vector)
+        if vector:
+            self._line(vector)
         self._repeat(loop, low, high)
+
+    def _by_blocks(self, loop: For, low: str, high: str, vector: str) -> str:
+        """Run whole blocks, each of which asks for its streams; return where the rest begins."""
+        kind, block = C_TYPES[loop.local.type], self._names.fresh(f"{self._names[loop.local.name]}_block")
+        length, distance = BLOCK, PAGE
+        if vector:
+            length = LONG_BLOCK // max(load.buffer.type.itemsize for load in loop.streams)
+            distance = 2 * PAGE
+        self._line(f"{kind} {block} = {low};")
+        self._line(f"for (; {block} + {length} <= {high}; {block} += {length}) {{")
+        self._depth += 1
+        for load in loop.streams:
+            self._ask(load, loop.local, block, length, distance)
+        if vector:
+            self._line(vector)
+            self._repeat(loop, block, f"{block} + {length}")
+        else:
+            self._line(f"#pragma GCC unroll {length}")
+            self._repeat(
+                loop, block, f"{block} + {length}", '__asm__("" ::: "memory"); /* gathers are slower */'
+            )
+        self._depth -= 1
+        self._line("}")
+        return block
+
+    def _ask(self, load: Load, local: Local, block: str, length: int, distance: int) -> None:
+        """Ask for the cache lines that so many iterations read ``distance`` bytes later."""
+        later = Local(f"{local.name} later", local.type)
+        ahead, step = (size // load.buffer.type.itemsize for size in (distance, CACHE_LINE))
+        name, place = self._names[later.name], substituted(load.index, {local: later})
+        begin, end = f"{block} + {ahead}", f"{block} + {ahead + length}"
+        self._line(f"for ({C_TYPES[local.type]} {name} = {begin}; {name} < {end}; {name} += {step})")
+        self._line(f"    __builtin_prefetch(&{self._expressions.place(load.buffer, place)});")
 
     def _repeat(self, loop: For, low: str, high: str, *last: str) -> None:
         """Run the body from ``low`` to ``high``, and each time the ``last`` lines."""

@@ -48,9 +48,13 @@ LONGEST = 128
 def look_ahead(kernel: Kernel, symbols: Symbols) -> Kernel:
     """Return the same kernel, with the rows that its loops look up in large inputs."""
     constant = frozenset(kernel.inputs)
-    lengths = {buffer: _length(symbols.get(buffer.name)) for buffer in kernel.inputs}
-    body = _Looking(constant, lengths).block(kernel.compute.body, None)
+    body = _Looking(constant, lengths(kernel, symbols)).block(kernel.compute.body, None)
     return replace(kernel, compute=replace(kernel.compute, body=body))
+
+
+def lengths(kernel: Kernel, symbols: Symbols) -> dict[Buffer, int]:
+    """Return how many elements the inputs of a kernel have, as far as that is known, else 0."""
+    return {buffer: _length(symbols.get(buffer.name)) for buffer in kernel.inputs}
 
 
 def _length(fact: Fact | None) -> int:

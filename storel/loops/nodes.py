@@ -182,9 +182,9 @@ class For:
     pays). In a loop ``in_lanes`` no iteration reads what another one writes, and all places are contiguous.
     ``tiles`` may stay in registers while the loop runs: their starts do not change in it, and all that it
     does to their buffers is in loops ``in_lanes`` from 0 to at most their length, at start + variable.
-    ``ahead`` is worth asking the memory for early, and so are the ``streams``, which this loop and the next
-    ones read at their variable. The next loops may go on from here up to ``until``, where that is given: what
-    is read of inputs at this loop's variable may be read up to there.
+    ``ahead`` is worth asking the memory for early, and so are the ``streams``, at places that grow by one
+    with the loop's variable. The next loops may go on from here up to ``until``, where that is given: what is
+    read of inputs at this loop's variable may be read up to there.
     """
 
     local: Local
@@ -196,7 +196,7 @@ class For:
     in_lanes: bool = False
     tiles: tuple[Row, ...] = ()
     ahead: Ahead | None = None
-    streams: tuple[Buffer, ...] = ()
+    streams: tuple[Load, ...] = ()
     until: Expression | None = None
 
 

@@ -17,4 +17,4 @@ def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     """Return the kernel as it is rendered; real sums are added up in any order if ``reorders``."""
     kernel = coalesce(simplify(kernel))
     kernel = tile(sift(reorder(kernel) if reorders else kernel))
-    return stream(look_ahead(kernel, symbols))
+    return stream(look_ahead(kernel, symbols), symbols)

@@ -169,7 +169,7 @@ def _hints(loop: For) -> str:
     reduced = "" if loop.reduction is None else f" reducing {loop.reduction[0].name} by {loop.reduction[1]}"
     lanes = " in lanes" if loop.in_lanes else ""
     ahead = "" if loop.ahead is None else _rows(" ahead ", loop.ahead.rows)
-    streams = " streaming " + ", ".join(each.name for each in loop.streams) if loop.streams else ""
+    streams = " streaming " + ", ".join(map(text, loop.streams)) if loop.streams else ""
     return reduced + lanes + _rows(" holding ", loop.tiles) + ahead + streams
 
 

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from storel.loops.dependence import changing, is_fixed
+from storel.loops.dependence import changing, is_fixed, step
 from storel.loops.nodes import (
     BINARY_OPERATORS,
     UNARY_OPERATORS,
@@ -163,8 +163,10 @@ class _Scope:
             self._typed(loop.until, loop.local.type, f"the end of what follows {loop.local.name}")
         if loop.ahead is not None:
             self._typed(loop.ahead.end, loop.local.type, f"the last end of {loop.local.name}")
-        for buffer in loop.streams:
-            self._require(buffer in self._inputs, f"{buffer.name} is no input")
+        for load in loop.streams:
+            self._require(load.buffer in self._inputs, f"{load.buffer.name} is no input")
+            self._require(step(load.index, {loop.local: 1}) == 1, f"{load.buffer.name} is no stream")
+            self._integer(load.index, f"a stream of {load.buffer.name}")
         self.block(loop.body)
         self._visible = outside
 

@@ -226,7 +226,8 @@ def alternate(state: Saturation, phase: str) -> tuple[Stop, int]:
     state.prepare()
     for iteration in range(1, state.limits.iterations + 1):
         changed = state.step(phase)
-        changed = state.prepare() or changed
+        if changed:
+            state.prepare()
         stop = state.exhausted() if changed else Stop.SATURATED
         if stop is not None:
             return stop, iteration

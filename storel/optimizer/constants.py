@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import repeat
 from typing import Any
 
-NOT_FITTED = frozenset(("product", "register", "node"))
+NOT_FITTED = frozenset(("product", "lanes", "register", "node"))
 """Constants that are not measured; the last two only tell plans apart that cost the same."""
 
 WORKING_SETS = (11, 14, 17, 20, 22, 24)
@@ -23,8 +23,9 @@ class Constants:
     ``gather`` is a read at random from 2^k elements, for each k of ``WORKING_SETS``; ``touch`` is the first
     access to a place of new memory; ``product`` is a multiplication, and its addition, in a dense product
     that has a kernel of its own. A loop over a ``segment`` is as long as the data says, which a processor
-    cannot predict; ``accumulate`` is how long an addition waits for the last one. What is in vector code or
-    in the shadow of a wait is nearly free.
+    cannot predict; ``accumulate`` is how long an addition waits for the last one. So many iterations as there
+    are ``lanes`` go side by side where consecutive values are added up. What is in other vector code or in
+    the shadow of a wait is nearly free.
     """
 
     flop: float = 0.08
@@ -50,6 +51,7 @@ class Constants:
     branch: float = 0.12
     node: float = 0.004
     product: float = 0.04
+    lanes: float = 4.0
 
     def listed(self) -> Iterator[tuple[str, float]]:
         """Yield each constant that is fitted with its name, those of a curve one by one."""
@@ -76,7 +78,7 @@ class Constants:
 
 
 CONSTANTS = Constants()
-FREE = Constants(register=0.0, node=0.0, product=0.0).fitted(repeat(0.0))
+FREE = Constants(lanes=1.0, register=0.0, node=0.0, product=0.0).fitted(repeat(0.0))
 """No operation costs anything."""
 
 

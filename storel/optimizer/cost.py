@@ -43,8 +43,8 @@ PAGE = 512
 FRESH = 2**19
 """Places from which on memory is made anew for each call."""
 
-LANES = 4
-"""How many sums of consecutive values are added up side by side."""
+COMBINING = 8
+"""Iterations in the time of which what the lanes have added up is combined."""
 
 FORWARDED = 3
 """How many times as long an addition waits for the last one to an element of an array as to a register."""
@@ -209,7 +209,7 @@ def combine(
             return below + (_stored(value, place, constants) if value.counts else 0.0) + constants.node
         case "Sum" | "Reduce" | "Merge" | "Find":
             part = variation.shared_loops if outer <= 1 else 1.0
-            loop = _loop(constructor, costs, estimates, variation, constants)
+            loop = _loop(constructor, costs, estimates, result, variation, constants)
             gathered = _gathered(iterations(constructor, estimates), estimates[-1], result, constants)
             return max(*costs, (loop + gathered) * part) + constants.node
         case _:
@@ -235,11 +235,15 @@ def _loop(
     constructor: str,
     costs: Sequence[float],
     estimates: Sequence[Estimate],
+    result: Estimate,
     variation: Variation,
     constants: Constants,
 ) -> float:
-    body, source = costs[-1], estimates[0]
+    source = estimates[0]
     times = iterations(constructor, estimates)
+    if result.in_lanes:
+        times = min(times, max(times / constants.lanes, COMBINING))
+    body = costs[-1]
     start = constants.start if source.array is None else constants.segment
     around = sum(costs[:-1]) + start + times * body
     match constructor:
@@ -283,7 +287,7 @@ def _gathered(times: float, body: Estimate, result: Estimate, constants: Constan
     if body.counts and result.counts[0] >= (1 - 1e-9) * times * body.counts[0]:
         return 0.0
     collected = constants.collect * result.total if _is_sparse(result) else 0.0
-    each = constants.accumulate / (LANES if result.in_lanes else 1)
+    each = constants.accumulate / (constants.lanes if result.in_lanes else 1)
     if body.counts and body.total <= 1 and result.total < (1 - 1e-9) * times * body.total:
         each *= FORWARDED
     return each * max(0.0, times - OVERLAP) + collected

@@ -226,8 +226,7 @@ def alternate(state: Saturation, phase: str) -> tuple[Stop, int]:
     state.prepare()
     for iteration in range(1, state.limits.iterations + 1):
         changed = state.step(phase)
-        if changed:
-            state.prepare()
+        changed = state.prepare() or changed
         stop = state.exhausted() if changed else Stop.SATURATED
         if stop is not None:
             return stop, iteration

@@ -170,5 +170,5 @@ PARTS: Mapping[str, Part] = {
 }
 """What formats hold of any entries, where it is not all of them. The keys of zeros may be among it."""
 
-WITHOUT_BOOLS = frozenset({"skew", "low_rank"})
+WITHOUT_BOOLS = frozenset({"skew", "low_rank", "kronecker"})
 """Formats that hold no bools: these have no negatives, and sums of their products are numbers."""

@@ -2,6 +2,7 @@
 
     lower: int = max(<(i, j), v> in T) (i - j)
     width: int = max(<i, row> in T) count(<j, v> in row)
+    mean: int = (sum(<i, row> in T) min(count(<j, v> in row), 8)) // max(m, 1)
 
 Each is at least 0, and 0 where there are no entries. ``count`` counts distinct keys.
 """
@@ -19,12 +20,12 @@ from storel.semiring import SEMIRINGS
 from storel.storage.coordinates import combine, starts
 from storel.storage.formats import Format
 from storel.storage.vectors import evaluate_vector
-from storel.syntax.nodes.expressions import Binder, Comprehension, Expression, Generator, Name
+from storel.syntax.nodes.expressions import Binder, Comprehension, Expression, Generator, Name, Sum
 from storel.syntax.walk import map_children
 
 Array: TypeAlias = NDArray[Any]
 
-_REDUCTIONS = {"max": np.maximum, "min": np.minimum, "count": np.add}
+_REDUCTIONS = {"max": np.maximum, "min": np.minimum, "count": np.add, "sum": np.add}
 
 
 def with_parameters_of(
@@ -81,24 +82,37 @@ class _Data:
     def _reduced(self, expression: Expression) -> Expression:
         """Replace comprehensions by names of their values."""
         match expression:
-            case Comprehension(monoid, (Generator(keys, value, Name(source)),), body) if (
-                monoid in _REDUCTIONS
-                and source in self.groups
-                and self.groups[source].depth + len(keys) <= len(self.coordinates)
+            case Comprehension(monoid, (Generator(_, _, Name(source)) as generator,), body) if (
+                monoid in _REDUCTIONS and self._has(generator)
             ):
-                outer = self.groups[source]
-                inner = self._enter(outer, keys, value)
-                name = f"reduced {len(self.names)}"
-                reduced = inner.starts.astype(np.int64) if body is None else self.value(body)
-                self.names[name] = self._reduce(monoid, reduced, outer)
-                return Name(name)
-            case Comprehension():
+                return self._named(monoid, self.groups[source], generator, body)
+            case Sum((Generator(_, _, Name(source)) as generator,), body, ()) if self._has(generator):
+                return self._named("sum", self.groups[source], generator, body)
+            case Comprehension() | Sum():
                 raise FormatError(
-                    "a default is computed from the tensor by max, min and count over its keys",
+                    "a default is computed from the tensor by max, min, sum and count over its keys",
                     span=expression.span,
                 )
             case _:
                 return map_children(expression, self._reduced)
+
+    def _has(self, generator: Generator) -> bool:
+        """Return whether a generator is over the tensor, or a part of it that has as many keys."""
+        match generator:
+            case Generator(keys, _, Name(source)) if source in self.groups:
+                return self.groups[source].depth + len(keys) <= len(self.coordinates)
+            case _:
+                return False
+
+    def _named(self, reduction: str, outer: _Group, generator: Generator, body: Expression | None) -> Name:
+        """Return a name of what is reduced for each part of ``outer``."""
+        inner = self._enter(outer, generator.keys, generator.value)
+        name = f"reduced {len(self.names)}"
+        reduced = 1 if body is None else self.value(body)
+        if reduction in ("sum", "count"):  # once for each part, not for each of its entries
+            reduced = np.where(inner.starts, reduced, 0)
+        self.names[name] = self._reduce(reduction, reduced, outer)
+        return Name(name)
 
     def _enter(self, outer: _Group, keys: tuple[Binder, ...], value: Binder) -> _Group:
         depth = outer.depth + len(keys)

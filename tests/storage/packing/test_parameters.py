@@ -36,6 +36,10 @@ DEFAULTS = [
     ("m * n - count(<(i, j), _> in T)", 10),
     ("max(<i, row> in T) (max(<j, _> in row) j - min(<j, _> in row) j) + 1", 3),
     ("max(<i, row> in T) min(<j, _> in row) (j - i)", 0),
+    ("sum(<i, row> in T) min(count(<j, _> in row), 2)", 5),
+    ("sum(<(i, j), _> in T) (i + j)", 17),
+    ("max(<i, row> in T) sum(<j, _> in row) j", 6),
+    ("(sum(<i, row> in T) min(count(<j, _> in row), count(<(_, _), _> in T) // 4)) // 4", 0),
 ]
 
 

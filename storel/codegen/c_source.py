@@ -9,6 +9,8 @@ must wrap (``-fwrapv``). Only a loop that says ``reduction`` has its sums reorde
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from storel.codegen import c_helpers
 from storel.codegen.c_expressions import INFIX, Expressions, bare
 from storel.codegen.c_helpers import C_TYPES
@@ -16,6 +18,7 @@ from storel.codegen.identifiers import Identifiers
 from storel.loops.nodes import (
     Ahead,
     Assign,
+    Binary,
     Buffer,
     Constant,
     Declare,
@@ -200,12 +203,12 @@ class _Body:
 
     def _by_blocks(self, loop: For, low: str, high: str, vector: str) -> str:
         """Run whole blocks, each of which asks for its streams; return where the rest begins."""
-        kind, block = C_TYPES[loop.local.type], self._names.fresh(f"{self._names[loop.local.name]}_block")
-        length, distance = BLOCK, PAGE
+        start = Local(f"{loop.local.name} block", loop.local.type)
+        block, length, distance = self._names[start.name], BLOCK, PAGE
         if vector:
             length = LONG_BLOCK // max(load.buffer.type.itemsize for load in loop.streams)
             distance = 2 * PAGE
-        self._line(f"{kind} {block} = {low};")
+        self._line(f"{C_TYPES[start.type]} {block} = {low};")
         self._line(f"for (; {block} + {length} <= {high}; {block} += {length}) {{")
         self._depth += 1
         for load in loop.streams:
@@ -213,11 +216,10 @@ class _Body:
         if vector:
             self._line(vector)
             self._repeat(loop, block, f"{block} + {length}")
+        elif loop.partial is not None:
+            self._in_parts(loop, start, *loop.partial)
         else:
-            self._line(f"#pragma GCC unroll {length}")
-            self._repeat(
-                loop, block, f"{block} + {length}", '__asm__("" ::: "memory"); /* gathers are slower */'
-            )
+            self._unrolled(loop, block)
         self._depth -= 1
         self._line("}")
         return block
@@ -230,6 +232,29 @@ class _Body:
         begin, end = f"{block} + {ahead}", f"{block} + {ahead + length}"
         self._line(f"for ({C_TYPES[local.type]} {name} = {begin}; {name} < {end}; {name} += {step})")
         self._line(f"    __builtin_prefetch(&{self._expressions.place(load.buffer, place)});")
+
+    def _unrolled(self, loop: For, block: str) -> None:
+        self._line(f"#pragma GCC unroll {BLOCK}")
+        barrier = '__asm__("" ::: "memory"); /* gathers are slower */'
+        self._repeat(loop, block, f"{block} + {BLOCK}", barrier)
+
+    def _in_parts(self, loop: For, start: Local, total: Local, operator: str) -> None:
+        """Run a block whose iterations need not wait for each other: what they add is combined in pairs."""
+        made = Buffer(f"{total.name} parts", total.type)
+        self._line(f"{C_TYPES[made.type]} {self._names[made.name]}[{BLOCK}];")
+        body: list[Statement] = []
+        for statement in loop.body:
+            match statement:
+                case Assign(local, Binary(_, _, value)) if local == total:
+                    body.append(Store(made, Binary("subtract", loop.local, start), value))
+                case _:
+                    body.append(statement)
+        self._unrolled(replace(loop, body=tuple(body)), self._names[start.name])
+        parts: list[Expression] = [Load(made, Constant(n, start.type)) for n in range(BLOCK)]
+        while len(parts) > 1:
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [Binary(operator, left, right) for left, right in pairs]
+        self._statement(Assign(total, Binary(operator, total, parts[0])))
 
     def _repeat(self, loop: For, low: str, high: str, *last: str) -> None:
         """Run the body from ``low`` to ``high``, and each time the ``last`` lines."""

@@ -179,7 +179,8 @@ class For:
 
     The rest changes nothing but speed. ``reduction`` names an accumulating local and its operator where
     partial results may be combined in any order (the loads in the body are contiguous, so that vector code
-    pays). In a loop ``in_lanes`` no iteration reads what another one writes, and all places are contiguous.
+    pays), ``partial`` does where they are not. In a loop ``in_lanes`` no iteration reads what another one
+    writes, and all places are contiguous.
     ``tiles`` may stay in registers while the loop runs: their starts do not change in it, and all that it
     does to their buffers is in loops ``in_lanes`` from 0 to at most their length, at start + variable.
     ``ahead`` is worth asking the memory for early, and so are the ``streams``, at places that grow by one
@@ -193,6 +194,7 @@ class For:
     body: tuple[Statement, ...]
     role: Role = Role.LOOP
     reduction: tuple[Local, str] | None = None
+    partial: tuple[Local, str] | None = None
     in_lanes: bool = False
     tiles: tuple[Row, ...] = ()
     ahead: Ahead | None = None

@@ -5,7 +5,7 @@
 where i does not change in the loop and all that happens to b there are such updates: scalar promotion
 (Carr, Kennedy, "Scalar Replacement in the Presence of Conditional Control Flow", SPE 1994). And a loop is
 marked as a reduction where all that it reads and writes is consecutive: partial sums then fill the lanes of
-a vector.
+a vector. Where it is not, a few of them at a time need not wait for each other.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _is_only_updated(buffer: Buffer, operator: str, body: tuple[Statement, ...])
 
 
 def _as_reduction(loop: For) -> For:
-    """Mark a loop that adds to one local, if everything that it reads and writes is consecutive."""
+    """Mark a loop that adds to one local, and whether everything that it reads and writes is consecutive."""
     if (iterations := _iterations(loop)) is not None and iterations < FEWEST:
         return loop
     locals_: dict[Local, int | None] = {loop.local: 1}
@@ -136,22 +136,14 @@ def _as_reduction(loop: For) -> For:
                 written.add(buffer)
             case _:
                 return loop
-    loads = [
-        part for statement in loop.body for part in all_parts(evaluated(statement)) if isinstance(part, Load)
-    ]
-    steps = [step(load.index, locals_) for load in loads]
-    if (
-        len(sums) != 1
-        or 1 not in steps
-        or not {0, 1} >= set(steps)
-        or {load.buffer for load in loads} & written
-    ):
+    parts_of_body = [part for statement in loop.body for part in all_parts(evaluated(statement))]
+    loads = [part for part in parts_of_body if isinstance(part, Load)]
+    if len(sums) != 1 or parts_of_body.count(sums[0][0]) != 1 or {load.buffer for load in loads} & written:
         return loop
-    ((accumulator, operator),) = sums
-    uses = [
-        part for statement in loop.body for part in all_parts(evaluated(statement)) if part == accumulator
-    ]
-    return replace(loop, reduction=(accumulator, operator)) if len(uses) == 1 else loop
+    steps = {step(load.index, locals_) for load in loads}
+    if 1 in steps and steps <= {0, 1}:
+        return replace(loop, reduction=sums[0])
+    return loop if written or steps <= {0} else replace(loop, partial=sums[0])
 
 
 def _iterations(loop: For) -> int | None:

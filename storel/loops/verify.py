@@ -145,9 +145,9 @@ class _Scope:
         self._require(loop.local.type in INTEGERS, f"{loop.local.name} is no integer")
         self._typed(loop.low, loop.local.type, f"the start of {loop.local.name}")
         self._typed(loop.high, loop.local.type, f"the end of {loop.local.name}")
-        if loop.reduction is not None:
-            self._assigned(loop.reduction[0])
-            self._require(loop.reduction[1] in BINARY_OPERATORS, f"{loop.reduction[1]} is no operator")
+        for reduced, operator in filter(None, (loop.reduction, loop.partial)):
+            self._assigned(reduced)
+            self._require(operator in BINARY_OPERATORS, f"{operator} is no operator")
         self._require(not loop.in_lanes or is_contiguous(loop), f"{loop.local.name} is not in lanes")
         for tile in loop.tiles:
             self._written(tile.buffer, tile.start)

@@ -100,28 +100,31 @@ def test_other_updates_stay(body: tuple[Statement, ...]) -> None:
     assert reordered(over(I, *body)) == (over(I, *body),)
 
 
-REDUCED: dict[str, tuple[bool, tuple[Statement, ...]]] = {
-    "consecutive": (True, (added(times(Load(A, plus(I, J)), Load(X, J))),)),
-    "with another update": (True, (added(Load(A, J)), Update(Y, J, "add", Load(A, J)))),
-    "gathered": (False, (Declare(index("k"), Load(KEYS, J)), added(Load(X, index("k"))))),
-    "with steps": (False, (added(Load(A, Binary("multiply", J, integer(2)))),)),
-    "backward": (False, (added(Load(A, Binary("subtract", N, J))),)),
-    "nothing consecutive": (False, (added(Load(A, I)),)),
-    "the sum is used": (False, (added(times(SUM, Load(A, J))),)),
+REDUCED: dict[str, tuple[str, tuple[Statement, ...]]] = {
+    "consecutive": ("reduction", (added(times(Load(A, plus(I, J)), Load(X, J))),)),
+    "with another update": ("reduction", (added(Load(A, J)), Update(Y, J, "add", Load(A, J)))),
+    "gathered": ("partial", (Declare(index("k"), Load(KEYS, J)), added(Load(X, index("k"))))),
+    "with steps": ("partial", (added(Load(A, Binary("multiply", J, integer(2)))),)),
+    "backward": ("partial", (added(Load(A, Binary("subtract", N, J))),)),
+    "nothing consecutive": ("", (added(Load(A, I)),)),
+    "the sum is used": ("", (added(times(SUM, Load(A, J))),)),
     "two updates of one buffer": (
-        False,
+        "",
         (added(Load(A, J)), Update(Y, J, "add", ZERO), Update(Y, plus(J, integer(1)), "add", ZERO)),
     ),
-    "what is updated is read": (False, (added(Load(Y, J)), Update(Y, plus(J, integer(1)), "add", ZERO))),
-    "a condition": (False, (If(Binary("less", J, I), (added(Load(A, J)),)),)),
+    "what is updated is read": ("", (added(Load(Y, J)), Update(Y, plus(J, integer(1)), "add", ZERO))),
+    "gathered, with an update": ("", (added(Load(X, Load(KEYS, J))), Update(Y, J, "add", Load(A, J)))),
+    "a condition": ("", (If(Binary("less", J, I), (added(Load(A, J)),)),)),
 }
 
 
-@pytest.mark.parametrize(("is_reduction", "body"), REDUCED.values(), ids=REDUCED)
-def test_consecutive_sums_are_reductions(is_reduction: bool, body: tuple[Statement, ...]) -> None:
+@pytest.mark.parametrize(("mark", "body"), REDUCED.values(), ids=REDUCED)
+def test_sums_are_marked(mark: str, body: tuple[Statement, ...]) -> None:
+    """Consecutive ones fill the lanes of a vector; others are added up in parts."""
     made = reordered(Declare(SUM, ZERO), over(J, *body))
     (loop,) = loops(made)
-    assert loop.reduction == ((SUM, "add") if is_reduction else None)
+    assert loop.reduction == ((SUM, "add") if mark == "reduction" else None)
+    assert loop.partial == ((SUM, "add") if mark == "partial" else None)
 
 
 def test_strict_sums_stay_in_order() -> None:

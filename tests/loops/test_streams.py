@@ -117,13 +117,17 @@ def test_sums_of_any_length(columns: int, dtype: str) -> None:
     np.testing.assert_array_equal(y.to_numpy(), matrix @ x)
 
 
+@pytest.mark.parametrize("floating_point", ["reassociate", "strict"])
 @pytest.mark.parametrize("backend", ["c", "numba"])
-def test_rows_of_any_length(backend: Literal["c", "numba"]) -> None:
-    """What is asked for block by block is computed for what is left of a row, too."""
+def test_rows_of_any_length(
+    backend: Literal["c", "numba"], floating_point: Literal["reassociate", "strict"]
+) -> None:
+    """What is asked for and added up block by block is computed for what is left of a row, too."""
     rows = np.arange(40)[:, None]
-    matrix = np.where(np.arange(45) < rows, rows + np.arange(45) + 1, 0)
-    x = np.arange(45) - 7
+    matrix = np.where(np.arange(45) < rows, rows + np.arange(45) + 1.0, 0.0)
+    x = np.arange(45) - 7.0
     script = "CREATE TENSOR y AS sum(<(i, j), a> in A) { i -> a * x(j) }"
-    y = storel.run(script, A=storel.tensor(matrix, "csr"), x=x, backend=backend)
+    operands = {"A": storel.tensor(matrix, "csr"), "x": x}
+    y = storel.run(script, backend=backend, floating_point=floating_point, **operands)
     assert isinstance(y, storel.Tensor)
     np.testing.assert_array_equal(y.to_numpy(), matrix @ x)

@@ -20,8 +20,8 @@ def running_time(compilation: Compilation) -> float:
     It begins with bounds on the result's length, and ends when the result is stored as it is wanted. Where
     all that is left of the plan are dense products, they have kernels of their own.
     """
-    products = [phase.contraction for phase in compilation.phases]
-    if products and None not in products:
+    if has_only_products(compilation):
+        products = (phase.contraction for phase in compilation.phases)
         multiplications = sum(math.prod(each.extents) for each in products if each is not None)
         return compilation.constants.product * multiplications
     plan, symbols, constants = compilation.plan, compilation.symbols, compilation.constants
@@ -32,3 +32,9 @@ def running_time(compilation: Compilation) -> float:
         + counting(plan, compilation.entered_extents, symbols, constants)
         + packing
     )
+
+
+def has_only_products(compilation: Compilation) -> bool:
+    """Return whether all that is left of the plan are dense products."""
+    found = compilation.phases
+    return bool(found) and all(phase.contraction is not None for phase in found)

@@ -10,15 +10,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from storel import machine, schedule, threads
+from storel.calculus.nodes import Range, Sum, Term, children
 from storel.compiler import Compilation, Task, compile_stored, replanned, search_options
 from storel.environment import Environment
-from storel.expectation import expected_time
+from storel.expectation import expected_time, has_only_products
 from storel.optimizer.outcome import Priced
+from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
 from storel.optimizer.remember import name_of as name_of_search
 from storel.plan.nodes import Coordinates
 from storel.reformat import conversions, convertible_operands, least_conversion_cost
 from storel.schedule import Formats, Schedule
 from storel.storage.tensor import Tensor
+
+WORTH_PRODUCTS = 200_000.0
+"""The nanoseconds from which on plans are looked at for dense products."""
 
 
 def compile_definition(task: Task) -> Compilation:
@@ -39,7 +44,7 @@ def planned(task: Task, stored: Compilation | None = None) -> Compilation:
     converts nothing, if it is at hand.
     """
     environment = task.environment
-    best = stored or compile_stored(task)
+    best = by_products(stored or compile_stored(task))
     made: dict[str, tuple[Tensor, ...]] = {}
     while pending := _convertible(best, environment):
         cheapest = best
@@ -58,6 +63,39 @@ def planned(task: Task, stored: Compilation | None = None) -> Compilation:
     for name, tensor in best.converted.items():
         environment.tensors[name].keep(tensor)
     return best
+
+
+def by_products(compilation: Compilation) -> Compilation:
+    """Return the compilation by a term that is all dense products, if it is expected to take less.
+
+    They have kernels of their own, of which the costs that the search goes by know nothing.
+    """
+    if compilation.optimized.cost.nanoseconds < WORTH_PRODUCTS:
+        return compilation
+    found = [compilation]
+    if not has_only_products(compilation):
+        found += [
+            _by_term(compilation, each) for each in considered(compilation) if _has_only_ranges(each.term)
+        ]
+    best = min((compilation, *filter(has_only_products, found)), key=expected_time)
+    return _as_products(best) if has_only_products(best) else compilation
+
+
+def _as_products(compilation: Compilation) -> Compilation:
+    """Return the same compilation with the time that its kernels take for that of its term."""
+    optimized = compilation.optimized
+    cost = replace(optimized.cost, nanoseconds=expected_time(compilation))
+    others = (
+        replace(each, cost=cost) if each.term == optimized.term else each for each in optimized.considered
+    )
+    return replace(compilation, optimized=replace(optimized, cost=cost, considered=tuple(others)))
+
+
+def _has_only_ranges(term: Term) -> bool:
+    """Return whether all loops of a term are over ranges."""
+    if isinstance(term, Sum) and not isinstance(term.source, Range):
+        return False
+    return all(_has_only_ranges(child) for child, _ in children(term))
 
 
 def _convertible(compilation: Compilation, environment: Environment) -> list[str]:
@@ -89,9 +127,15 @@ def by_schedule(compilation: Compilation, wanted: Schedule) -> Compilation | Non
     )
     if term is None:
         return None
-    optimized = replace(compilation.optimized, term=term.term, cost=term.cost)
-    made = replanned(compilation, term.term, wanted.preferences)
-    return replace(made, optimized=optimized, schedule=wanted)
+    return replace(_by_term(compilation, term, wanted.preferences), schedule=wanted)
+
+
+def _by_term(
+    compilation: Compilation, chosen: Priced, preferences: Preferences = PLANNERS_OWN
+) -> Compilation:
+    """Return the compilation of the same operands by a term that was considered."""
+    optimized = replace(compilation.optimized, term=chosen.term, cost=chosen.cost)
+    return replace(replanned(compilation, chosen.term, preferences), optimized=optimized)
 
 
 def considered(compilation: Compilation) -> Iterator[Priced]:

@@ -84,6 +84,7 @@ typedef @type@ T;
 #define LANES (16 / (int)sizeof(T))
 #endif
 typedef T V __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T))));
+typedef T H __attribute__((vector_size(LANES / 2 * sizeof(T)), aligned(sizeof(T))));
 typedef @lane@ M __attribute__((vector_size(LANES * sizeof(T))));
 
 #define ROWS @tile_rows@
@@ -113,14 +114,45 @@ static inline int64_t vectors_of(int64_t columns)
     return vectors == MOST + 1 ? (vectors + 1) / 2 : least(MOST, vectors);
 }
 
+/* How many columns from each one on lie next to each other in the result. */
+static void find_runs(Offsets columns, int64_t count, int64_t *restrict runs)
+{
+    for (int64_t n = count - 1, run = 1; n >= 0; --n, ++run) {
+        runs[n] = run;
+        if (n > 0 && columns[n] - columns[n - 1] != 1) run = 0;
+    }
+}
+
+/* Copy a run by vectors, the last of which may repeat some of the one before; calls of memcpy are slower. */
+static inline void copy(const T *restrict from, T *restrict to, int64_t count)
+{
+    if (count >= LANES) {
+        for (int64_t n = 0; n < count - LANES; n += LANES) {
+            *(V *)(to + n) = *(const V *)(from + n);
+            __asm__("" ::: "memory");
+        }
+        *(V *)(to + count - LANES) = *(const V *)(from + count - LANES);
+    } else if (count >= LANES / 2) {
+        *(H *)to = *(const H *)from;
+        *(H *)(to + count - LANES / 2) = *(const H *)(from + count - LANES / 2);
+    } else
+        for (int64_t n = 0; n < count; ++n) {
+            to[n] = from[n];
+            __asm__("" ::: "memory");
+        }
+}
+
 /* Bring what there is of a tile, which is complete and by itself, to its place. */
 static __attribute__((noinline)) void put(const T *restrict tile, T *restrict result, Offsets rows,
-    Offsets columns, int64_t row_count, int64_t column_count, int adds)
+    Offsets columns, const int64_t *restrict runs, int64_t row_count, int64_t column_count, int adds)
 {
     for (int64_t m = 0; m < row_count; ++m, tile += MOST * LANES)
-        for (int64_t n = 0; n < column_count; ++n) {
-            T *place = result + rows[m] + columns[n];
-            *place = adds ? *place + tile[n] : tile[n];
+        for (int64_t n = 0; n < column_count; n += runs[n]) {
+            T *to = result + rows[m] + columns[n];
+            if (adds)
+                for (int64_t k = 0; k < runs[n]; ++k) to[k] += tile[n + k];
+            else
+                copy(tile + n, to, runs[n]);
         }
 }
 
@@ -218,7 +250,7 @@ int64_t storel_contract(const int64_t *slots, int64_t *detail)
     T *packed_left = (T *)slots[9], *packed_right = (T *)slots[10];
     const int64_t rows = slots[11], columns = slots[12], depth = slots[13];
     const T factor = (T)*(const double *)(slots + 14);
-    int64_t tile_rows[ROWS], tile_columns[MOST * LANES];
+    int64_t tile_rows[ROWS], tile_columns[MOST * LANES], runs[MOST * LANES];
     for (int64_t m = 0; m < ROWS; ++m) tile_rows[m] = m * MOST * LANES;
     for (int64_t n = 0; n < MOST * LANES; ++n) tile_columns[n] = n;
     for (int64_t n = 0; n < columns; n += BLOCK_COLUMNS) {
@@ -235,6 +267,7 @@ int64_t storel_contract(const int64_t *slots, int64_t *detail)
                     const int64_t vectors = vectors_of(width - j), used = least(width - j, vectors * LANES);
                     Multiply *const multiply = TILES[vectors - 1];
                     const int is_whole = used == vectors * LANES && are_vectors(places, used);
+                    find_runs(places, used, runs);
                     for (int64_t i = 0; i < high; i += ROWS) {
                         Offsets lines = result_rows + m + i;
                         const T *rows_packed = packed_left + i * deep;
@@ -244,7 +277,7 @@ int64_t storel_contract(const int64_t *slots, int64_t *detail)
                         }
                         T tile[ROWS * MOST * LANES];
                         multiply(deep, rows_packed, columns_packed, tile, tile_rows, tile_columns, 0);
-                        put(tile, result, lines, places, least(ROWS, high - i), used, k > 0);
+                        put(tile, result, lines, places, runs, least(ROWS, high - i), used, k > 0);
                     }
                     columns_packed += deep * vectors * LANES;
                     j += used;

@@ -119,7 +119,10 @@ def _with_columns_last(this: Contraction) -> Contraction:
 
 
 def _nested(this: Contraction, loops: Loops) -> Loops:
-    """Return the loops in order: last that of neighbours in the result, and before it, in an operand."""
+    """Return the loops in order: last that of neighbours in the result, and before it, in an operand.
+
+    Where the result is larger than the operand they are as the result lies.
+    """
 
     def in_operands(loop: int) -> int:
         return abs(this.left.strides[loop]) + abs(this.right.strides[loop])
@@ -128,6 +131,10 @@ def _nested(this: Contraction, loops: Loops) -> Loops:
         return abs(this.strides[loop]), in_operands(loop)
 
     ordered = sorted(loops, key=in_result, reverse=True)
+    if loops in (this.rows, this.columns):
+        across = this.columns if loops == this.rows else this.rows
+        if this.extent(across) > this.extent(this.summed):
+            return tuple(ordered)
     nearest = min(ordered, key=in_operands, default=None)
     return tuple(sorted(ordered, key=lambda loop: (loop == ordered[-1], loop == nearest)))
 

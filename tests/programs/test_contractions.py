@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,31 @@ def test_contractions(case: str, backend: str) -> None:
     kernel = storel.compile(program(case), backend=backend, **given)
     assert len(products(kernel)) == 1
     np.testing.assert_allclose(dense(kernel(**given)), reference(case, given), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("left", ["dke", "dek", "kde"])
+@pytest.mark.parametrize("result", ["".join(each) for each in permutations("den")])
+def test_dimensions_in_any_order(result: str, left: str) -> None:
+    """What the search would rather store in tables is a product, too."""
+    case = f"{result}-{left}-nk"
+    given = operands(case)
+    kernel = storel.compile(program(case), backend="c", **given)
+    assert len(products(kernel)) == 1
+    assert kernel.compilation.optimized.cost.nanoseconds < 1e6
+    np.testing.assert_allclose(dense(kernel(**given)), reference(case, given), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("first", [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31])
+def test_runs_of_any_length(first: int, dtype: str) -> None:
+    """Rows and columns alternate in the result, so that it is written in runs of its last dimension."""
+    rng = np.random.default_rng(first)
+    left, right = (rng.random(shape).astype(dtype) for shape in ((20, 40, first), (4, 40, 6, 7)))
+    text = "CREATE TENSOR R AS sum(<(i, k, a), x> in A, <(c, k, b, j), y> in B) {(c, i, b, j, a) -> x * y}"
+    kernel = storel.compile(text, backend="c", A=left, B=right)
+    assert len(products(kernel)) == 1
+    found = dense(kernel(A=left, B=right))
+    np.testing.assert_allclose(found, np.einsum("ika,ckbj->cibja", left, right), rtol=1e-5)
 
 
 @pytest.mark.parametrize("backend", ["c", "numba"])

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from storel.candidates.choice import cheapest, smallest
-from storel.compiler import Compilation, Options, Task, view_of
+from storel.compiler import Compilation, Options, Task
 from storel.environment import Environment
 from storel.errors import ProgramSyntaxError, UnknownNameError, nearest
 from storel.execution import evaluate_reference, execute, measure, total_work
 from storel.expectation import expected_time
+from storel.inlining import Inlining
 from storel.loading import as_declared, load_tensor
 from storel.loops.interpret import Work
-from storel.optimizer.cardinality import entries
 from storel.profile import Profile, profile
 from storel.reading import names_needed, require_read
 from storel.scheduling import compile_definition, planned
@@ -53,9 +53,6 @@ Progress = Callable[[str], None]
 """Is told which step begins."""
 
 Compiler = Callable[[Task], Compilation]
-
-CHEAP_VIEW = 3.0
-"""Nanoseconds per entry up to which a view is enumerated again rather than stored."""
 
 
 @dataclass
@@ -242,17 +239,13 @@ class Runner:
         results = self._results(analysis, definitions)
         wanted = [*results, *(each.name for each in self.outcome.explained)]
         needed = names_needed(wanted, definitions)
-        views: dict[str, View] = {}
-        for definition in analysis.definitions:
-            if definition.name not in needed:
-                continue
-            is_result = definition.name in wanted
-            if not is_result and not self._is_stored(definition, views, definitions, needed):
-                views[definition.name] = view_of(definition)
-                continue
-            tensor = self._compute(definition, views)
+        computed = [each for each in analysis.definitions if each.name in needed]
+        inlining = Inlining(computed, self.environment, self.options)
+        for definition in computed:
+            is_run = definition.name in wanted or inlining.is_stored(definition)
+            tensor = self._compute(definition, inlining.views) if is_run else None
             if tensor is None:
-                views[definition.name] = view_of(definition)
+                inlining.add(definition)
                 continue
             if is_automatic(self.result_format or definition.format):
                 tensor = smallest(tensor, self.environment.formats, self.options.memory_limit)
@@ -270,24 +263,6 @@ class Runner:
                 )
         is_explicit = bool(self.outcome.saved)
         return (*analysis.results, *self.requested) if is_explicit or not self.requested else self.requested
-
-    def _is_stored(
-        self,
-        definition: Definition,
-        views: Mapping[str, View],
-        definitions: Mapping[str, Definition],
-        needed: set[str],
-    ) -> bool:
-        """Return whether an intermediate definition is run first instead of being inlined."""
-        if definition.format is not None or self.options.backend == "interpret":
-            return True
-        others = (each for name, each in definitions.items() if name in needed)
-        uses = sum(definition.name in free_names(each.expression) for each in others)
-        if uses < 2:
-            return False
-        compilation = planned(Task(definition, views, self.environment, options=self.options))
-        estimate = entries(compilation.optimized.term, compilation.symbols)
-        return compilation.optimized.cost.nanoseconds > CHEAP_VIEW * max(1.0, estimate)
 
     def _compute(self, definition: Definition, views: Mapping[str, View]) -> Tensor | None:
         """Compile and run one definition; None if nothing is to be run."""

@@ -1,6 +1,6 @@
 """The application: its commands, and what becomes of a failure.
 
-Exit codes: 0; 1 what the user can mend; 2 a malformed command line; 3 an internal failure.
+Exit codes: 0; 1 what the user can mend; 2 a malformed command line; 3 an internal failure; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from storel.cli.bench import bench
 from storel.cli.costs import calibrate
 from storel.cli.data import convert, stats
 from storel.cli.formats import check_format, formats
+from storel.cli.interrupts import INTERRUPTED, end_when_interrupted
 from storel.cli.rules import rules
 from storel.cli.running import explain, run
 from storel.cli.tune import tune
@@ -54,13 +55,14 @@ def options(
 def main() -> None:
     """Run the command line; every failure becomes one message and an exit code."""
     errors = Console(stderr=True, highlight=False)
+    end_when_interrupted()
     try:
         app(standalone_mode=True)
     except StorelError as error:
         errors.print(f"error: {error}", markup=False, soft_wrap=True)
         sys.exit(1)
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     except BrokenPipeError:
         sys.exit(1)
     except Exception as error:  # the last resort: an internal failure must not look like a user's mistake

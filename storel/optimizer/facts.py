@@ -169,7 +169,7 @@ def _about_mapping(mapping: MappingSymbol, bound: Sequence[Bound], numbering: Nu
 
     term = cast("Term", mapping.term)
     loops = _loops_of(term)
-    for place in range(len(bound) - len(loops) + 1):
+    for place in range(len(bound) - len(loops) + 1) if loops else ():
         if [loop for loop, _, _ in bound[place : place + len(loops)]] == loops:
             yield from visit(term, place, bound[place][1])
 

@@ -97,8 +97,11 @@ class Bound:
 
 @cache
 def _fractions(key: int) -> Vector:
-    """Return evenly spaced numbers between 0 and 1, in an order that belongs to ``key``."""
-    return (np.random.default_rng(key).permutation(SIZE) + 0.5) / SIZE
+    """Return evenly spaced numbers between 0 and 1, in an order that belongs to ``key``.
+
+    Places of binders that are outside of what they are counted from are negative.
+    """
+    return (np.random.default_rng(key % (1 << 32)).permutation(SIZE) + 0.5) / SIZE
 
 
 def constant(value: int) -> Sample:

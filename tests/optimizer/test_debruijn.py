@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
+import storel
 from storel.calculus.interpret import evaluate
 from storel.calculus.nodes import Literal, Multiply, Range, Singleton, Sum, Term, Variable
 from storel.optimizer import rulefile
@@ -135,3 +137,21 @@ def test_a_rule_with_too_many_matches_is_held_back() -> None:
     state.step("main")
     assert DE_BRUIJN.most_matches is not None
     assert state.matches["multiply-commute"] == first > DE_BRUIJN.most_matches
+
+
+@pytest.mark.parametrize("storage", ["coo", "dcsr", "csf", "dia"])
+@pytest.mark.parametrize(
+    ("program", "meaning"),
+    [
+        ("CREATE TENSOR y AS A * B", np.multiply),
+        ("CREATE TENSOR y AS sum(<(i, j), a> in A, <(j, k), b> in B) { (i, k) -> a * b }", np.matmul),
+    ],
+)
+def test_joins_of_lists(storage: str, program: str, meaning: np.ufunc) -> None:
+    """The loops over both are sampled, whatever their binders are called."""
+    rng = np.random.default_rng(3)
+    dense = [np.where(rng.random((9, 9)) < 0.3, rng.random((9, 9)), 0) for _ in range(2)]
+    operands = {name: storel.tensor(each, storage) for name, each in zip("AB", dense, strict=True)}
+    found = storel.run(program, binders="debruijn", **operands)
+    assert isinstance(found, storel.Tensor)
+    np.testing.assert_allclose(found.to_numpy(), meaning(*dense), rtol=1e-12)

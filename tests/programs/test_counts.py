@@ -45,6 +45,23 @@ def test_squares(storage: str) -> None:
     np.testing.assert_allclose(found.to_numpy(), np.sum(matrix() ** 2, axis=1))
 
 
+COMPARED = (
+    "CREATE TENSOR y AS sum(<i, r> in A + B) { i -> count(<_, _> in r) }",
+    "CREATE TENSOR y AS sum(<(i, j), a> in A) { i -> if (a >= B(i, j)) then { j -> 1 } }",
+    "CREATE TENSOR y AS sum(<i, r> in A) { i -> max(<j, a> in r) a * B(i, j) }",
+)
+
+
+@pytest.mark.parametrize("program", COMPARED)
+@pytest.mark.parametrize("storage", ["csr", "hash", "ell", "rle", "dia", "ragged", "levels(dense, fixed)"])
+def test_beside_what_has_no_entries(storage: str, program: str) -> None:
+    """What is stored of it may be nothing, not even a loop."""
+    operands = {"A": matrix(), "B": storel.tensor(np.zeros((9, 11)), storage)}
+    found, expected = (storel.run(program, backend=each, **operands) for each in ("auto", "interpret"))
+    assert isinstance(found, storel.Tensor) and isinstance(expected, storel.Tensor)
+    np.testing.assert_array_equal(found.to_numpy(), expected.to_numpy())
+
+
 OVERLAPPING = """
 CREATE TENSOR A: real[6] AS sum(<i, _> in 0:6) sum(<t, _> in 0:2) { i // 2 * 2 + t -> x(i * 2 + t) }
 CREATE TENSOR y AS sum(<i, a> in A) a * a

@@ -1,0 +1,35 @@
+"""Ctrl-C ends a command wherever it is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from storel.cli.interrupts import INTERRUPTED
+
+ENDLESS = "CREATE TENSOR y AS sum(<i, _> in 0:3000000, <j, _> in 0:100000) sqrt(1.0 * ((i ^ j) % 7) + j)"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+def test_a_kernel_that_runs_is_interrupted(tmp_path: Path) -> None:
+    script, cache = tmp_path / "endless.sdql", tmp_path / "cache"
+    script.write_text(ENDLESS)
+    command = [sys.executable, "-m", "storel", "run", str(script), "--backend", "c"]
+    environment = os.environ | {"STOREL_CACHE_DIR": str(cache)}
+    with subprocess.Popen(command, env=environment) as running:
+        try:
+            end = time.monotonic() + 60
+            while not [*cache.glob("c-*/kernel.so")] and time.monotonic() < end:
+                time.sleep(0.05)
+            time.sleep(1)
+            assert running.poll() is None
+            running.send_signal(signal.SIGINT)
+            assert running.wait(20) == INTERRUPTED
+        finally:
+            running.kill()

@@ -37,7 +37,7 @@ def take(size: int, is_zero: bool) -> NDArray[np.uint8]:
     piece = _again(size)
     is_fresh = piece is None
     if piece is None:
-        piece = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
+        piece = _new(size)
         with contextlib.suppress(OSError):  # a system without huge pages
             piece.madvise(mmap.MADV_HUGEPAGE)
     lease = (ctypes.c_char * len(piece)).from_buffer(piece)
@@ -46,6 +46,16 @@ def take(size: int, is_zero: bool) -> NDArray[np.uint8]:
     if is_zero and not is_fresh:
         taken.fill(0)
     return taken
+
+
+def _new(size: int) -> mmap.mmap:
+    """Return a piece from the system, which what is kept gives way to."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
+    try:
+        return mmap.mmap(-1, size, flags=flags)
+    except OSError:
+        kept.clear()
+        return mmap.mmap(-1, size, flags=flags)
 
 
 def _again(size: int) -> mmap.mmap | None:

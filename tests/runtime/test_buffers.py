@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import gc
+import mmap
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,3 +65,20 @@ def test_no_more_is_kept_than_a_share_of_the_memory(monkeypatch: pytest.MonkeyPa
         del arrays[0]
     assert sum(map(len, mappings.kept)) == 16 * LARGE
     assert buffers.address(buffers.allocate(Allocation(VALUES, 0), LARGE)) == last
+
+
+def test_what_is_kept_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the system has no room for a piece it has some once the kept ones are let go."""
+    mappings.kept.clear()
+    buffers.allocate(Allocation(VALUES, 0), LARGE)
+    made = mmap.mmap
+
+    def without_room(*arguments: Any, **options: Any) -> mmap.mmap:
+        if mappings.kept:
+            raise OSError("no room")
+        return made(*arguments, **options)
+
+    assert mappings.kept
+    monkeypatch.setattr(mmap, "mmap", without_room)
+    array = buffers.allocate(Allocation(VALUES, 0), 10 * LARGE)
+    assert not mappings.kept and len(array) == 10 * LARGE

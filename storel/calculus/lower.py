@@ -20,14 +20,15 @@ from storel.calculus.nodes import (
     Let,
     Literal,
     Lookup,
-    Merge,
     Multiply,
     Range,
     Reduce,
     Singleton,
     Slice,
+    Sum,
     Term,
     Unique,
+    Variable,
 )
 from storel.calculus.scope import Scope
 from storel.calculus.verify import Type, element, infer
@@ -265,8 +266,12 @@ class _Lowering:
         return Multiply(Literal(-1, ScalarType.INT64), term)
 
     def _merge(self, node: syntax.Merge, scope: Scope, semiring: str) -> Term:
+        """Return two loops and a condition: a rule, ``merge-join``, asks whether the sources increase."""
         left, right = self._ordinary(node.left, scope), self._ordinary(node.right, scope)
-        inner = scope.bind(node.left_position.name).bind(node.right_position.name)
-        inner = inner.bind(node.key.name, element(self._type(left, scope)))
+        inner = scope.bind(node.left_position.name).bind(node.key.name, element(self._type(left, scope)))
+        inner = inner.bind(node.right_position.name).bind(None, element(self._type(right, scope)))
         body = self.term(node.body, inner, semiring)
-        return NOTHING if body == NOTHING else Merge(left, right, body, semiring)
+        if body == NOTHING:
+            return NOTHING
+        same = Apply("equal", (Variable(2), Variable(0)))
+        return Sum(left, Sum(shift(right, 2), If(same, body, semiring), semiring), semiring)

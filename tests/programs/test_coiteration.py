@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import storel
+from storel.plan.printer import render
 
 BACKENDS = ["c", "interpret"]
 ROWS, COLUMNS = 40, 3000
@@ -98,3 +100,45 @@ def test_intersections(count: int, backend: str) -> None:
     with np.errstate(invalid="ignore"):
         expected = np.where(np.all([f != 0 for f in factors], axis=0), np.prod(factors, axis=0), 0.0)
     np.testing.assert_array_equal(found.to_numpy(), expected)
+
+
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        ("x, y", 684),  # x and y do not increase
+        ("x(1:2), y", 0),
+        ("u, v", 945),
+        ("u, x", 536),
+        ("1:5, 2:9", 999),
+        ("u, 0:6", 535),
+        ("1:5, u", 553),
+        ("u(1:3), 0:5", 535),
+    ],
+)
+def test_merge_of_any_arrays_and_ranges(sources: str, expected: int, backend: str, tmp_path: Path) -> None:
+    arrays = {"x": [0, 2, 0, 3], "y": [3, 0, 3], "u": [0, 2, 3, 7], "v": [0, 1, 2, 7, 9]}
+    for name, elements in arrays.items():
+        np.save(tmp_path / name, np.array(elements))
+    loads = [
+        f"LOAD ARRAY {name}: int[n_{name}] {'INCREASING' * (name in 'uv')} FROM '{tmp_path / name}.npy'"
+        for name in arrays
+    ]
+    program = f"{' '.join(loads)} CREATE TENSOR r AS merge(<p, q, k> in <{sources}>) (10 * p + q + 100 * k)"
+    found = storel.run(program, backend=backend)
+    assert isinstance(found, storel.Tensor)
+    assert found.item() == expected
+
+
+def test_increasing_arrays_are_co_iterated(tmp_path: Path) -> None:
+    np.save(tmp_path / "x", np.arange(0, 50, 2))
+    np.save(tmp_path / "y", np.arange(0, 50, 3))
+    for increasing in (True, False):
+        declared = "INCREASING" if increasing else ""
+        program = f"""
+            LOAD ARRAY x: int[m] {declared} FROM '{tmp_path / "x.npy"}'
+            LOAD ARRAY y: int[n] {declared} FROM '{tmp_path / "y.npy"}'
+            CREATE TENSOR r AS merge(<p, q, k> in <x, y>) p * q
+        """
+        plan = render(storel.compile(program).compilation.plan)
+        assert ("intersection" in plan) is increasing, plan

@@ -45,7 +45,7 @@ from storel.optimizer.physical.preferences import StoreKind
 from storel.optimizer.physical.reductions import StoredEntries, any_entry, stored_entries, stored_rows
 from storel.optimizer.physical.scope import Monoid, Scope, sum_over
 from storel.optimizer.physical.shape import addends, entries_of, has_loop, is_store, semiring_of
-from storel.optimizer.physical.sources import elements, planned_source
+from storel.optimizer.physical.sources import elements, planned_source, without_ranges
 from storel.optimizer.physical.stores import choose_store, in_rows, is_scanned, reduction_store
 from storel.plan.binding import row_extents, source_extents, store_terms
 from storel.plan.nodes import (
@@ -252,6 +252,8 @@ class ActionPlanner:
         match term:
             case Sum() if rows := stored_rows(term, self.symbols):
                 return self._loop(rows, scope, into)
+            case Merge() | Find() if conditional := without_ranges(term):
+                return self.value(conditional, scope, into)
             case Sum(source, body, semiring):
                 skips_empty = strict(body, 0, semiring)
                 return self._loop_over(source, body, scope, self.value, into, skips_empty=skips_empty)

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from storel.calculus.nodes import Apply, Range, Slice, Symbol, Term
+from storel.calculus.binding import shift
+from storel.calculus.nodes import (
+    Apply,
+    Find,
+    If,
+    Let,
+    Merge,
+    Range,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Variable,
+)
 from storel.optimizer.physical.facts import ZERO, array, size_term
 from storel.optimizer.physical.shape import is_store
 from storel.plan.nodes import Elements, Entries, Positions, Source
@@ -11,15 +24,55 @@ from storel.symbols import Symbols
 
 def planned_source(source: Term, symbols: Symbols) -> Source | None:
     """Return the source of a loop; None if it is a dictionary that is not stored."""
+    if isinstance(source, Range | Slice | Symbol):
+        ends = _range(source)
+        return elements(source, symbols) if ends is None else Positions(*ends)
+    return Entries(source) if is_store(source) else None
+
+
+def _range(source: Term) -> tuple[Term, Term] | None:
+    """Return the ends of a range, or of a part of one; None for an array."""
     match source:
         case Range(low, high):
-            return Positions(low, high)
-        case Symbol() | Slice(Symbol()):
-            return elements(source, symbols)
-        case Slice(Range(first, last), low, high):
-            return Positions(Apply("maximum", (first, low)), Apply("minimum", (last, high)))
+            return low, high
+        case Slice(inner, low, high) if (ends := _range(inner)) is not None:
+            return Apply("maximum", (ends[0], low)), Apply("minimum", (ends[1], high))
         case _:
-            return Entries(source) if is_store(source) else None
+            return None
+
+
+def without_ranges(term: Merge | Find) -> Term | None:
+    """Return the same without co-iterating or searching a range; None if the sources are arrays.
+
+    An integer is in a range if it is between the ends, and its position there is itself.
+    """
+    match term:
+        case Find(source, key, body, semiring) if (ends := _range(source)) is not None:
+            low, high = (shift(end, 1) for end in ends)
+            return Let(key, If(_between(low, Variable(0), high), body, semiring))
+        case Merge(left, right, body, semiring) if (ends := _range(right)) is not None:
+            return _conditional(left, ends, (Variable(1), Variable(1)), body, semiring)
+        case Merge(left, right, body, semiring) if (ends := _range(left)) is not None:
+            return _conditional(right, ends, (Variable(0), Variable(2)), body, semiring)
+        case _:
+            return None
+
+
+def _conditional(
+    source: Term, ends: tuple[Term, Term], positions: tuple[Term, Term], body: Term, semiring: str
+) -> Term:
+    """Return a merge's body summed over one of its sources, where the element is between ``ends``.
+
+    ``positions`` are those in the left and in the right source: the one inside the sum, the other inside
+    the first as well.
+    """
+    low, high = (shift(end, 2) for end in ends)
+    named = Let(positions[0], Let(positions[1], Let(Variable(2), shift(body, 2, 3))))
+    return Sum(source, If(_between(low, Variable(0), high), named, semiring), semiring)
+
+
+def _between(low: Term, value: Term, high: Term) -> Term:
+    return Apply("and", (Apply("less_equal", (low, value)), Apply("less", (value, high))))
 
 
 def elements(source: Term, symbols: Symbols) -> Elements:

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from storel.compiler import Compilation
-from storel.environment import Environment, parameter_fact
+from storel.environment import Environment, as_declared, parameter_fact
 from storel.errors import TypeMismatchError
 from storel.execution import collected, require_numbers, sizes_of
 from storel.loading import as_tensor
@@ -94,7 +94,7 @@ class Call:
     """A compiled program with one result, without the data that it was compiled for.
 
     ``defaults`` are the scalars that a call may leave out, ``facts`` what the plan relies on about each,
-    ``unsigned`` the operands without negative numbers.
+    ``declared`` the types that the program says of some, ``unsigned`` the operands without negative numbers.
     """
 
     program: Program
@@ -105,6 +105,7 @@ class Call:
     sizes: Mapping[str, int]
     defaults: Mapping[str, Scalar]
     facts: Mapping[str, tuple[ScalarType, bool]]
+    declared: Mapping[str, str]
     memory_limit: int | None
     unsigned: Mapping[str, str]
 
@@ -129,6 +130,7 @@ class Call:
             sizes_of(compilation),
             dict(environment.parameters),
             environment.parameter_facts(),
+            dict(environment.declared),
             memory_limit,
             compilation.composed.unsigned,
         )
@@ -143,9 +145,10 @@ class Call:
         missing = len(self.operands)
         for name, value in values.items():
             if not isinstance(value, Tensor):
-                if self.facts.get(name) != parameter_fact(value):
+                scalar = as_declared(value, self.declared.get(name))
+                if scalar is None or self.facts.get(name) != parameter_fact(scalar):
                     return None
-                scalars[name] = value
+                scalars[name] = scalar
                 continue
             operand = self.operands.get(name)
             found = None if operand is None else operand.inputs(value, self.definition, self.unsigned)

@@ -38,7 +38,8 @@ Array: TypeAlias = NDArray[Any]
 class Environment:
     """What names stand for while a program is compiled and run.
 
-    ``sizes`` are names that declarations of raw arrays bind.
+    ``sizes`` are names that declarations of raw arrays bind, ``declared`` the types of parameters that the
+    program says: real, int or bool.
     """
 
     formats: Formats = field(default_factory=Formats)
@@ -47,6 +48,7 @@ class Environment:
     array_symbols: dict[str, ArraySymbol] = field(default_factory=dict[str, ArraySymbol])
     parameters: dict[str, Scalar] = field(default_factory=dict[str, Scalar])
     sizes: dict[str, int] = field(default_factory=dict[str, int])
+    declared: dict[str, str] = field(default_factory=dict[str, str])
 
     def __contains__(self, name: str) -> bool:
         return any(name in held for held in (self.tensors, self.arrays, self.parameters, self.sizes))
@@ -60,6 +62,20 @@ class Environment:
         """Bind a scalar that is only known when the program runs."""
         self._require_new(name, span)
         self.parameters[name] = value
+
+    def declare_parameter(self, name: str, scalar: str, span: Span | None = None) -> None:
+        """Convert the value of a parameter to its type; raises TypeMismatchError where that changes it."""
+        value = self.parameters[name]
+        converted = as_declared(value, scalar)
+        if converted is None:
+            raise TypeMismatchError(
+                f"parameter '{name}' has a value of another type",
+                expected=scalar,
+                found=f"{str(value).lower() if isinstance(value, bool) else value}",
+                span=span,
+            )
+        self.parameters[name] = converted
+        self.declared[name] = scalar
 
     def add_array(
         self, name: str, array: Array, declaration: ArrayDeclaration | None = None, span: Span | None = None
@@ -156,6 +172,26 @@ class Environment:
 def parameter_fact(value: Scalar) -> tuple[ScalarType, bool]:
     """Return the type of a scalar, and whether it is finite."""
     return type_of(value), math.isfinite(value)
+
+
+def as_declared(value: Scalar, scalar: str | None) -> Scalar | None:
+    """Return a scalar as one of the declared type, None if it is none; without one it is as it is.
+
+    >>> as_declared(2, "real"), as_declared(2.0, "int"), as_declared(2.5, "int")
+    (2.0, 2, None)
+    """
+    match scalar:
+        case None:
+            return value
+        case "real":
+            return float(value)
+        case "int" if math.isfinite(value):
+            number, type_ = int(value), ScalarType.INT64
+            return number if number == value and type_.first <= number <= type_.last else None
+        case "bool" if value in (False, True):
+            return bool(value)
+        case _:
+            return None
 
 
 def type_of(value: Scalar) -> ScalarType:

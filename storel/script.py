@@ -32,8 +32,7 @@ from storel.storage.tensor import Tensor
 from storel.syntax.analyze import Analysis, Definition, analyze
 from storel.syntax.constants import constant
 from storel.syntax.free_names import free_names
-from storel.syntax.nodes.declarations import FormatReference
-from storel.syntax.nodes.expressions import Expression
+from storel.syntax.nodes.declarations import FormatReference, ParameterDeclaration
 from storel.syntax.nodes.statements import (
     CreateFormat,
     CreateTensor,
@@ -101,7 +100,6 @@ class Runner:
     compiler: Compiler = compile_definition
     outcome: Outcome = field(default_factory=Outcome)
     _works: list[Work] = field(default_factory=list[Work])
-    _parameters: set[str] = field(default_factory=set[str])
 
     def run(self, source: Source) -> Outcome:
         """Execute all statements; the results are the saved tensors, else the last one."""
@@ -218,20 +216,20 @@ class Runner:
                 for name, array in read_arrays(self.directory / path).items():
                     environment.add_array(name, array, None, span)
             case Parameter(declaration, span):
-                self._bind_parameter(declaration.name, declaration.default, span)
+                self._bind_parameter(declaration, span)
             case CreateTensor() | Save() | Explain() | Include():
                 pass
 
-    def _bind_parameter(self, name: str, default: Expression | None, span: Span) -> None:
-        if name in self.environment.parameters and name not in self._parameters:
-            self._parameters.add(name)
-            return
-        if default is None:
-            raise UnknownNameError(
-                f"parameter '{name}' has no value", span=span, hint=f"give one with -b {name}=NUMBER"
-            )
-        self._parameters.add(name)
-        self.environment.add_parameter(name, constant(default), span)
+    def _bind_parameter(self, declaration: ParameterDeclaration, span: Span) -> None:
+        """Give a parameter its type, and its default unless the caller gave it a value."""
+        name, environment = declaration.name, self.environment
+        if name not in environment.parameters or name in environment.declared:
+            if declaration.default is None:
+                raise UnknownNameError(
+                    f"parameter '{name}' has no value", span=span, hint=f"give one with -b {name}=NUMBER"
+                )
+            environment.add_parameter(name, constant(declaration.default), span)
+        environment.declare_parameter(name, declaration.type.scalar, span)
 
     def _make_results(self, analysis: Analysis) -> None:
         """Run what the results need: stored intermediates first, then the results."""

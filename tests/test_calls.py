@@ -115,6 +115,19 @@ def test_other_tensors_are(count: Count, matrix: Any, vector: Any) -> None:
     np.testing.assert_allclose(dense(kernel(A=sparse(), x=np.ones(5))), sparse() @ np.ones(5))
 
 
+def test_numbers_become_what_the_program_declares(count: Count) -> None:
+    program = "PARAMETER b: real = 0.5\nCREATE TENSOR y AS sum(<_, v> in x) v * pow(b, -1)"
+    kernel = storel.compile(program, x=np.ones(3))
+    assert [dense(kernel(x=np.ones(3), b=b)) for b in (2, 4.0, True)] == [1.5, 0.75, 3.0]
+    assert count.runs == 1
+    for _ in range(2):
+        assert dense(storel.run(program, x=np.ones(3), b=2)) == 1.5
+    assert count.runs == 2, "the second program is remembered"
+    integer = storel.compile("PARAMETER n: int = 1\nCREATE TENSOR y AS sum(<_, v> in x) v * n", x=np.ones(3))
+    with pytest.raises(TypeMismatchError, match="parameter 'n'"):
+        integer(x=np.ones(3), n=0.5)
+
+
 def test_formats_of_one_name_are_told_apart(tmp_path: Path) -> None:
     for folder, at in (("rows", "i * n + j"), ("columns", "j * m + i")):
         (tmp_path / folder).mkdir()

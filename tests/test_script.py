@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import storel
 from storel.compiler import Options
 from storel.environment import Environment
-from storel.errors import ProgramSyntaxError, UnknownNameError
+from storel.errors import ProgramSyntaxError, TypeMismatchError, UnknownNameError
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
 
@@ -26,6 +27,13 @@ def runner(**keywords: Any) -> Runner:
 
 def run(text: str, **keywords: Any) -> Outcome:
     return runner(**keywords).run(Source("test", text))
+
+
+def result(text: str, **bound: Any) -> Any:
+    """Return the number that a program gives."""
+    found = storel.run(text, **bound)
+    assert isinstance(found, storel.Tensor)
+    return found.item()
 
 
 VIEW = "CREATE TENSOR v AS A * 2; CREATE TENSOR r AS sum(<(i, j), a> in v) { i -> a }"
@@ -95,6 +103,40 @@ def test_parameters_have_a_default_or_a_binding() -> None:
     np.testing.assert_array_equal(bound.run(Source("test", text)).results["r"].to_numpy(), 5 * A)
     with pytest.raises(UnknownNameError, match="parameter 's' has no value"):
         run("PARAMETER s: real; CREATE TENSOR r AS s * A")
+
+
+@pytest.mark.parametrize(
+    ("scalar", "given", "expected"),
+    [
+        ("real", 2, 2.0),
+        ("real", 0.5, 0.5),
+        ("real", math.nan, math.nan),
+        ("real", True, 1.0),
+        ("int", 2.0, 2),
+        ("int", 2.5, None),
+        ("int", math.nan, None),
+        ("int", math.inf, None),
+        ("int", 1e30, None),
+        ("bool", True, True),
+        ("bool", 0, False),
+        ("bool", 5, None),
+    ],
+)
+def test_the_value_of_a_parameter_is_of_its_type(scalar: str, given: Any, expected: Any) -> None:
+    program = f"PARAMETER s: {scalar}; CREATE TENSOR r AS s"
+    if expected is None:
+        with pytest.raises(TypeMismatchError, match="parameter 's' has a value of another type"):
+            storel.run(program, s=given)
+    else:
+        found = result(program, s=given)
+        np.testing.assert_equal(found, expected)
+        assert type(found) is type(expected)
+
+
+def test_the_default_of_a_parameter_is_of_its_type() -> None:
+    assert result("PARAMETER s: real = 2; CREATE TENSOR r AS pow(s, -1)") == 0.5
+    with pytest.raises(TypeMismatchError, match="parameter 's' has a value of another type"):
+        result("PARAMETER s: int = 0.5; CREATE TENSOR r AS s")
 
 
 def test_progress_names_every_step() -> None:

@@ -180,6 +180,12 @@ CASES = (
         {"a.mtx": MATRIX},
     ),
     Case("parameter_without_a_value", "PARAMETER beta: real\nCREATE TENSOR y AS beta"),
+    Case(
+        "parameter_of_another_type",
+        "PARAMETER n: int = 2\nCREATE TENSOR y AS n",
+        {},
+        ("-b", "n=2.5"),
+    ),
     Case("unknown_tensor_to_save", SUM_OF_ROWS + "\nSAVE z TO 'z.npz'", {"a.mtx": MATRIX}),
     Case(
         "integer_divided_by_zero",

@@ -219,6 +219,8 @@ def _call_of(
     """Return calls of what a program became, if that is one kernel, and it reads only what was given."""
     if len(outcome.compilations) != 1 or options.backend == "interpret" or environment.arrays:
         return None
+    if any(each.name not in outcome.compilations for each in outcome.saved):  # a tensor as it was given
+        return None
     (compilation,) = outcome.compilations.values()
     result_format = format_text(options.format) or compilation.definition.format
     operands = frozenset(environment.tensors) - frozenset(outcome.results)

@@ -10,7 +10,7 @@ from storel.syntax.analyze import Definition
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import TypeAnnotation
 from storel.syntax.nodes.expressions import Name
-from storel.syntax.nodes.statements import CreateTensor, LoadTensor, Parameter, Statement
+from storel.syntax.nodes.statements import CreateTensor, LoadTensor, Parameter, Save, Statement
 
 
 def names_needed(wanted: Iterable[str], definitions: Mapping[str, Definition]) -> set[str]:
@@ -48,7 +48,7 @@ def require_read(
 
 
 def _names(statements: Iterable[Statement]) -> frozenset[str]:
-    """Return the names that the expressions, types and parameters of a script mention."""
+    """Return the names that the expressions, types, parameters and SAVEs of a script mention."""
     found: set[str] = set()
     for statement in statements:
         match statement:
@@ -58,6 +58,8 @@ def _names(statements: Iterable[Statement]) -> frozenset[str]:
                 found |= _extents(annotation)
             case Parameter(declaration):
                 found.add(declaration.name)
+            case Save(name):
+                found.add(name)
             case _:
                 pass
     return frozenset(found)

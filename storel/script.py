@@ -19,7 +19,7 @@ from storel.errors import ProgramSyntaxError, UnknownNameError, nearest
 from storel.execution import evaluate_reference, execute, measure, total_work
 from storel.expectation import expected_time
 from storel.inlining import Inlining
-from storel.loading import as_declared, load_tensor
+from storel.loading import as_declared, as_tensor, load_tensor
 from storel.loops.interpret import Work
 from storel.profile import Profile, profile
 from storel.reading import names_needed, require_read
@@ -114,7 +114,7 @@ class Runner:
         """Load what the script loads, and analyze it."""
         statements = tuple(self._included(parse(source), ()))
         script = Script(statements, source)
-        given = (*self.environment.tensors, *self.environment.parameters)
+        given = {*self.environment.tensors, *self.environment.parameters} - set(self.requested)
         with self._timed("load"):
             for statement in statements:
                 self._load(statement)
@@ -237,6 +237,10 @@ class Runner:
         results = self._results(analysis, definitions)
         wanted = [*results, *(each.name for each in self.outcome.explained)]
         needed = names_needed(wanted, definitions)
+        for name in results:
+            if self.runs and name not in definitions:
+                given, formats = self.environment.tensors[name], self.environment.formats
+                self.outcome.results[name] = as_tensor(given, formats, reference=self.result_format)
         computed = [each for each in analysis.definitions if each.name in needed]
         inlining = Inlining(computed, self.environment, self.options)
         for definition in computed:
@@ -254,11 +258,10 @@ class Runner:
 
     def _results(self, analysis: Analysis, definitions: Mapping[str, Definition]) -> tuple[str, ...]:
         """Return the names of the results: what is saved or requested, else the last tensor."""
+        known = {*definitions, *self.environment.tensors}
         for name in self.requested:
-            if name not in definitions:
-                raise UnknownNameError(
-                    f"the script defines no tensor '{name}'", hint=nearest(name, definitions)
-                )
+            if name not in known:
+                raise UnknownNameError(f"the script defines no tensor '{name}'", hint=nearest(name, known))
         is_explicit = bool(self.outcome.saved)
         return (*analysis.results, *self.requested) if is_explicit or not self.requested else self.requested
 

@@ -231,6 +231,16 @@ def test_programs_with_files_are_run_from_them(count: Count, tmp_path: Path) -> 
     assert count.runs == 4
 
 
+def test_what_is_saved_as_it_was_given_is_a_result_again() -> None:
+    program, x = "CREATE TENSOR y AS x * 2; SAVE x TO 'x.npz'; SAVE y TO 'y.npz'", np.ones(3)
+    kernel = storel.compile(program, x=x)
+    for result in (storel.run(program, x=x), storel.run(program, x=x), kernel(x=x)):
+        assert isinstance(result, dict)
+        assert {name: float(each.to_numpy().sum()) for name, each in result.items()} == {"x": 3, "y": 6}
+    found = storel.run("SAVE x TO 'x.npz'", x=x, format="coo")
+    assert isinstance(found, storel.Tensor) and found.format == "coo"
+
+
 def test_programs_kept_are_the_last_ones(count: Count, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "REMEMBERED", 2)
     for size, runs in ((1, 1), (2, 2), (1, 2), (3, 3), (1, 3), (2, 4)):

@@ -70,6 +70,9 @@ THREE = "CREATE TENSOR p AS A * 2; CREATE TENSOR q AS A * 3; CREATE TENSOR r AS 
         (THREE, ("q", "p"), ["p", "q"]),
         (THREE + "; SAVE q TO 'q.npz'", (), ["q"]),
         (THREE + "; SAVE q TO 'q.npz'", ("p",), ["p", "q"]),
+        (THREE + "; SAVE A TO 'a.npz'", (), ["A"]),
+        (THREE + "; SAVE A TO 'a.npz'; SAVE q TO 'q.npz'", (), ["A", "q"]),
+        (THREE, ("A", "r"), ["A", "r"]),
     ],
 )
 def test_the_results_are_what_is_saved_or_asked_for(

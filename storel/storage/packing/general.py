@@ -115,6 +115,7 @@ class _Entries:
             if matched is None:
                 raise
             values = self._values_of(matched.entries)
+            self._require_inside(matched.entries, matched.leaf.values, matched.addresses, building)
             self._write_values(matched.leaf, matched.entries, values, matched.addresses, building, zero)
             return matched.entries, matched.misfit
         self._write(placement, building)
@@ -171,6 +172,14 @@ class _Entries:
     ) -> None:
         if not building.write_values(leaf.values, addresses, self._leaves(leaf, values), zero):
             self._written.append((leaf, numbers, addresses, 1))
+
+    def _require_inside(self, numbers: Array, array: str, addresses: Array, building: Building) -> None:
+        length = building.length(array)
+        is_outside = (addresses < 0) | (False if length is None else addresses >= length)
+        if is_outside.any():
+            first = int(np.argmax(is_outside))
+            place = f"{array}({addresses[first]}) is outside 0:{'' if length is None else length}"
+            raise FormatError(f"{self.storage.name}: the place of {self.text(int(numbers[first]))}: {place}")
 
     def require_places_of_their_own(self, building: Building) -> None:
         """Raise FormatError where two entries with different values have the same place."""

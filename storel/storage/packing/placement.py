@@ -105,6 +105,24 @@ class Placement(Selection):
         if not self.is_known(self.chain.leaf.address):
             address = self.chain.text(self.chain.leaf.address)
             raise not_understood(self.storage, f"nothing determines '{address}'")
+        written = [(each.array, each.address) for each in self.chain.required if each.element in self.vectors]
+        for name, address in (*written, (self.chain.leaf.values, self.chain.leaf.address)):
+            self._keep_inside(name, address, self.building.length(name))
+
+    def _keep_segments(self, boundaries: str, index: Expression) -> None:
+        """Drop the entries whose segment has no beginning and end among the boundaries."""
+        length = self.building.length(boundaries)
+        self._keep_inside(boundaries, index, None if length is None else length - 1)
+
+    def _keep_inside(self, name: str, address: Expression, length: int | None) -> None:
+        """Drop the entries whose address an array of this length, which may be open, does not have."""
+        between = self.interval(address)
+        if between is not None and between[0] >= 0 and (length is None or between[1] < length):
+            return
+        addresses = self.value(address)
+        fits = addresses >= 0 if length is None else (addresses >= 0) & (addresses < length)
+        bounds = "0:" if length is None else f"0:{length}"
+        self.keep(fits, lambda first: f"{name}({addresses[first]}) is outside {bounds}")
 
     def is_known(self, *expressions: Expression) -> bool:
         unknown = self._unknown
@@ -234,6 +252,7 @@ class Placement(Selection):
         found = [each for each in self._bits if self.is_known(each.address, each.position)]
         for bit in found:
             self._bits.remove(bit)
+            self._keep_inside(bit.array, bit.address, self.building.length(bit.array))
             self.building.set_bits(bit.array, self.value(bit.address), self.value(bit.position))
         return bool(found)
 
@@ -244,6 +263,7 @@ class Placement(Selection):
             self._segments.remove(segment)
             index, offset = self.value(segment.index), self.value(segment.offset)
             self.keep(offset >= 0, lambda first, found=offset: f"place {found[first]} is before the first")
+            self._keep_segments(segment.boundaries, segment.index)
             if segment.boundaries not in self.building.arrays:
                 index, offset = self.value(segment.index), self.value(segment.offset)
                 self.building.delimit(segment.boundaries, index, offset)
@@ -270,13 +290,15 @@ class Placement(Selection):
     def _rank(self, loop: ChainLoop) -> None:
         """Find a loop's position by ranking, and its segments' boundaries and its lengths with it."""
         at_position = self._requiredat(loop)
+        boundaries = segment_boundaries(loop)
+        if boundaries is not None:
+            self._keep_segments(*boundaries)
         bounds = free_names(loop.low) | free_names(loop.high)
         others = [free_names(each.address) - {loop.position} for each in at_position]
         variables = self._variables & (bounds | frozenset.intersection(*others))
         groups = [self.vectors[name] for name in sorted(variables)]
         tuples = [self.vectors[each.element] for each in at_position]
         places = ranking.ranks(groups, tuples, len(self.entries))
-        boundaries = segment_boundaries(loop)
         if boundaries is not None and boundaries[0] not in self.building.arrays:
             array, segment = boundaries
             self.building.delimit(array, self.value(segment), places)

@@ -351,6 +351,43 @@ def test_what_does_not_fit_is_an_error(text: str, drawing: str, message: str) ->
     assert str(raised.value) == message
 
 
+ROWS = "USING pos: int[m + 1] ASCENDING FROM 0 TO e, idx: int[e] IN 0:n INCREASING WITHIN pos, val: real[e] "
+ROWS_BELOW = "AS sum(<i, _> in 0:m) sum(<p, j> in idx(pos(i):pos(i + 1))) "
+BEYOND = [
+    (
+        "USING val: real[m * n] AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) { (i, j) -> val(i * n + j + 1) }",
+        "f: 1 of 3 entries does not fit; the first is (1, 1) = 3.0: val(4) is outside 0:4",
+    ),
+    (
+        "USING val: real[m * n] AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) { (i, j) -> val(i * n + j - 1) }",
+        "f: 1 of 3 entries does not fit; the first is (0, 0) = 1.0: val(-1) is outside 0:4",
+    ),
+    (
+        ROWS.replace("m + 1", "m") + ROWS_BELOW + "{ (i, n - 1 - j) -> val(p) }",
+        "f: 2 of 3 entries do not fit; the first is (1, 0) = 2.0: pos(1) is outside 0:1",
+    ),
+    (
+        ROWS + ROWS_BELOW + "if (j <= i) then { (i, j) -> val(p) } + "
+        "sum(<i, _> in 0:m) sum(<p, j> in idx(pos(i):pos(i + 1))) if (j < i) then { (j, i) -> val(p - 9) }",
+        "f: the place of (0, 1) = 2.0: val(-8) is outside 0:3",
+    ),
+    (
+        "USING word: int[m], val: real[m * n] AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) "
+        "if (bit(word(i + 1), j) == 1) then { (i, j) -> val(i * n + j) }",
+        "f: 2 of 3 entries do not fit; the first is (1, 0) = 2.0: word(2) is outside 0:2",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BEYOND)
+def test_an_address_beyond_its_array_is_an_error(text: str, message: str) -> None:
+    symmetric = "(p - 9)" in text
+    drawing = "1 2 / 2 3" if symmetric else "1 . / 2 3"
+    with pytest.raises(FormatError) as raised:
+        from_dense(created(text), matrix(drawing))
+    assert str(raised.value) == message
+
+
 UNSOLVED = [
     (
         "USING u: real[m], v: real[n] AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) { (i, j) -> u(i) * v(j) }",

@@ -126,8 +126,9 @@ def tensor(
     ``x`` is a NumPy array, a scipy.sparse matrix, ``(coordinates, values)``, ``{coordinates: value}``,
     a dict of a format's arrays (with ``format`` and ``shape``), a table of any library that speaks Arrow's
     C interface (columns of integer keys from 0, then one of values), or a Tensor. ``format`` is what may
-    follow ``STORED AS``, one of the directory ``formats`` among them; the semiring is "plus_times" unless a
-    table that storel wrote has its own. Foreign arrays are verified once and wrapped without a copy where the
+    follow ``STORED AS``, one of the directory ``formats`` among them. Data that has a shape must have the one
+    that is asked for. The semiring is "plus_times" unless a table that storel wrote has its own, or a Tensor,
+    which keeps it. Foreign arrays are verified once and wrapped without a copy where the
     layout allows, so that they may be memory maps; they must not be changed while the tensor is in use.
 
     Raises StorelError naming the first thing that does not fit.

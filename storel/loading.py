@@ -15,7 +15,7 @@ from storel.candidates.choice import smallest
 from storel.errors import DataError, ExtentError, FormatError, TypeMismatchError, UnknownNameError, nearest
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
-from storel.storage.build import from_arrays, from_coordinates, from_numpy, from_scipy
+from storel.storage.build import as_shape, from_arrays, from_coordinates, from_numpy, from_scipy
 from storel.storage.files.arrow import read_stream
 from storel.storage.files.contents import (
     Contents,
@@ -91,16 +91,42 @@ def as_tensor(
 
     Where a format is to be chosen, it is the one that takes the least memory.
 
-    Raises TypeMismatchError for anything else, UnknownNameError for an unknown semiring.
+    Raises TypeMismatchError for anything else and for a tensor over another semiring, DataError for data of
+    another shape, UnknownNameError for an unknown semiring.
     """
     if is_automatic(reference):
         return smallest(as_tensor(value, formats, shape=shape, semiring=semiring), formats)
+    stored = _stored(value, formats, reference, shape, semiring)
+    if shape is not None and stored.shape != as_shape(shape):
+        raise DataError(
+            "the data does not have the shape that was asked for",
+            expected=f"shape {as_shape(shape)}",
+            found=f"shape {stored.shape}",
+        )
+    return stored
+
+
+def _stored(
+    value: Any,
+    formats: Formats,
+    reference: FormatReference | None,
+    shape: tuple[int, ...] | None,
+    semiring: str | None,
+) -> Tensor:
+    """Store data; the shape is for what has none."""
     ring = known_semiring(semiring)
     if _is_scipy_matrix(value):  # some of them are dictionaries, too
         storage = None if reference is None else formats.resolve(reference, value.ndim)
         return from_scipy(value, formats, storage, ring)
     match value:
         case Tensor():
+            if semiring not in (None, value.semiring):
+                raise TypeMismatchError(
+                    "a tensor keeps its semiring",
+                    expected=str(semiring),
+                    found=value.semiring,
+                    hint="make a new one of its entries: tensor(T.to_coo(), shape=T.shape, semiring=…)",
+                )
             return value if reference is None else value.stored_as(formats.resolve(reference, value.rank))
         case {}:
             return _from_dictionary(value, formats, reference, shape, ring)

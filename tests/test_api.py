@@ -56,6 +56,13 @@ def test_inputs(make: Callable[[], storel.Tensor], storage: str) -> None:
     np.testing.assert_array_equal(result.to_numpy(), 2 * MATRIX)
 
 
+@pytest.mark.parametrize("make", [np.asarray, np.ndarray.tolist, sp.csr_array, storel.tensor])
+def test_a_shape_and_a_semiring_may_be_said_again(make: Callable[[Any], Any]) -> None:
+    semiring = "plus_times" if make is storel.tensor else "min_plus"
+    stored = storel.tensor(make(MATRIX), shape=(2, 3), semiring=semiring)
+    assert (stored.shape, stored.semiring) == ((2, 3), semiring)
+
+
 def test_formats_of_a_directory(tmp_path: Path) -> None:
     columns = "sum(<j, _> in 0:n) sum(<i, _> in 0:m) { (i, j) -> val(j * m + i) }"
     text = f"CREATE FORMAT columns(T: real[m, n]) USING val: real[m * n] AS {columns}"
@@ -91,6 +98,14 @@ def test_scalars(value: Any) -> None:
         (lambda: storel.tensor("text"), TypeMismatchError, "a str cannot be stored"),
         (lambda: storel.tensor(CSR_ARRAYS), FormatError, "need format= and shape="),
         (lambda: storel.tensor({(0, 1): 1.0, (1,): 2.0}), DataError, "same number of coordinates"),
+        (lambda: storel.tensor(MATRIX, shape=(3, 2)), DataError, "does not have the shape"),
+        (lambda: storel.tensor(MATRIX.tolist(), shape=(2,)), DataError, "does not have the shape"),
+        (lambda: storel.tensor(3.0, "auto", shape=(1,)), DataError, "does not have the shape"),
+        (lambda: storel.tensor(sp.csr_array(MATRIX), shape=(2, 4)), DataError, "does not have the shape"),
+        (lambda: storel.tensor(storel.tensor(MATRIX), shape=(6,)), DataError, "does not have the shape"),
+        (lambda: storel.tensor(MATRIX, shape=6), DataError, "made of integers"),  # pyright: ignore
+        (lambda: storel.tensor(storel.tensor(MATRIX), semiring="min_plus"), TypeMismatchError,
+         "keeps its semiring"),
         (lambda: storel.tensor(MATRIX, "crs"), FormatError, "unknown format 'crs'"),
         (lambda: storel.tensor(CSR_ARRAYS | {"idx": np.array([1, 0, 7])}, "csr", shape=(2, 3)),
          StorelError, "idx"),

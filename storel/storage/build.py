@@ -108,7 +108,7 @@ def from_coordinates(
         if max(bounds, default=0) > np.iinfo(np.int64).max:
             raise DataError(f"coordinate {max(bounds) - 1} is too large", expected="less than 2**63 - 1")
     else:
-        bounds = _as_shape(shape)
+        bounds = as_shape(shape)
     _check_coordinates(coordinates, bounds)
     wanted = storage or formats.default(rank, is_dense=rank == 0)
     return pack(wanted, coordinates, values, bounds, semiring, is_closed=is_closed and shape is not None)
@@ -134,7 +134,7 @@ def from_arrays(
             expected=f"rank {storage.rank}",
             found=f"the shape {shape}",
         )
-    shape = _as_shape(shape)
+    shape = as_shape(shape)
     given = {
         name: np.ascontiguousarray(as_values(np.asarray(array), f"array {name}"))
         for name, array in arrays.items()
@@ -205,7 +205,7 @@ def _as_indices(coordinates: Array) -> Array:
     return coordinates.astype(np.int64)
 
 
-def _as_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+def as_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the extents as Python integers; raises DataError unless they are integers from 0."""
     try:
         extents = tuple(operator.index(extent) for extent in shape)

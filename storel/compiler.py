@@ -46,6 +46,7 @@ from storel.optimizer.physical.plan import Request, entered_extents, plan_term
 from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
 from storel.optimizer.remember import optimized as search
 from storel.optimizer.rulefile import Rule, RuleSet, collect, parse, shipped
+from storel.optimizer.wellformed import require_meaning
 from storel.plan import printer as plan_printer
 from storel.plan.nodes import Plan
 from storel.plan.partition import Phase, phases
@@ -318,14 +319,17 @@ def with_rules(path: Path) -> RuleSet:
 
 
 def read_rules(path: Path) -> tuple[Rule, ...]:
-    """Return the rules in a user's file."""
+    """Return the rules in a user's file; raises StorelError, naming the file, for what is no rule."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise DataError(f"the rules {path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise DataError(f"the rules {path} are no UTF-8 text: {error}") from error
-    return parse(text, path.name)
+    rules = parse(text, path.name)
+    for rule in rules:
+        require_meaning(rule, path.name)
+    return rules
 
 
 def search_options(options: Options) -> SearchOptions:

@@ -124,6 +124,9 @@ def parse(text: str, origin: str = "rules") -> tuple[Rule, ...]:
         line = text.count("\n", 0, error.place) + 1
         place = _shown(text, error.place)
         raise ProgramSyntaxError(f"{origin}, line {line}: this is not a rule\n{place}") from None
+    except UnknownNameError as error:
+        error.message = f"{origin}: {error.message}"
+        raise
 
 
 def _rules(reader: Reader, theory: str) -> Iterator[Rule]:

@@ -13,6 +13,7 @@ matched in two scopes, what it is in the second must be in the graph already: a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -27,6 +28,7 @@ from storel.optimizer.rulefile import Guard, Rule
 from storel.semiring import SEMIRINGS
 
 _ROOT = "root"
+_WORD = re.compile(r'[^\s()"]+(?![^\s()])')
 
 
 def translate(source: Rule, encoding: Encoding = NAMED) -> str:
@@ -62,7 +64,15 @@ class _Translation:
         guards = [self._guard(guard) for guard in self.source.guards]
         semirings = list(self._about_semiring(matched))
         matching = len(self.facts)
+        known = _words(*self.facts)
         built = self._build(right, index, ())
+        unknown = _words(built, *guards, *semirings) - known
+        if unknown & {SEMIRING, *_semirings(left), *_semirings(right)}:
+            raise ProgramSyntaxError(
+                f"rule {self.source.name}: nothing on the left says over which semiring the right is",
+                found=self.source.law,
+                hint="match a sum, a product, zero or one, or tag the rule @index",
+            )
         distinct = self.encoding.distinct(sorted(_binders(left)))
         self.facts[matching:matching] = [*self.crossed, *distinct, *guards, *semirings]
         actions = f"(union {_ROOT} {built})"
@@ -170,6 +180,23 @@ class _Translation:
             for argument in guard.arguments
         ]
         return GUARDS[guard.name][1].format(*texts)
+
+
+def _semirings(pattern: Pattern) -> set[str]:
+    """Return the variables for semirings in a pattern."""
+    if not isinstance(pattern, Node):
+        return set()
+    found = {SEMIRING} if pattern.constructor in ("zero", "one") else set[str]()
+    for argument in pattern.arguments:
+        if not isinstance(argument, str | int):
+            found |= _semirings(argument)
+        elif isinstance(argument, str) and not pattern.constructor.startswith("Apply"):
+            found.add(argument)
+    return found
+
+
+def _words(*texts: str) -> set[str]:
+    return {word for text in texts for word in _WORD.findall(text)}
 
 
 def _entered(pattern: Node, scope: Scope) -> Scope:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from strategies.command_line import storel
 
 RIGHT = "rule unite @main: sum(<k, v> in ?R + ?S) ?b => sum(<k, v> in ?R) ?b + sum(<k, v> in ?S) ?b"
@@ -34,3 +35,27 @@ def test_never(tmp_path: Path) -> None:
     (tmp_path / "mine.rules").write_text("rule odd @main: {?k -> ?b} => {?k -> ?b} if less(?k, ?k)")
     ended = storel("rules", "--check", str(tmp_path / "mine.rules"), "--examples", "20")
     assert ended.code == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("rule x: ?a => ?a + 0", "line 1: rule x: the left side matches every term"),
+        ("\nrule x: ?a - ?b => ?a + ?b", "line 2: rule x: nothing on the left says over which semiring"),
+        ("rule x: ?a - ?a => zero", "line 1: rule x: nothing on the left says over which semiring"),
+        ("rule x: foo(?a) => ?a", "line 1: rule x: foo is bound by no loop"),
+        ("rule x: sum(<k, v> in ?R) ?a => v * ?a", "line 1: rule x: v is bound by no loop"),
+        ("rule x: maximun(?a, ?b) => ?a", "line 1: rule x: there is no function maximun"),
+        ("rule x: ?a * ?b => ?c * ?b", "line 1: rule x: ?c occurs on the right only"),
+        ("rule x: ?a * ?b => ?b * ?a if linear(?c, v)", "line 1: rule x: ?c of linear is not on the left"),
+        ("rule x: ?a * ?b => ?b * ?a if linear(?a, v)", "line 1: rule x: v of linear is not on the left"),
+        ("rule x: ?a * ?b => ?b * ?a if quick(?a)", "rule x: there is no guard quick"),
+    ],
+)
+def test_a_rule_without_a_meaning_is_an_error(tmp_path: Path, rule: str, message: str) -> None:
+    file = tmp_path / "mine.rules"
+    file.write_text(rule)
+    for arguments in (("rules", "--check"), ("rules", "--rules"), ("run", "-", "--rules")):
+        ended = storel(*arguments, str(file), stdin="CREATE TENSOR y AS 1")
+        assert (ended.code, ended.out) == (1, "")
+        assert ended.err.startswith("error: mine.rules") and message in ended.err

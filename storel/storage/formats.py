@@ -33,6 +33,7 @@ from storel.syntax.nodes.declarations import (
 from storel.syntax.nodes.expressions import Expression, Name
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse
+from storel.syntax.printer import render
 from storel.syntax.spelling import CALLS
 
 SUFFIX = ".sdql"
@@ -70,10 +71,7 @@ class Format:
     @cached_property
     def text(self) -> str:
         """The format as it is written after ``STORED AS``."""
-        arguments = ", ".join(f"{name}={value}" for name, value in self.arguments.items())
-        if arguments and self.name.endswith(")"):
-            return f"{self.name[:-1]}{', ' if ';' in self.name else '; '}{arguments})"
-        return f"{self.name}({arguments})" if arguments else self.name
+        return _written(self.name, self.arguments)
 
     @property
     def rank(self) -> int:
@@ -99,7 +97,7 @@ class Format:
         """
         for parameter in self.parameters:
             if parameter.name not in self.arguments:
-                raise _without_value(self.name, parameter)
+                raise _without_value(self, parameter, self.arguments)
         sizes = dict(zip(self.extents, shape, strict=True))
         if tuple(sizes[name] for name in self.extents) != shape:
             raise FormatError(
@@ -292,7 +290,7 @@ def _arguments(storage: Format, reference: FormatReference) -> dict[str, int]:
     for parameter in storage.parameters:
         value = given.get(parameter.name, parameter.default)
         if value is None or isinstance(value, TupleArgument | FormatReference):
-            raise _without_value(storage.name, parameter, reference.span)
+            raise _without_value(storage, parameter, given, reference.span)
         if parameter.name in given or not _needs_data(value, values):
             values[parameter.name] = evaluate_size(value, values)
     return values
@@ -303,12 +301,24 @@ def _needs_data(default: Expression, sizes: Mapping[str, int]) -> bool:
     return bool(free_names(default) - CALLS.keys() - sizes.keys())
 
 
-def _without_value(name: str, parameter: ParameterDeclaration, span: Span | None = None) -> FormatError:
+def _without_value(
+    storage: Format, parameter: ParameterDeclaration, given: Mapping[str, object], span: Span | None = None
+) -> FormatError:
+    missing = [each.name for each in storage.parameters if each is parameter or each.default is None]
+    texts = {name: render(each) if isinstance(each, Expression) else each for name, each in given.items()}
     return FormatError(
-        f"format {name} needs a value of {parameter.name}",
-        hint=f"write {name}({parameter.name}=…)",
+        f"format {storage.name} needs a value of {parameter.name}",
+        hint=f"write {_written(storage.name, dict.fromkeys(missing, '…') | texts)}",
         span=span,
     )
+
+
+def _written(name: str, arguments: Mapping[str, object]) -> str:
+    """Return a format as it is written with these values of its parameters."""
+    text = ", ".join(f"{parameter}={value}" for parameter, value in arguments.items())
+    if text and name.endswith(")"):
+        return f"{name[:-1]}{', ' if ';' in name else '; '}{text})"
+    return f"{name}({text})" if text else name
 
 
 def read_formats(path: Path) -> tuple[Format, ...]:

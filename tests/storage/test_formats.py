@@ -135,3 +135,23 @@ ARGUMENT_ERRORS = [
 def test_wrong_arguments_are_an_error(text: str, message: str) -> None:
     with pytest.raises(FormatError, match=message):
         with_band().resolve(parse_format(text), 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("kronecker", "kronecker(p=…, q=…)"),
+        ("kronecker(4)", "kronecker(p=4, q=…)"),
+        ("kronecker(q=2 + 1)", "kronecker(p=…, q=2 + 1)"),
+        ("strip", "strip(lower=…)"),
+        ("levels(dense, fixed; order=(1,0))", "levels(dense, fixed; order=(1,0), width2=…)"),
+        ("levels(fixed, fixed; order=(1,0), width2=3)",
+         "levels(fixed, fixed; order=(1,0), width1=…, width2=3)"),
+    ],
+)  # fmt: skip
+def test_what_to_write_is_a_format(text: str, wanted: str) -> None:
+    formats = with_band()
+    with pytest.raises(FormatError) as raised:
+        formats.resolve(parse_format(text), 2)
+    assert raised.value.hint == f"write {wanted}"
+    formats.resolve(parse_format(wanted.replace("…", "2")), 2)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import sys
 import traceback
+from io import StringIO, TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -52,8 +53,18 @@ def options(
     """Take the options that come before a command."""
 
 
+def _prepare_output() -> None:
+    """Let what is printed go nowhere where that is closed, and characters be replaced that have no code."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, StringIO())
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
 def main() -> None:
     """Run the command line; every failure becomes one message and an exit code."""
+    _prepare_output()
     errors = Console(stderr=True, highlight=False)
     end_when_interrupted()
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +23,7 @@ from storel.cli.options import (
     write_text,
 )
 from storel.environment import Environment
-from storel.errors import DataError
+from storel.errors import DataError, ProgramSyntaxError
 from storel.explain.render import Rendering, render
 from storel.explain.text import explain_text
 from storel.kernels import CallOptions, bind, compiler_options
@@ -185,8 +186,17 @@ def _outputs(texts: list[str]) -> list[tuple[str, Path]]:
 
 
 def read_script(script: str) -> Source:
-    """Return the text of a script, or of standard input."""
-    return Source("<stdin>", sys.stdin.read()) if script == "-" else read_source(Path(script))
+    """Return the text of a script, or of standard input; raises StorelError where there is none."""
+    if script != "-":
+        return read_source(Path(script))
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
+        raise DataError("the standard input is closed", expected="a script, which - stands for")
+    if isinstance(sys.stdin, TextIOWrapper):  # scripts are UTF-8, whatever the locale says
+        sys.stdin.reconfigure(encoding="utf-8-sig", errors="strict")
+    try:
+        return Source("<stdin>", sys.stdin.read())
+    except UnicodeDecodeError as error:
+        raise ProgramSyntaxError(f"the standard input is no UTF-8 text: {error}") from error
 
 
 def _save(outcome: Outcome, out: Path | None, outputs: list[tuple[str, Path]], directory: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -34,3 +37,30 @@ def test_what_was_given_is_saved(script: str, arguments: tuple[str, ...]) -> Non
     ended = command("run", "-", *arguments, stdin=script)
     assert (ended.code, ended.out, ended.err) == (0, "", "")
     np.testing.assert_array_equal(storel.read("c.npz").to_numpy(), MATRIX)
+
+
+def in_a_shell(line: str) -> subprocess.CompletedProcess[str]:
+    """Run a line in which ``$storel`` is the command, where the locale knows ASCII only."""
+    root = str(Path(storel.__file__).parents[1])
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONPATH": root}
+    shell = ["sh", "-c", line.replace("$storel", f"{sys.executable} -m storel")]
+    return subprocess.run(shell, env={**os.environ, **locale}, capture_output=True, encoding="ascii")
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "out", "message"),
+    [
+        ("$storel run - <&-", 1, "", "error: the standard input is closed"),
+        ("printf '\\377' | $storel run -", 1, "", "error: the standard input is no UTF-8 text"),
+        ("$storel run - < p.sdql", 0, "? = 2\n", ""),
+        ("$storel run p.sdql >&-", 0, "", ""),
+        ("$storel run p.sdql 2>&-", 0, "? = 2\n", ""),
+        ("$storel run none.sdql 2>&-", 1, "", ""),
+    ],
+)
+def test_streams_that_are_closed_or_know_ascii_only(line: str, code: int, out: str, message: str) -> None:
+    Path("p.sdql").write_text("CREATE TENSOR \u03bb AS 1 + 1", encoding="utf-8")
+    ended = in_a_shell(line)
+    assert (ended.returncode, ended.stdout) == (code, out)
+    assert ended.stderr.startswith(message)
+    assert "Traceback" not in ended.stderr

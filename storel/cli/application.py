@@ -19,7 +19,7 @@ from storel.cli.bench import bench
 from storel.cli.costs import calibrate
 from storel.cli.data import convert, stats
 from storel.cli.formats import check_format, formats
-from storel.cli.interrupts import INTERRUPTED, end_when_interrupted
+from storel.cli.interrupts import INTERRUPTED, ended_by_interrupts
 from storel.cli.rules import rules
 from storel.cli.running import explain, run
 from storel.cli.tune import tune
@@ -66,9 +66,9 @@ def main() -> None:
     """Run the command line; every failure becomes one message and an exit code."""
     _prepare_output()
     errors = Console(stderr=True, highlight=False)
-    end_when_interrupted()
     try:
-        app(standalone_mode=True)
+        with ended_by_interrupts():
+            app(standalone_mode=True)
     except StorelError as error:
         errors.print(f"error: {error}", markup=False, soft_wrap=True)
         sys.exit(1)

@@ -132,11 +132,15 @@ def _floor_division(a: float, b: float) -> float:
     return _ieee(np.divide)(a, b) if b == 0 else _ieee(np.floor_divide)(a, b)
 
 
+NEGATIVE_POWER = "an integer to the negative power {} is no integer: make one of them real"
+"""What is said of such a power, the exponent being ``{}``."""
+
+
 def _power(a: Scalar, b: Scalar) -> Scalar:
     if isinstance(a, float):
         return _ieee(np.power)(a, b)
     if b < 0:
-        raise EvaluationError(f"{a} to the negative power {b} is no integer", hint="make one of them real")
+        raise EvaluationError(NEGATIVE_POWER.replace("{}", str(b)))
     return int(a) ** int(b)
 
 

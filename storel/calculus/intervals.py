@@ -56,6 +56,11 @@ class Interval:
     def __contains__(self, number: int) -> bool:
         return (self.low is None or self.low <= number) and (self.high is None or number <= self.high)
 
+    @property
+    def is_natural(self) -> bool:
+        """Whether no element is negative."""
+        return self.low is not None and self.low >= 0
+
     def within(self, low: int, high: int) -> bool:
         """Return whether every element e has ``low <= e <= high``."""
         return self.low is not None and self.high is not None and low <= self.low and self.high <= high

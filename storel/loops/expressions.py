@@ -35,7 +35,7 @@ from storel.calculus.nodes import (
     Variable,
 )
 from storel.calculus.verify import Type, with_zero
-from storel.functions import FUNCTIONS
+from storel.functions import FUNCTIONS, NEGATIVE_POWER
 from storel.loops.emitter import INDEX, Emitter, convert, index, plus
 from storel.loops.hashing import find, row_at
 from storel.loops.nodes import (
@@ -95,9 +95,10 @@ class ExpressionLowering:
                     semiring, self.lower(left, scope, role), self.lower(right, scope, role), role
                 )
             case Apply(function, arguments):
-                return self._apply(
-                    function, [self.lower(argument, scope, role) for argument in arguments], role
-                )
+                operands = [self.lower(argument, scope, role) for argument in arguments]
+                if function == "power" and not self.interval(arguments[1], scope).is_natural:
+                    self._check_exponent(*operands)
+                return self._apply(function, operands, role)
             case If(condition, body, semiring):
                 return self._conditional(condition, body, semiring, scope, role)
             case Let(value, body):
@@ -283,6 +284,11 @@ class ExpressionLowering:
         if not (isinstance(divisor, Constant) and divisor.value != 0):
             nonzero = Binary("not_equal", divisor, convert(index(0), type_of(divisor)))
             self.fail_unless(nonzero, "integer division by zero", index(0))
+
+    def _check_exponent(self, base: Expression, exponent: Expression) -> None:
+        if not (type_of(base).is_real or type_of(exponent).is_real):
+            exponent = self.emitter.declare("exponent", convert(exponent, INDEX))
+            self.fail_unless(Binary("greater_equal", exponent, index(0)), NEGATIVE_POWER, exponent)
 
     def _conditional(
         self, condition: Term, body: Term, semiring: str, scope: Scope, role: Role

@@ -212,7 +212,8 @@ def is_safe(
 ) -> bool:
     """Return whether it is proved that ``term`` does not fail; without ``reads``, unless an array read does.
 
-    What may fail: an array read, the minimum of nothing, an integer division by zero.
+    What may fail: an array read, the minimum of nothing, an integer division by zero, an integer to a
+    negative power.
     """
     match term:
         case Lookup(Symbol() | Slice() as array, key) if reads:
@@ -222,6 +223,9 @@ def is_safe(
             return False
         case Apply("floor_divide" | "modulo", (_, divisor)) if 0 in bounds(divisor, symbols, intervals):
             if not infer(divisor, symbols, types).scalar.is_real:
+                return False
+        case Apply("power", operands) if not bounds(operands[1], symbols, intervals).is_natural:
+            if not any(infer(each, symbols, types).scalar.is_real for each in operands):
                 return False
         case _:
             pass

@@ -35,6 +35,28 @@ def test_integers_times_reals_do_not_overflow(text: str, wanted: float, backend:
     assert dense(f"CREATE TENSOR s AS {text}", backend=backend, **given) == pytest.approx(wanted)
 
 
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("sum(<i, x> in v) { i -> pow(2, x) }", None),
+        ("sum(<i, x> in v) { i -> pow(x, 0 - 1) }", None),
+        ("sum(<i, x> in v) { i -> pow(x * 1.0, -1) }", [0.5, -1.0]),
+        ("sum(<i, x> in v) { i -> pow(x, 1.0 - 2) }", [0.5, -1.0]),
+        ("sum(<i, x> in v) { i -> pow(x, i) }", [1, -1]),
+        ("sum(<i, x> in v) { i -> if (x > 0) then pow(2, x) }", [4, 0]),
+        ("sum(<i, x> in v) { i -> if (x > 0 and pow(2, x) == 4) then 1 }", [1, 0]),
+    ],
+)
+def test_an_integer_to_a_negative_power_is_none(text: str, wanted: list[float] | None, backend: str) -> None:
+    program, v = f"CREATE TENSOR s AS {text}", np.array([2, -1])
+    if wanted is None:
+        with pytest.raises(storel.StorelError, match="an integer to the negative power -1 is no integer"):
+            dense(program, backend=backend, v=v)
+    else:
+        assert dense(program, backend=backend, v=v).tolist() == wanted
+
+
 def test_bounds_beyond_64_bits_are_not_computed() -> None:
     assert (
         dense("CREATE TENSOR s AS sum(<i, x> in m) if (x - i != 7) then 1", m=np.array([2**62, -(2**63)]))

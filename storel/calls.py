@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from storel.compiler import Compilation
-from storel.environment import Environment, as_declared, parameter_fact
+from storel.environment import Environment, as_declared, parameter_fact, type_of
 from storel.errors import TypeMismatchError
 from storel.execution import collected, require_numbers, sizes_of
 from storel.loading import as_tensor
@@ -94,7 +94,8 @@ class Call:
     """A compiled program with one result, without the data that it was compiled for.
 
     ``defaults`` are the scalars that a call may leave out, ``facts`` what the plan relies on about each,
-    ``declared`` the types that the program says of some, ``unsigned`` the operands without negative numbers.
+    ``declared`` the types that the program says of some, ``fixed`` the sizes that
+    were given as scalars, ``unsigned`` the operands without negative numbers.
     """
 
     program: Program
@@ -106,6 +107,7 @@ class Call:
     defaults: Mapping[str, Scalar]
     facts: Mapping[str, tuple[ScalarType, bool]]
     declared: Mapping[str, str]
+    fixed: Mapping[str, int]
     memory_limit: int | None
     unsigned: Mapping[str, str]
 
@@ -131,6 +133,7 @@ class Call:
             dict(environment.parameters),
             environment.parameter_facts(),
             dict(environment.declared),
+            dict(environment.fixed),
             memory_limit,
             compilation.composed.unsigned,
         )
@@ -146,6 +149,10 @@ class Call:
         for name, value in values.items():
             if not isinstance(value, Tensor):
                 scalar = as_declared(value, self.declared.get(name))
+                if scalar is not None and name in self.fixed and type_of(scalar) is ScalarType.INT64:
+                    if scalar != self.fixed[name]:
+                        return None
+                    continue
                 if scalar is None or self.facts.get(name) != parameter_fact(scalar):
                     return None
                 scalars[name] = scalar

@@ -39,7 +39,7 @@ class Environment:
     """What names stand for while a program is compiled and run.
 
     ``sizes`` are names that declarations of raw arrays bind, ``declared`` the types of parameters that the
-    program says: real, int or bool.
+    program says: real, int or bool. ``fixed`` are numbers that were given and are sizes.
     """
 
     formats: Formats = field(default_factory=Formats)
@@ -49,6 +49,7 @@ class Environment:
     parameters: dict[str, Scalar] = field(default_factory=dict[str, Scalar])
     sizes: dict[str, int] = field(default_factory=dict[str, int])
     declared: dict[str, str] = field(default_factory=dict[str, str])
+    fixed: dict[str, int] = field(default_factory=dict[str, int])
 
     def __contains__(self, name: str) -> bool:
         return any(name in held for held in (self.tensors, self.arrays, self.parameters, self.sizes))
@@ -76,6 +77,12 @@ class Environment:
             )
         self.parameters[name] = converted
         self.declared[name] = scalar
+
+    def take_as_size(self, name: str) -> None:
+        """Let a parameter be known when compiling if it is one, and can be a size."""
+        value = self.parameters.get(name)
+        if value is not None and _can_be_size(value) and name not in self.sizes:
+            self.sizes[name] = self.fixed[name] = int(self.parameters.pop(name))
 
     def add_array(
         self, name: str, array: Array, declaration: ArrayDeclaration | None = None, span: Span | None = None
@@ -109,9 +116,9 @@ class Environment:
 
     def _add_scalar(self, name: str, value: Scalar, span: Span | None) -> None:
         """Bind a number that came with raw arrays: one that can be a size is known when compiling."""
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        if _can_be_size(value):
             self._require_new(name, span)
-            self.sizes[name] = value
+            self.sizes[name] = int(value)
         else:
             self.add_parameter(name, value, span)
 
@@ -167,6 +174,10 @@ class Environment:
     def _require_new(self, name: str, span: Span | None) -> None:
         if name in self:
             raise UnknownNameError(f"'{name}' is defined twice", span=span)
+
+
+def _can_be_size(value: Scalar) -> bool:
+    return type_of(value) is ScalarType.INT64 and value >= 0
 
 
 def parameter_fact(value: Scalar) -> tuple[ScalarType, bool]:

@@ -9,8 +9,9 @@ from storel.errors import UnknownNameError, nearest
 from storel.syntax.analyze import Definition
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import TypeAnnotation
-from storel.syntax.nodes.expressions import Name
+from storel.syntax.nodes.expressions import Expression, Let, Name, Range, Singleton
 from storel.syntax.nodes.statements import CreateTensor, LoadTensor, Parameter, Save, Statement
+from storel.syntax.walk import scoped_children
 
 
 def names_needed(wanted: Iterable[str], definitions: Mapping[str, Definition]) -> set[str]:
@@ -23,6 +24,31 @@ def names_needed(wanted: Iterable[str], definitions: Mapping[str, Definition]) -
             found.add(name)
             pending.extend(sorted(free_names(definitions[name].expression)))
     return found
+
+
+def names_in_sizes(statements: Iterable[Statement]) -> frozenset[str]:
+    """Return the names that the extents, ranges and keys of the created tensors depend on."""
+    found: set[str] = set()
+    for statement in statements:
+        if isinstance(statement, CreateTensor):
+            found |= _in_sizes(statement.expression)
+            for extent in () if statement.type is None else statement.type.extents:
+                found |= free_names(extent)
+    return frozenset(found)
+
+
+def _in_sizes(expression: Expression) -> frozenset[str]:
+    names = frozenset[str]()
+    match expression:
+        case Range():
+            names = free_names(expression)
+        case Singleton(keys):
+            names = names.union(*map(free_names, keys))
+        case Let(binder, value, body) if binder.name in _in_sizes(body):
+            names = free_names(value)
+        case _:
+            pass
+    return names.union(*(_in_sizes(child) - bound for child, bound in scoped_children(expression)))
 
 
 def require_read(

@@ -22,7 +22,7 @@ from storel.inlining import Inlining
 from storel.loading import as_declared, as_tensor, load_tensor
 from storel.loops.interpret import Work
 from storel.profile import Profile, profile
-from storel.reading import names_needed, require_read
+from storel.reading import names_in_sizes, names_needed, require_read
 from storel.scheduling import compile_definition, planned
 from storel.source import Source, Span
 from storel.storage.compose import View
@@ -118,6 +118,8 @@ class Runner:
         with self._timed("load"):
             for statement in statements:
                 self._load(statement)
+        for name in sorted(names_in_sizes(statements)):
+            self.environment.take_as_size(name)
         analysis = analyze(script, self.environment.signatures(), [*self.environment.formats.names, *UNNAMED])
         require_read(given, statements, self.environment, self.keywords)
         self.outcome.warnings = analysis.warnings

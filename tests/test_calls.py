@@ -128,6 +128,17 @@ def test_numbers_become_what_the_program_declares(count: Count) -> None:
         integer(x=np.ones(3), n=0.5)
 
 
+def test_other_sizes_are_planned_for(count: Count) -> None:
+    program = "PARAMETER n: int = 3\nCREATE TENSOR y AS sum(<i, _> in 0:n) { i -> x(i) * n }"
+    kernel = storel.compile(program, x=np.ones(9), n=2)
+    given: list[dict[str, Any]] = [{}, {"n": 2}, {"n": 2.0}]
+    assert all(dense(kernel(x=np.ones(9), **each)).tolist() == [2.0, 2.0] for each in given)
+    assert count.runs == 1
+    assert dense(kernel(x=np.ones(9), n=4)).tolist() == [4.0] * 4
+    assert count.runs == 2
+    assert dense(storel.run(program, x=np.ones(9))).tolist() == [3.0] * 3
+
+
 def test_formats_of_one_name_are_told_apart(tmp_path: Path) -> None:
     for folder, at in (("rows", "i * n + j"), ("columns", "j * m + i")):
         (tmp_path / folder).mkdir()

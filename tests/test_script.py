@@ -12,7 +12,7 @@ import pytest
 import storel
 from storel.compiler import Options
 from storel.environment import Environment
-from storel.errors import ProgramSyntaxError, TypeMismatchError, UnknownNameError
+from storel.errors import ExtentError, ProgramSyntaxError, TypeMismatchError, UnknownNameError
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
 
@@ -140,6 +140,36 @@ def test_the_default_of_a_parameter_is_of_its_type() -> None:
     assert result("PARAMETER s: real = 2; CREATE TENSOR r AS pow(s, -1)") == 0.5
     with pytest.raises(TypeMismatchError, match="parameter 's' has a value of another type"):
         result("PARAMETER s: int = 0.5; CREATE TENSOR r AS s")
+
+
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+@pytest.mark.parametrize(
+    ("text", "given", "expected"),
+    [
+        ("CREATE TENSOR r AS sum(<i, _> in 0:n) { i -> i * n }", {}, [0, 3, 6]),
+        ("CREATE TENSOR r AS sum(<i, _> in 0:n) { i -> i * n }", {"n": 2.0}, [0, 2]),
+        ("CREATE TENSOR r: int[n + 1] AS sum(<i, _> in 0:n) { i -> i }", {"n": 2}, [0, 1, 0]),
+        ("CREATE TENSOR r AS { n -> 7 }", {"n": 1}, [0, 7]),
+        ("CREATE TENSOR r AS let m = n - 1 in sum(<i, _> in 0:m) { i -> i }", {}, [0, 1]),
+        ("CREATE TENSOR r AS sum(<i, _> in 0:n) i", {"n": -2}, 0),
+    ],
+)
+def test_parameters_are_sizes(text: str, given: Any, expected: Any, backend: str) -> None:
+    found = storel.run(f"PARAMETER n: int = 3; {text}", backend=backend, **given)
+    assert isinstance(found, storel.Tensor)
+    assert found.to_numpy().tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("CREATE TENSOR r: int[n] AS sum(<i, _> in 0:n) { i -> i }", "parameters that are no negative"),
+        ("CREATE TENSOR r AS sum(<i, _> in 0:n) { i -> i }", "cannot be inferred"),
+    ],
+)
+def test_a_negative_parameter_is_no_size(text: str, message: str) -> None:
+    with pytest.raises(ExtentError, match=message):
+        storel.run(f"PARAMETER n: int; {text}", n=-1)
 
 
 def test_progress_names_every_step() -> None:

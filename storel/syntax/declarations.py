@@ -72,7 +72,11 @@ def _bound(pairs: Sequence[tuple[Expression, Extent | None]], signatures: Signat
 
 def _size(declared: Expression, known: Mapping[str, Scalar]) -> int:
     for name in sorted(free_names(declared) - known.keys()):
-        raise ExtentError(f"the size '{name}' is not known here", span=declared.span)
+        raise ExtentError(
+            f"the size '{name}' is not known here",
+            expected="numbers, sizes, and parameters that are no negative integers",
+            span=declared.span,
+        )
     size = constant(declared, known)
     if isinstance(size, float) or size < 0:
         raise ExtentError("an extent is a non-negative integer", found=str(size), span=declared.span)

@@ -28,7 +28,7 @@ from storel.compiler import (
     with_rules,
 )
 from storel.environment import Environment, parameter_fact
-from storel.errors import DataError, TypeMismatchError, UnknownNameError, nearest
+from storel.errors import DataError, StorelError, TypeMismatchError, UnknownNameError, nearest
 from storel.explain.text import explain_text
 from storel.loading import format_text
 from storel.optimizer.outcome import BINDERS
@@ -73,7 +73,7 @@ class Kernel:
     def __call__(self, **tensors: Any) -> Tensor | dict[str, Tensor]:
         """Run the program on ``tensors``."""
         formats = _formats(self._options.formats)
-        values = {name: as_value(each, formats) for name, each in tensors.items()}
+        values = {name: _value(name, each, formats) for name, each in tensors.items()}
         result = None if self._call is None else self._call(values)
         return run_again(self._source, self._options, self._scalars | values) if result is None else result
 
@@ -185,7 +185,7 @@ def run_again(
     Raises StorelError for whatever is wrong with the program or its data.
     """
     formats = _formats(options.formats)
-    values = {name: as_value(value, formats) for name, value in bindings.items()}
+    values = {name: _value(name, value, formats) for name, value in bindings.items()}
     text = source_of(source)
     key = _key(text, options, values)
     with _CHANGING:
@@ -273,11 +273,21 @@ def runner_of(source: str | Path, options: CallOptions, bindings: Mapping[str, A
 
 def bind(environment: Environment, name: str, value: Any) -> None:
     """Bind a name to a number, an array, a matrix or a tensor."""
-    value = as_value(value, environment.formats)
+    value = _value(name, value, environment.formats)
     if isinstance(value, Tensor):
         environment.add_tensor(name, value)
     else:
         environment.add_parameter(name, value)
+
+
+def _value(name: str, given: Any, formats: Formats) -> Value:
+    """Return what a caller binds to a name; what is wrong with it is said with the name."""
+    try:
+        return as_value(given, formats)
+    except StorelError as error:
+        error.message = f"{name}: {error.message}"
+        error.hint = error.hint or nearest(name, _OPTIONS)
+        raise
 
 
 def compiler_options(options: CallOptions) -> Options:

@@ -35,22 +35,26 @@ BAR_WIDTH = 40
 
 
 def as_object(outcome: Outcome, *, with_time: bool) -> dict[str, Any]:
-    """Return what ``run --json`` prints: the result, and work and time where asked for."""
-    name, tensor = next(iter(reversed(outcome.results.items())))
-    found: dict[str, Any] = {
-        "result": {
-            "name": name,
-            "shape": list(tensor.shape),
-            "dtype": tensor.type.value,
-            "format": tensor.format,
-            "nnz": tensor.nnz,
-        }
-    }
+    """Return what ``run --json`` prints: the result, or all by name, and work and time where asked for."""
+    results = {name: _tensor_object(name, tensor) for name, tensor in outcome.results.items()}
+    found: dict[str, Any] = {"results": results}
+    if len(results) == 1:
+        found = {"result": next(iter(results.values()))}
     if outcome.work is not None:
         found["work"] = asdict(outcome.work)
     if with_time:
         found["time"] = outcome.seconds
     return found
+
+
+def _tensor_object(name: str, tensor: Tensor) -> dict[str, Any]:
+    return {
+        "name": name,
+        "shape": list(tensor.shape),
+        "dtype": tensor.type.value,
+        "format": tensor.format,
+        "nnz": tensor.nnz,
+    }
 
 
 def tensor_text(name: str, tensor: Tensor) -> str:

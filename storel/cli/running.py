@@ -59,7 +59,7 @@ def run(
     binders: BindersOption = "named",
     threads: ThreadsOption = None,
 ) -> None:
-    """Run a script and print or save its result.
+    """Run a script and print or save its result, or its results by name if it saves several.
 
     Example: storel run mttkrp.sdql -b B=ratings.tns:csf -b C=c.npy -b D=d.npy -o A.npz
     """

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,6 +39,24 @@ def test_what_was_given_is_saved(script: str, arguments: tuple[str, ...]) -> Non
     ended = command("run", "-", *arguments, stdin=script)
     assert (ended.code, ended.out, ended.err) == (0, "", "")
     np.testing.assert_array_equal(storel.read("c.npz").to_numpy(), MATRIX)
+
+
+SCALAR = {"shape": [], "dtype": "float64", "format": "dense", "nnz": 1}
+
+
+@pytest.mark.parametrize(
+    ("script", "printed"),
+    [
+        (SUM, {"result": {"name": "y", **SCALAR}}),
+        (
+            f"{SUM} CREATE TENSOR z AS y * 2 SAVE z TO 'z.npz' SAVE y TO 'y.npz'",
+            {"results": {"y": {"name": "y", **SCALAR}, "z": {"name": "z", **SCALAR}}},
+        ),
+    ],
+)
+def test_one_object_holds_all_results(script: str, printed: dict[str, Any]) -> None:
+    ended = command("run", "-", "-b", "A=a.mtx", "--json", stdin=script)
+    assert json.loads(ended.out) == printed
 
 
 def in_a_shell(line: str) -> subprocess.CompletedProcess[str]:

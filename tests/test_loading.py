@@ -22,12 +22,13 @@ from storel.errors import (
 from storel.script import Runner
 from storel.source import Source
 
-COORDINATES = "1 1 2\n3 2 4\n"
+COORDINATES = "1 1 2\n3 2 4.0\n"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "a.tns").write_text(COORDINATES)
+    (tmp_path / "i.tns").write_text(COORDINATES.replace("4.0", "4"))
     np.save(tmp_path / "d.npy", np.array([[0.0, 0.5], [2.0, 0.0]]))
     np.save(tmp_path / "i.npy", np.array([[1, 0], [2, 3]], np.int32))
     storel.tensor(np.eye(3), "csr").save(tmp_path / "s.npz")
@@ -46,6 +47,8 @@ def load(folder: Path, statement: str) -> storel.Tensor:
         ("LOAD TENSOR A FROM 'a.tns'", (3, 2), "float64", "csr"),
         ("LOAD TENSOR A: real[5, 4] FROM 'a.tns'", (5, 4), "float64", "csr"),
         ("LOAD TENSOR A: int[m, n] FROM 'a.tns'", (3, 2), "int64", "csr"),
+        ("LOAD TENSOR A FROM 'i.tns'", (3, 2), "int64", "csr"),
+        ("LOAD TENSOR A: real[m, n] FROM 'i.tns'", (3, 2), "float64", "csr"),
         ("LOAD TENSOR A FROM 'a.tns' STORED AS coo", (3, 2), "float64", "coo"),
         ("LOAD TENSOR A FROM 'd.npy'", (2, 2), "float64", "dense"),
         ("LOAD TENSOR A FROM 'd.npy' STORED AS csc", (2, 2), "float64", "csc"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
@@ -56,12 +56,20 @@ class Table:
         return f"{self.width} number{'s' * (self.width != 1)} per line: {', '.join(names)}"
 
 
-def read_table(stream: TextIO, table: Table, path: Path, lines_before: int) -> tuple[Array, Array | None]:
+def is_integer(word: str) -> bool:
+    """Return whether a value is written as an integer."""
+    return INTEGER.fullmatch(word) is not None
+
+
+def read_table(
+    stream: TextIO, table: Table, path: Path, lines_before: int, *, otherwise: ScalarType | None = None
+) -> tuple[Array, Array | None]:
     """Return coordinates from 0 (one row per index column) and values, from the rest of ``stream``.
 
-    ``lines_before`` lines of the file at ``path`` have been read already. Raises DataError that shows
-    the first bad line.
+    ``lines_before`` lines of the file at ``path`` have been read already. Where not all values are of the
+    table's type, they are read as ``otherwise``. Raises DataError that shows the first bad line.
     """
+    start = stream.tell()
     fields: list[tuple[str, type[Any] | np.dtype[Any]]] = [
         (f"index{number}", np.int64) for number in range(len(table.indices))
     ]
@@ -72,6 +80,9 @@ def read_table(stream: TextIO, table: Table, path: Path, lines_before: int) -> t
             warnings.filterwarnings("ignore", "loadtxt: input contained no data")
             rows = np.loadtxt(stream, np.dtype(fields), comments=table.comment, ndmin=1)
     except (ValueError, OverflowError) as error:
+        if otherwise not in (None, table.value):
+            stream.seek(start)
+            return read_table(stream, replace(table, value=otherwise), path, lines_before)
         raise _first_bad_line(path, table, lines_before) or DataError(f"{path}: {error}") from error
     coordinates = np.empty((len(table.indices), len(rows)), dtype=np.int64)
     for number, column in enumerate(table.indices):

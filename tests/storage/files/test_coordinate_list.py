@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from storel import tensor
 from storel.errors import DataError
 from storel.storage.files.contents import SparseContents
-from storel.storage.files.kinds import read_tensor
+from storel.storage.files.kinds import read_tensor, save_tensor
 
 
 def test_lines_are_entries_and_the_shape_is_open(tmp_path: Path) -> None:
@@ -19,6 +20,23 @@ def test_lines_are_entries_and_the_shape_is_open(tmp_path: Path) -> None:
     assert not contents.is_closed
     np.testing.assert_array_equal(contents.coordinates, [[0, 2, 0], [0, 1, 0], [3, 0, 3]])
     np.testing.assert_array_equal(contents.values, [2.5, -1, 1])
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "values"),
+    [
+        ("1 9007199254740993\n2 -1\n", np.int64, [2**53 + 1, -1]),
+        ("1 2\n2 2.5\n", np.float64, [2.0, 2.5]),
+        ("1 2\n2 nan # no integer\n", np.float64, [2.0, np.nan]),
+        ("1 2.0\n2 3\n", np.float64, [2.0, 3.0]),
+        ("1 1\n2 9223372036854775808\n", np.float64, [1.0, 2.0**63]),
+    ],
+)
+def test_integers_stay_what_they_are(tmp_path: Path, text: str, dtype: type, values: list[float]) -> None:
+    (tmp_path / "t.tns").write_text(text)
+    contents = read_tensor(tmp_path / "t.tns")
+    assert isinstance(contents, SparseContents) and contents.values.dtype == dtype
+    np.testing.assert_array_equal(contents.values, np.array(values, dtype))
 
 
 ERRORS = [
@@ -59,3 +77,9 @@ def test_a_bad_file_is_shown_where_it_is_bad(
     with pytest.raises(DataError) as raised:
         read_tensor(Path("t.tns"))
     assert str(raised.value) == message
+
+
+def test_a_list_without_entries_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="would not say its rank"):
+        save_tensor(tensor(np.zeros((2, 3))), tmp_path / "t.tns")
+    assert not list(tmp_path.iterdir())

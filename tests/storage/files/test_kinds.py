@@ -48,7 +48,7 @@ def test_matrices_come_back(tmp_path: Path, name: str, rank: int, dtype: type) -
     np.testing.assert_array_equal(contents.values.astype(dtype), tensor.to_coo()[1])
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
 @pytest.mark.parametrize(("name", "rank"), [("t.tns", 1), ("t.tns", 3), ("t.tns.gz", 4)])
 def test_coordinate_lists_come_back(tmp_path: Path, name: str, rank: int, dtype: type) -> None:
     tensor = sample(rank, dtype)

@@ -124,6 +124,13 @@ class Stored:
         dense[tuple(coordinates)] = values
         return dense
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """Return a dense array, as ``numpy.asarray`` asks for one; that is always a new one."""
+        if copy is False:
+            raise ValueError("a tensor becomes a dense array only by a copy")
+        dense = self.to_numpy()
+        return dense if dtype is None else dense.astype(dtype, copy=False)
+
     def to_scipy(self) -> Any:
         """Return a ``scipy.sparse`` array of rank 1 or 2; without a copy where the layouts agree."""
         self.require_data()

@@ -60,3 +60,15 @@ def test_missing_integers_are_infinite_where_the_zero_is() -> None:
     tensor = from_coordinates(keys, values, (2, 2), FORMATS, FORMATS.find("csr", 2), "min_plus")
     np.testing.assert_array_equal(tensor.to_numpy(), [[np.inf, 3], [np.inf, np.inf]])
     assert from_numpy(np.array(3), FORMATS, None, "min_plus").to_numpy().dtype == np.int64
+
+
+def test_numpy_takes_a_tensor_as_a_dense_array() -> None:
+    dense = np.array([[0, 1], [2, 0]])
+    tensor = from_numpy(dense, FORMATS)
+    for stored in (tensor, tensor.to("csr")):
+        np.testing.assert_array_equal(np.asarray(stored), dense)
+        assert np.asarray(stored, dtype=np.float32).dtype == np.float32
+        assert not np.shares_memory(np.array(stored), stored.arrays["val"])
+        with pytest.raises(ValueError, match="only by a copy"):
+            np.asarray(stored, copy=False)
+    np.testing.assert_array_equal(dense + np.asarray(tensor), 2 * dense)

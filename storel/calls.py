@@ -16,9 +16,10 @@ import numpy as np
 
 from storel.compiler import Compilation
 from storel.environment import Environment, as_declared, parameter_fact, type_of
-from storel.errors import TypeMismatchError
+from storel.errors import EvaluationError, TypeMismatchError
 from storel.execution import collected, require_numbers, sizes_of
 from storel.loading import as_tensor
+from storel.places import show_place
 from storel.plan.nodes import Destination
 from storel.results import ResultFormat
 from storel.runtime.kernel import Input, located
@@ -29,6 +30,7 @@ from storel.storage.facts import Likeness, likeness
 from storel.storage.formats import Format, Formats
 from storel.storage.tensor import Tensor
 from storel.syntax.analyze import Definition
+from storel.syntax.nodes.expressions import Expression
 
 Value: TypeAlias = Tensor | Scalar
 Inputs: TypeAlias = dict[str, Input]
@@ -93,13 +95,14 @@ class Operand:
 class Call:
     """A compiled program with one result, without the data that it was compiled for.
 
-    ``defaults`` are the scalars that a call may leave out, ``facts`` what the plan relies on about each,
-    ``declared`` the types that the program says of some, ``fixed`` the sizes that
-    were given as scalars, ``unsigned`` the operands without negative numbers.
+    ``expression`` is what it was compiled from. ``defaults`` are the scalars that a call may leave out,
+    ``facts`` what the plan relies on about each, ``declared`` the types that the program says of some,
+    ``fixed`` the sizes that were given as scalars, ``unsigned`` the operands without negative numbers.
     """
 
     program: Program
     definition: Definition
+    expression: Expression
     destination: Destination
     result: ResultFormat
     operands: Mapping[str, Operand]
@@ -126,6 +129,7 @@ class Call:
         return Call(
             compilation.program,
             compilation.definition,
+            compilation.composed.expression,
             compilation.plan.destination,
             compilation.result,
             operands,
@@ -165,5 +169,9 @@ class Call:
             missing -= 1
         if missing:
             return None
-        outputs = self.program.compiled.run(scalars, inputs, self.memory_limit)
+        try:
+            outputs = self.program.compiled.run(scalars, inputs, self.memory_limit)
+        except EvaluationError as error:
+            show_place(error, self.expression, self.operands)
+            raise
         return collected(self.definition, self.destination, self.result, outputs)

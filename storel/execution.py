@@ -11,10 +11,11 @@ import numpy as np
 from storel import memory
 from storel.compiler import Compilation
 from storel.environment import Environment
-from storel.errors import DataError
+from storel.errors import DataError, EvaluationError
 from storel.loops import interpret as loop_interpreter
 from storel.loops.interpret import Work
 from storel.loops.python_source import sorting_steps
+from storel.places import show_place
 from storel.plan.nodes import Coordinates, Destination
 from storel.results import ResultFormat, collect
 from storel.semiring import PLUS_TIMES, SEMIRINGS, Scalar
@@ -34,7 +35,11 @@ def execute(compilation: Compilation, environment: Environment, memory_limit: in
     Raises EvaluationError where the program fails, MemoryLimitError where the result does not fit.
     """
     scalars, arrays = arguments(compilation, environment)
-    outputs = compilation.compiled(scalars, arrays, memory_limit)
+    try:
+        outputs = compilation.compiled(scalars, arrays, memory_limit)
+    except EvaluationError as error:
+        show_place(error, compilation.composed.expression, environment.tensors)
+        raise
     return collected(compilation.definition, compilation.plan.destination, compilation.result, outputs)
 
 
@@ -47,7 +52,11 @@ def measure(
     """
     scalars, arrays = arguments(compilation, environment)
     limit = memory.available() if memory_limit is None else memory_limit
-    outputs, work = loop_interpreter.run(compilation.kernel, scalars, arrays, limit)
+    try:
+        outputs, work = loop_interpreter.run(compilation.kernel, scalars, arrays, limit)
+    except EvaluationError as error:
+        show_place(error, compilation.composed.expression, environment.tensors)
+        raise
     destination = compilation.plan.destination
     tensor = collected(compilation.definition, destination, compilation.result, outputs)
     if isinstance(destination, Coordinates):

@@ -55,7 +55,18 @@ def require_memory(
     allowed = allowance(needed) if limit is None else limit
     if needed > allowed:
         raise MemoryLimitError(
-            f"{purpose} would need {needed / 2**20:,.0f} MiB",
-            expected=f"at most {allowed / 2**20:,.0f} MiB",
+            f"{purpose} would need {amount(needed)}",
+            expected=f"at most {amount(allowed)}",
             hint=f"{remedy}, or raise the memory limit",
         )
+
+
+def amount(count: int) -> str:
+    """Return a number of bytes for people.
+
+    >>> amount(-1), amount(9_600), amount(12_345), amount(12_345_678)
+    ('-1 bytes', '9,600 bytes', '12.3 kB', '12.3 MB')
+    """
+    if count < 10_000:
+        return f"{count:,} bytes"
+    return f"{count / 1e3:,.1f} kB" if count < 1_000_000 else f"{count / 1e6:,.1f} MB"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from storel.errors import EvaluationError, MemoryLimitError, StorelError
 from storel.loops.nodes import Allocation, Buffer, Kernel, Role
+from storel.memory import amount
 from storel.scalars import ScalarType
 
 LENGTHS = Buffer("buffers.lengths", ScalarType.INT64, Role.INDEX)
@@ -58,20 +59,11 @@ def length_count(kernel: Kernel) -> int:
     return 1 + max((a.used for a in kernel.allocations if a.used is not None), default=-1)
 
 
-def megabytes(count: int) -> str:
-    """Return a number of bytes for people.
-
-    >>> megabytes(12_345_678)
-    '12.3 MB'
-    """
-    return f"{count / 1e6:,.1f} MB"
-
-
 def _too_large(need: int, allocation: Allocation, total: int, memory_limit: int) -> MemoryLimitError:
     kind = "the result" if allocation.is_output else "a temporary"
     return MemoryLimitError(
         "the program needs more memory than the limit allows",
-        expected=f"at most {megabytes(memory_limit)}",
-        found=f"{megabytes(total)}, of which {megabytes(need)} for {kind} {allocation.buffer.name}",
+        expected=f"at most {amount(memory_limit)}",
+        found=f"{amount(total)}, of which {amount(need)} for {kind} {allocation.buffer.name}",
         hint="raise the memory limit, or store the result in a sparse format",
     )

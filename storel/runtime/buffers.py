@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from storel.errors import MemoryLimitError
 from storel.loops.nodes import Allocation
-from storel.loops.protocol import megabytes
+from storel.memory import amount
 from storel.runtime import mappings
 
 Array = NDArray[Any]
@@ -43,7 +43,7 @@ def allocate(allocation: Allocation, count: int) -> Array:
     except (MemoryError, OSError, OverflowError, ValueError) as error:
         raise MemoryLimitError(
             "the system has not enough memory",
-            found=f"{megabytes(count * dtype.itemsize)} for {allocation.buffer.name}",
+            found=f"{amount(count * dtype.itemsize)} for {allocation.buffer.name}",
             hint="store the result in a sparse format, or ask for a smaller one",
         ) from error
 

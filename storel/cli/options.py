@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from pathlib import Path
 from typing import Annotated
 
@@ -31,9 +32,20 @@ BindersOption = Annotated[
 
 
 def path_and_format(text: str) -> tuple[Path, FormatReference | None]:
-    """Take ``FILE`` or ``FILE:format`` apart; raises ProgramSyntaxError for what is no format."""
-    path, colon, storage = text.partition(":")
+    """Take ``FILE`` or ``FILE:format`` apart; raises ProgramSyntaxError for what is no format.
+
+    The name of a file may have colons itself: what is there decides.
+    """
+    if _is_there(text):
+        return Path(text), None
+    path, colon, storage = text.rpartition(":")
+    if not _is_there(path):
+        path, colon, storage = text.partition(":")
     return Path(path), format_text(storage) if colon else None
+
+
+def _is_there(name: str) -> bool:
+    return os.path.exists(name)  # noqa: PTH110 (that of Path raises OSError for a name that is too long)
 
 
 def write_text(path: Path, text: str) -> None:

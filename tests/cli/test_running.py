@@ -14,6 +14,7 @@ import pytest
 from strategies.command_line import storel as command
 
 import storel
+from storel.cli.options import path_and_format
 
 MATRIX = np.array([[1.5, 0.0], [0.0, 2.0]])
 SUM = "CREATE TENSOR y AS sum(<(i, j), a> in A) a"
@@ -39,6 +40,30 @@ def test_what_was_given_is_saved(script: str, arguments: tuple[str, ...]) -> Non
     ended = command("run", "-", *arguments, stdin=script)
     assert (ended.code, ended.out, ended.err) == (0, "", "")
     np.testing.assert_array_equal(storel.read("c.npz").to_numpy(), MATRIX)
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        ("a.mtx", "csr"),
+        ("a.mtx:coo", "coo"),
+        ("a:b.mtx", "csr"),
+        ("a:b.mtx:coo", "coo"),
+        ("a:b.mtx:levels(dense, compressed; order=(1,0))", "levels(dense, compressed; order=(1,0))"),
+    ],
+)
+def test_names_of_files_may_have_colons(given: str, stored: str) -> None:
+    storel.tensor(MATRIX, "csr").save("a:b.mtx")
+    assert path_and_format(given)[0].exists()
+    ended = command("run", "-", "-b", f"A={given}", "-o", "c.npz", stdin="SAVE A TO 'd.npz'")
+    assert (ended.code, ended.err, storel.read("c.npz").format) == (0, "", stored)
+    assert command("stats", given).code == 0
+
+
+def test_a_file_that_is_not_there_is_named_without_its_format() -> None:
+    for name, message in (("b.mtx", "there is no file b.mtx\n"), (f"{'a' * 400}.mtx", "cannot read aaa")):
+        ended = command("run", "-", "-b", f"A={name}:coo", stdin=SUM)
+        assert ended.code == 1 and message in ended.err
 
 
 SCALAR = {"shape": [], "dtype": "float64", "format": "dense", "nnz": 1}

@@ -125,7 +125,7 @@ def _stored(
                     "a tensor keeps its semiring",
                     expected=str(semiring),
                     found=value.semiring,
-                    hint="make a new one of its entries: tensor(T.to_coo(), shape=T.shape, semiring=…)",
+                    hint="make a new one of its entries: tensor((coordinates, values), shape=…, semiring=…)",
                 )
             return value if reference is None else value.stored_as(formats.resolve(reference, value.rank))
         case {}:

@@ -16,11 +16,19 @@ from storel.cli.interrupts import INTERRUPTED
 ENDLESS = "CREATE TENSOR y AS sum(<i, _> in 0:3000000, <j, _> in 0:100000) sqrt(1.0 * ((i ^ j) % 7) + j)"
 
 
+COMMAND = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores interrupts
+from storel.cli.application import main
+main()
+"""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
 def test_a_kernel_that_runs_is_interrupted(tmp_path: Path) -> None:
     script, cache = tmp_path / "endless.sdql", tmp_path / "cache"
     script.write_text(ENDLESS)
-    command = [sys.executable, "-m", "storel", "run", str(script), "--backend", "c"]
+    command = [sys.executable, "-c", COMMAND, "run", str(script), "--backend", "c"]
     environment = os.environ | {"STOREL_CACHE_DIR": str(cache)}
     with subprocess.Popen(command, env=environment) as running:
         try:

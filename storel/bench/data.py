@@ -62,7 +62,7 @@ class Data:
         power = 3 if self.name == "power-law" else 1
         drawn = [np.floor(extent * rng.random(self.nonzeros) ** power) for extent in shape]
         coordinates, values = combine(np.array(drawn, np.int64), rng.random(self.nonzeros) + 0.5, shape)
-        return Entries(coordinates, values, shape)
+        return Entries(coordinates.astype(np.int32), values, shape)
 
     def _places(self, rng: np.random.Generator) -> tuple[Array, Array]:
         match self.name:

@@ -106,10 +106,17 @@ class Problem:
 
 
 def by_rows(parts: tuple[Any, ...], shape: tuple[int, ...]) -> Matrix:
-    """Return a matrix of values and their (rows, columns), or of values, columns and positions of rows."""
+    """Return a matrix of values and their (rows, columns), or of values, columns and positions of rows.
+
+    Its indices are of 32 bits, as SciPy makes them of files.
+    """
     import scipy.sparse  # here, since it takes 0.2 s
 
-    return scipy.sparse.csr_array(parts, shape=shape)
+    matrix = scipy.sparse.csr_array(parts, shape=shape)
+    matrix.indices, matrix.indptr = (
+        part.astype(np.int32, copy=False) for part in (matrix.indices, matrix.indptr)
+    )
+    return matrix
 
 
 def bytes_of(data: Operand | Answer) -> int:

@@ -31,10 +31,9 @@ class Unfolded:
     @classmethod
     def of(cls, tensor: Entries) -> Unfolded:
         rows, columns, depth = tensor.shape
-        pairs, inverse = np.unique(
-            tensor.coordinates[0] * columns + tensor.coordinates[1], return_inverse=True
-        )
-        fibers = np.array((pairs // columns, pairs % columns))
+        leading = np.ravel_multi_index(tuple(tensor.coordinates[:2]), (rows, columns))
+        pairs, inverse = np.unique(leading, return_inverse=True)
+        fibers = np.array(np.unravel_index(pairs, (rows, columns)))
         matrix = by_rows((tensor.values, (inverse, tensor.coordinates[2])), (len(pairs), depth))
         gather = by_rows((np.ones(len(pairs)), (fibers[0], np.arange(len(pairs)))), (rows, len(pairs)))
         return cls(matrix, fibers, gather)

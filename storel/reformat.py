@@ -73,7 +73,7 @@ def convertible_operands(
     crossed = frozenset(_crossed(term))
 
     def is_turned(name: str, tensor: Tensor) -> bool:
-        arrays = {f"{name}_{array.name}" for array in tensor.storage.arrays}
+        arrays = array_names(name, tensor)
         return bool(arrays & crossed) or (_may_be_sparse(tensor) and bool(arrays & searched))
 
     names = [
@@ -84,6 +84,11 @@ def convertible_operands(
         and nanoseconds > WORTHWHILE + 2 * conversion_cost(tensor)
     ]
     return names if nanoseconds > WORTHWHILE * len(names) * _loops(term) ** 2 / FEW else []
+
+
+def array_names(name: str, tensor: Tensor) -> set[str]:
+    """Return what the arrays of an operand are called in a term in which it is called ``name``."""
+    return {f"{name}_{array.name}" for array in tensor.storage.arrays}
 
 
 def _is_full(tensor: Tensor) -> bool:

@@ -17,8 +17,9 @@ from storel.expectation import expected_time, has_only_products
 from storel.optimizer.outcome import Priced
 from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
 from storel.optimizer.remember import name_of as name_of_search
+from storel.plan.binding import free_symbols
 from storel.plan.nodes import Coordinates
-from storel.reformat import conversions, convertible_operands, least_conversion_cost
+from storel.reformat import array_names, conversions, convertible_operands, least_conversion_cost
 from storel.schedule import Formats, Schedule
 from storel.storage.tensor import Tensor
 
@@ -99,14 +100,30 @@ def _has_only_ranges(term: Term) -> bool:
 
 
 def _convertible(compilation: Compilation, environment: Environment) -> list[str]:
-    """Return the operands, not yet converted, that a compilation still reads against their order."""
+    """Return the operands, not yet converted, that a compilation still reads against their order.
+
+    The kernels of dense products take their operands in any order.
+    """
     names = convertible_operands(
         compilation.optimized.term,
         environment,
         expected_time(compilation),
         is_listed=isinstance(compilation.plan.destination, Coordinates),
     )
-    return [name for name in names if name not in compilation.converted]
+    read = _read_by_loops(compilation)
+    return [
+        name
+        for name in names
+        if name not in compilation.converted
+        and not read.isdisjoint(array_names(name, environment.tensors[name]))
+    ]
+
+
+def _read_by_loops(compilation: Compilation) -> set[str]:
+    """Return what is read by more than kernels of dense products."""
+    loops = [phase.plan for phase in compilation.phases if phase.contraction is None]
+    plans = loops if compilation.phases else [compilation.plan]
+    return {name for plan in plans for name in free_symbols(plan)}
 
 
 def scheduled(task: Task, stored: Compilation, wanted: Schedule) -> Compilation | None:

@@ -13,6 +13,7 @@ import storel
 from storel import scheduling
 from storel.calculus.nodes import Add, Find, Literal, Lookup, Multiply, Range, Sum, Symbol, Term, Variable
 from storel.environment import Environment
+from storel.expectation import has_only_products
 from storel.reformat import (
     CONVERSION,
     TURNING,
@@ -161,3 +162,22 @@ def test_no_conversion_is_tried_that_takes_longer_than_it_can_save(
     result = kernel(**operands)
     assert isinstance(result, storel.Tensor)
     assert float(result) == pytest.approx(product.sum())
+
+
+def test_a_chain_of_dense_products_is_neither_copied_nor_turned(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(tensor: storel.Tensor, environment: Environment) -> Iterator[storel.Tensor]:
+        raise AssertionError(f"a conversion of {tensor} among {environment} is tried")
+
+    monkeypatch.setattr(scheduling, "conversions", refused)
+    rng = np.random.default_rng(0)
+    extents = [341, 258, 209, 115, 130, 25, 39]
+    operands = {f"M{n}": rng.random((extents[n], extents[n + 1])) for n in range(6)}
+    keys = "abcdefg"
+    loops = ", ".join(f"<({keys[n]}, {keys[n + 1]}), x{n}> in M{n}" for n in range(6))
+    kernel = storel.compile(
+        f"CREATE TENSOR P AS sum({loops}) {{ (a, g) -> x0 * x1 * x2 * x3 * x4 * x5 }}", **operands
+    )
+    assert has_only_products(kernel.compilation)
+    result = kernel(**operands)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_allclose(result.to_numpy(), np.linalg.multi_dot(list(operands.values())))

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from storel.calculus.binding import free_variables, shift
+from storel.calculus.binding import free_variables, shift, substitute
 from storel.calculus.nodes import (
     Find,
     If,
@@ -122,8 +122,10 @@ def _moves(term: Term, symbols: Symbols) -> Iterator[Term]:
 
 def _stored(term: Term, symbols: Symbols) -> Iterator[Term]:
     """Yield ``term`` with one row stored, as it is and after one loop that fills a row was moved outward."""
-    for moved in (term, *_interchanged(term, symbols)):
+    swapped = list(_interchanged(term, symbols))
+    for moved in (term, *swapped):
         yield from _materialized(moved, symbols)
+    yield from swapped
     yield from _tabulated(term, symbols, rows=True)
     yield from collected(term, symbols)
 
@@ -146,7 +148,7 @@ def _tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[
     """
     for found in occurrences(term, symbols):
         free = sorted(free_variables(found.term))
-        if not free:
+        if not free or _is_table(term, found, free[0]):
             continue
         kind = infer(found.term, symbols, found.types)
         if kind.is_array or (kind.rank > 0) != rows:
@@ -162,6 +164,18 @@ def _tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[
         yield from _with_tables(term, found, key, outer, home, keys, symbols)
 
 
+def _is_table(term: Term, found: Occurrence, key: int) -> bool:
+    """Return whether what is found are the rows of a table by this very key, which would only be copied."""
+    binder = found.scope[key]
+    return (
+        isinstance(binder.term, Sum)
+        and isinstance(binder.term.source, Range)
+        and isinstance(binder.term.body, Singleton)
+        and found.path == (*binder.body, 1)
+        and binder.term.body.key in (Variable(0), Variable(1))
+    )
+
+
 def _with_tables(
     term: Term, found: Occurrence, key: int, outer: int, home: tuple[int, ...], keys: Range, symbols: Symbols
 ) -> Iterator[Term]:
@@ -173,8 +187,17 @@ def _with_tables(
     # Seen from the occurrence the table is variable `outer`, and what was there is one further away.
     for table in _tables(keys, entry):
         read = Lookup(Variable(outer), Variable(key), table.semiring)
-        named = replaced(shift(at(term, home), 1), found.path[len(home) :], read)
-        yield replaced(term, home, Let(table, named))
+        yield replaced(
+            term, home, Let(table, _reading(shift(at(term, home), 1), found.path[len(home) :], read))
+        )
+
+
+def _reading(term: Term, path: tuple[int, ...], read: Lookup) -> Term:
+    """Return ``term`` with a row of a table at ``path``; where the row had a name, in each of its places."""
+    around = at(term, path[:-1]) if path else None
+    if isinstance(around, Let) and path[-1] == 0:
+        return replaced(term, path[:-1], substitute(around.body, read))
+    return replaced(term, path, read)
 
 
 def _interchanged(term: Term, symbols: Symbols) -> Iterator[Term]:

@@ -150,7 +150,8 @@ def with_degrees(symbol: ArraySymbol, array: NDArray[Any]) -> ArraySymbol:
     if not symbol.type.is_integer or low is None or high is None or low < 0:
         return symbol
     is_boundary = symbol.ascending and symbol.first is not None
-    occurrences = Occurrences.of(array, high + 1, is_ascending=symbol.ascending)
+    extent = max(0, high + 1)  # what a declaration such as `IN 0:m + n - 1` leaves of an empty matrix
+    occurrences = Occurrences.of(array, extent, is_ascending=symbol.ascending)
     return replace(
         symbol,
         occurrences=occurrences if is_countable(high, len(array)) else None,

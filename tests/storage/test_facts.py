@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
+import storel
 from storel.scalars import ScalarType
 from storel.storage.build import from_coordinates
 from storel.storage.facts import symbols_of
@@ -45,6 +48,19 @@ def test_dense_values_count_their_nonzeros() -> None:
     fact = symbols_of(tensor, "A")["A_val"]
     assert isinstance(fact, ArraySymbol)
     assert (fact.length, fact.nonzeros, fact.finite) == (12, 4, True)
+
+
+def test_a_range_that_ends_before_it_begins_has_facts(tmp_path: Path) -> None:
+    """There are m + n - 1 anti-diagonals, of an empty matrix one less than none."""
+    (tmp_path / "slanted.sdql").write_text(
+        """CREATE FORMAT slanted(T: real[m, n])
+          USING off: int[d] IN 0:m + n - 1 INCREASING, val: real[d * m]
+          AS sum(<p, o> in off(0:d)) sum(<i, _> in max(0, o - n + 1):min(m, o + 1))
+               { (i, o - i) -> val(p * m + i) }"""
+    )
+    empty = storel.tensor(np.zeros((0, 0)), "slanted", formats=tmp_path)
+    squares = storel.run("CREATE TENSOR s AS sum(<(_, _), a> in A) a * a", A=empty)
+    assert isinstance(squares, storel.Tensor) and float(squares) == 0
 
 
 def test_an_empty_tensor_has_facts() -> None:

@@ -105,7 +105,7 @@ class _Nest:
                 self._dense(key, extent)
             case "singleton":
                 self.keys[dimension] = f"idx{level}({self.place})"
-                self.arrays.append(f"idx{level}: int[{self.count}] IN 0:{extent}")
+                self.arrays.append(f"idx{level}: int[{self.count}] IN 0:{extent}{self._unread(level)}")
             case "fixed":
                 self._fixed(level, key, extent)
             case "hashed":
@@ -170,6 +170,11 @@ class _Nest:
                 break
             found.append(f"idx{below}")
         return found
+
+    def _unread(self, level: int) -> str:
+        """Return what a singleton level holds at the places that a fixed level above it leaves open."""
+        above = [kind for kind in self.kinds[: level - 1] if kind != "singleton"]
+        return " PAD 0" if above[-1:] == ["fixed"] else ""
 
     def _longest(self, level: int) -> str:
         """Return the most children that a place above a level has."""

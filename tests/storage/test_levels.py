@@ -74,6 +74,17 @@ def test_nests_of_all_kinds_of_levels_are_packed_and_read_back() -> None:
         assert tensor.to("csf").to(tensor.format).format == tensor.format
 
 
+def test_nests_of_all_kinds_of_levels_hold_tensors_without_places() -> None:
+    """Rows of a given width have places that no key is at, also where no key can be."""
+    for kinds, order in ANY_NEST:
+        rank = len(order)
+        settings = [f"order=({','.join(map(str, order))})"] if rank > 1 else []
+        settings += [f"width{n}=2" for n, kind in enumerate(kinds, 1) if kind == "fixed" and rank > 1]
+        text = f"levels({', '.join(kinds)}{'; ' if settings else ''}{', '.join(settings)})"
+        for shape in ((0, 3, 2)[:rank], (3, 0, 2)[:rank]):
+            assert storel.tensor(np.zeros(shape), text).to_numpy().shape == shape, text
+
+
 def test_the_data_says_how_wide_levels_are_and_how_many_buckets_they_have() -> None:
     dense = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]])
     assert storel.tensor(dense, "levels(dense, fixed)").format == "levels(dense, fixed; width2=2)"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import struct
+import tokenize
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,6 +34,10 @@ _ENCRYPTED = 1
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
+_DAMAGED = (ValueError, EOFError, TypeError, OverflowError, MemoryError, tokenize.TokenError)
+"""What NumPy raises for an array whose header is none, or tells more than there is."""
+
+
 def read_array(path: Path) -> Array:
     """Return the array in a ``.npy`` file: read if it is small, else mapped into memory."""
     with reading(path) as stream:
@@ -40,7 +45,7 @@ def read_array(path: Path) -> Array:
             if path.stat().st_size >= MAPPED_FROM:
                 return np.asarray(np.lib.format.open_memmap(path, mode="r"))
             return np.lib.format.read_array(stream, allow_pickle=False)
-        except (ValueError, EOFError) as error:
+        except _DAMAGED as error:
             raise DataError(f"{path} is not a usable .npy file: {_reason(error)}") from error
 
 
@@ -55,7 +60,7 @@ def read_archive(path: Path) -> dict[str, Array]:
                     found[entry.filename.removesuffix(".npy")] = (
                         _read_member(archive, entry) if mapped is None else mapped
                     )
-        except (ValueError, EOFError, zipfile.BadZipFile, NotImplementedError, struct.error) as error:
+        except (*_DAMAGED, zipfile.BadZipFile, NotImplementedError, struct.error) as error:
             raise DataError(f"{path} is not a usable .npz file: {_reason(error)}") from error
     return found
 

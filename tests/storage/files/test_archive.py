@@ -36,6 +36,26 @@ def test_raw_arrays_are_read_by_name(tmp_path: Path) -> None:
     assert list(read_arrays(tmp_path / "x.npy")) == ["x"]
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': ",
+        "{[]: 1}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (True,), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000000,), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999, 0), }",
+    ],
+)
+def test_a_damaged_header_is_an_error(tmp_path: Path, header: str) -> None:
+    content = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(64)
+    (tmp_path / "a.npy").write_bytes(content)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as made:
+        made.writestr("x.npy", content)
+    for name in ("a.npy", "a.npz"):
+        with pytest.raises(DataError, match=r"is not a usable \.np[yz] file"):
+            read_tensor(tmp_path / name)
+
+
 @pytest.mark.parametrize("smallest", [1, 1 << 24])
 @pytest.mark.parametrize("kept", [0, 5, 60, 130])
 def test_a_truncated_array_is_an_error(

@@ -22,6 +22,7 @@ from storel.storage.defaults import Defaults, shipped_defaults
 from storel.storage.levels import CONSTRUCTOR, ORDER, levels_format
 from storel.storage.parts import written_out
 from storel.storage.sizes import evaluate_size
+from storel.syntax.format_check import check_format
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import (
     ArrayDeclaration,
@@ -231,7 +232,11 @@ class Formats:
         with self._loading:  # a thread sees only its own format without ranks, of which the format is a part
             if name not in self._loaded:
                 self._loaded[name] = {}
-                made = [self._written_out(each) for each in read_formats(path) if each.name == name]
+                read = [each for each in read_formats(path) if each.name == name]
+                if path != _shipped_files().get(name):  # tests check the shipped ones
+                    for each in read:
+                        check_format(each.declaration)
+                made = [self._written_out(each) for each in read]
                 if not made:
                     raise FormatError(f"{path} creates no format {name}", hint="a format's file has its name")
                 self._loaded[name] = {each.rank: each for each in made}

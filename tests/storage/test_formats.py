@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from storel.errors import FormatError
+from storel.errors import FormatError, StorelError
 from storel.source import Source
 from storel.storage.build import from_arrays
 from storel.storage.formats import Formats
@@ -33,6 +33,20 @@ def test_only_the_file_asked_for_is_parsed(tmp_path: Path) -> None:
 def test_a_users_file_hides_the_shipped_one(tmp_path: Path) -> None:
     (tmp_path / "csr.sdql").write_text(BOTH.replace("pair", "csr"))
     assert [each.name for each in Formats((tmp_path,)).find("csr", 2).arrays] == ["val"]
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ("sum(<i, _> in 0:m) { i -> val(i) }", "has another rank than its tensor"),
+        ("sum(<i, _> in 0:m) sum(<j, _> in 0:n) { (i * 1.0, j) -> val(i) }", "a key must be an integer"),
+        ("sum(<i, _> in 0:m) sum(<j, _> in 0:n) { (i, k) -> val(i) }", "unknown name 'k'"),
+    ],
+)
+def test_the_text_of_a_users_file_is_checked(tmp_path: Path, mapping: str, message: str) -> None:
+    (tmp_path / "mine.sdql").write_text(f"CREATE FORMAT mine(T: real[m, n]) USING val: real[m] AS {mapping}")
+    with pytest.raises(StorelError, match=message):
+        Formats((tmp_path,)).find("mine", 2)
 
 
 def test_a_format_may_be_created_once() -> None:

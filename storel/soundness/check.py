@@ -140,6 +140,7 @@ def _try(
     found = _rewritten(rule, term, around, after, encoding)
     for other in found:
         try:
+            _require_rank(other, term, around)
             value = evaluate(other, around.symbols, around.values)
         except EvaluationError as error:
             if "negative key" in str(error):
@@ -151,6 +152,13 @@ def _try(
         if not _same(value, expected):
             return 1, Counterexample(term, other, expected, value, around)
     return int(bool(found)), None
+
+
+def _require_rank(made: Term, term: Term, around: Surroundings) -> None:
+    """Raise InvariantError if what a rule made of a term has no type, or the type of other data."""
+    rank, kept = (infer(each, around.symbols).rank for each in (made, term))
+    if rank != kept:
+        raise InvariantError(f"of rank {rank}, not {kept}")
 
 
 @cache

@@ -59,3 +59,18 @@ def test_a_rule_without_a_meaning_is_an_error(tmp_path: Path, rule: str, message
         ended = storel(*arguments, str(file), stdin="CREATE TENSOR y AS 1")
         assert (ended.code, ended.out) == (1, "")
         assert ended.err.startswith("error: mine.rules") and message in ended.err
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "rule odd @main: {?k -> ?a} => ?a",
+        "rule odd @main: sum(<k, v> in ?R) ?a => let k = ?R in ?a",
+    ],
+)
+def test_a_rule_that_makes_what_has_another_type_is_wrong(tmp_path: Path, rule: str) -> None:
+    (tmp_path / "mine.rules").write_text(rule)
+    ended = storel("rules", "--check", str(tmp_path / "mine.rules"), "--examples", "60")
+    assert ended.code == 1
+    assert ended.out.startswith("odd: wrong\n")
+    assert "not to be relied on: odd" in ended.err

@@ -34,6 +34,7 @@ from storel.loading import format_text
 from storel.optimizer.outcome import BINDERS
 from storel.optimizer.outcome import Options as SearchOptions
 from storel.optimizer.rulefile import RuleSet
+from storel.optimizer.wellformed import require_rules
 from storel.runtime import toolchain
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
@@ -304,16 +305,24 @@ def compiler_options(options: CallOptions) -> Options:
         )
     if options.binders not in BINDERS:
         raise UnknownNameError(f"unknown binders '{options.binders}'", expected=", ".join(BINDERS))
-    rules = with_rules(Path(options.rules)) if isinstance(options.rules, str | Path) else options.rules
     return Options(
         options.backend,
         options.memory_limit,
-        rules,
+        _rules(options.rules),
         floating_point=options.floating_point,
         binders=options.binders,
         search=options.search,
         threads=options.threads,
     )
+
+
+def _rules(given: str | Path | RuleSet | None) -> RuleSet | None:
+    """Return the rules to search with, None for the shipped ones; raises StorelError for what is no rule."""
+    if isinstance(given, str | Path):
+        return with_rules(Path(given))
+    if given is not None:
+        require_rules(given)
+    return given
 
 
 def _is_path(source: str | Path) -> bool:

@@ -31,34 +31,34 @@ from storel.optimizer.constructors import rule
 
 RULESETS = ("scope", "analysis")
 
-GUARDS: dict[str, tuple[int, str]] = {
-    "linear": (2, "(linear {0} {1} s)"),
-    "strict": (2, "(strict {0} {1} s)"),
-    "depends": (2, "(!= (bigint 0) (& (free {0}) (<< (bigint 1) {1})))"),
-    "independent": (2, "(= (bigint 0) (& (free {0}) (<< (bigint 1) {1})))"),
-    "selects": (2, "(selects {0} {1})"),
-    "scalar": (1, "(= 0 (rank {0}))"),
-    "dictionary": (1, "(dictionary {0})"),
-    "alike": (2, "(= (rank {0}) (rank {1}))"),
-    "array": (1, "(array {0})"),
-    "loose": (2, "(loose {0} {1} s)"),
-    "separable": (2, "(separable {0} {1} s)"),
-    "distinct": (2, "(distinct {0} {1})"),
-    "apart": (2, "(apart {0} {1})"),
-    "disjoint": (2, "(disjoint {0} {1})"),
-    "separate": (2, "(separate {0} {1})"),
-    "over": (1, "(over {0} s)"),
-    "integer": (1, "(low {0})"),
-    "pairs": (2, "(pairs {0} {1})"),
-    "triples": (3, "(triples {0} {1} {2})"),
-    "increasing": (1, "(increasing {0})"),
-    "ascending": (1, "(ascending {0})"),
-    "less": (2, "(< (high {0}) (low {1}))"),
-    "less_equal": (2, "(<= (high {0}) (low {1}))"),
-    "positive": (1, "(< 0 (low {0}))"),
-    "nonnegative": (1, "(<= 0 (low {0}))"),
+GUARDS: dict[str, tuple[str, str]] = {
+    "linear": ("tb", "(linear {0} {1} s)"),
+    "strict": ("tb", "(strict {0} {1} s)"),
+    "depends": ("tb", "(!= (bigint 0) (& (free {0}) (<< (bigint 1) {1})))"),
+    "independent": ("tb", "(= (bigint 0) (& (free {0}) (<< (bigint 1) {1})))"),
+    "selects": ("tb", "(selects {0} {1})"),
+    "scalar": ("t", "(= 0 (rank {0}))"),
+    "dictionary": ("t", "(dictionary {0})"),
+    "alike": ("tt", "(= (rank {0}) (rank {1}))"),
+    "array": ("t", "(array {0})"),
+    "loose": ("tb", "(loose {0} {1} s)"),
+    "separable": ("tb", "(separable {0} {1} s)"),
+    "distinct": ("tb", "(distinct {0} {1})"),
+    "apart": ("tb", "(apart {0} {1})"),
+    "disjoint": ("tt", "(disjoint {0} {1})"),
+    "separate": ("tt", "(separate {0} {1})"),
+    "over": ("t", "(over {0} s)"),
+    "integer": ("t", "(low {0})"),
+    "pairs": ("tt", "(pairs {0} {1})"),
+    "triples": ("ttt", "(triples {0} {1} {2})"),
+    "increasing": ("t", "(increasing {0})"),
+    "ascending": ("t", "(ascending {0})"),
+    "less": ("tt", "(< (high {0}) (low {1}))"),
+    "less_equal": ("tt", "(<= (high {0}) (low {1}))"),
+    "positive": ("t", "(< 0 (low {0}))"),
+    "nonnegative": ("t", "(<= 0 (low {0}))"),
 }
-"""The guards of the rule language: number of arguments, and the fact that each stands for."""
+"""The guards of the rule language: their arguments, terms (t) or binders (b), and the fact that each is."""
 
 _ARITHMETIC = re.compile(r"\(([-+*]) (\w+) (\w+)\)")
 

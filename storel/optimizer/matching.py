@@ -163,7 +163,7 @@ class Match:
             case Bound(name):
                 _require(name in names)
                 return Variable(names.index(name))
-            case Node("zero" | "one", _):
+            case Node("zero", _):
                 semiring = self.semiring or "plus_times"
                 if kind.rank and not is_key:
                     return Empty(kind.rank, kind.scalar)

@@ -36,7 +36,9 @@ TAGS = (*PHASES, *EAGER, "index", "ring", REORDERING)
 
 _LOGICAL = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "and", "or", "not")
 
-_RULE_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+RULE_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+"""What a rule may be called."""
+
 _AROUND = 40
 """How many characters before and behind a mistake are shown."""
 
@@ -102,18 +104,23 @@ class RuleSet:
         return RuleSet(tuple(rule for rule in self.rules if rule.name != name))
 
 
-def _check(name: str, tags: frozenset[str], guards: tuple[Guard, ...]) -> None:
-    for tag in sorted(tags.difference(TAGS)):
-        raise UnknownNameError(f"rule {name}: there is no tag @{tag}", expected=", ".join(TAGS))
+def require_known(name: str, tags: frozenset[str], guards: tuple[Guard, ...]) -> None:
+    """Raise UnknownNameError for a tag or a guard of the rule ``name`` that there is not."""
+    _require_tags(tags, f"rule {name}: ")
     for guard in guards:
         if guard.name not in GUARDS:
             raise UnknownNameError(f"rule {name}: there is no guard {guard.name}", expected=", ".join(GUARDS))
-        if len(guard.arguments) != GUARDS[guard.name][0]:
+        if len(guard.arguments) != len(GUARDS[guard.name][0]):
             raise UnknownNameError(
                 f"rule {name}: {guard.name} has the wrong number of arguments",
-                expected=str(GUARDS[guard.name][0]),
+                expected=str(len(GUARDS[guard.name][0])),
                 found=str(len(guard.arguments)),
             )
+
+
+def _require_tags(tags: frozenset[str], place: str) -> None:
+    for tag in sorted(tags.difference(TAGS)):
+        raise UnknownNameError(f"{place}there is no tag @{tag}", expected=", ".join(TAGS))
 
 
 def parse(text: str, origin: str = "rules") -> tuple[Rule, ...]:
@@ -132,6 +139,7 @@ def parse(text: str, origin: str = "rules") -> tuple[Rule, ...]:
 def _rules(reader: Reader, theory: str) -> Iterator[Rule]:
     """Yield the rules of a whole file."""
     tags = _tags(reader)
+    _require_tags(tags, "")
     while reader.token:
         for rule in _rule(reader, theory):
             yield replace(rule, tags=rule.tags or tags)
@@ -140,7 +148,7 @@ def _rules(reader: Reader, theory: str) -> Iterator[Rule]:
 def _rule(reader: Reader, theory: str) -> Iterator[Rule]:
     reader.expect("rule")
     line = reader.text.count("\n", 0, reader.place) + 1
-    name = reader.matching(_RULE_NAME)
+    name = reader.matching(RULE_NAME)
     tags = _tags(reader)
     reader.expect(":")
     start = reader.place
@@ -149,7 +157,7 @@ def _rule(reader: Reader, theory: str) -> Iterator[Rule]:
     reader.expect("<=>" if is_mutual else "=>")
     right = reader.term()
     guards = tuple(_guards(reader))
-    _check(name, tags, guards)
+    require_known(name, tags, guards)
     law = " ".join(reader.text[start : reader.end].split())
     yield Rule(name, left, right, guards, tags, line, theory, law)
     if is_mutual:

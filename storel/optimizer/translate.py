@@ -70,7 +70,7 @@ class _Translation:
         if unknown & {SEMIRING, *_semirings(left), *_semirings(right)}:
             raise ProgramSyntaxError(
                 f"rule {self.source.name}: nothing on the left says over which semiring the right is",
-                found=self.source.law,
+                found=self.source.law or None,
                 hint="match a sum, a product, zero or one, or tag the rule @index",
             )
         distinct = self.encoding.distinct(sorted(_binders(left)))
@@ -143,7 +143,13 @@ class _Translation:
                 return text
             case Bound(name):
                 return self.encoding.bound(name, scope)
-            case Node("zero" | "one", _):
+            case Node("one", _):
+                raise ProgramSyntaxError(
+                    f"rule {self.source.name}: the right side has no one of its own",
+                    found=self.source.law or None,
+                    hint="each semiring has another; use what was matched on the left",
+                )
+            case Node("zero", _):
                 self.facts.append(f"(= {_ROOT}-rank (rank {_ROOT}))")
                 return f"(Zero {SEMIRING} {0 if index else f'{_ROOT}-rank'})"
             case Node("Let", (value, Bound(name), body)) if not isinstance(value, str | int):

@@ -50,6 +50,12 @@ def test_never(tmp_path: Path) -> None:
         ("rule x: ?a * ?b => ?b * ?a if linear(?c, v)", "line 1: rule x: ?c of linear is not on the left"),
         ("rule x: ?a * ?b => ?b * ?a if linear(?a, v)", "line 1: rule x: v of linear is not on the left"),
         ("rule x: ?a * ?b => ?b * ?a if quick(?a)", "rule x: there is no guard quick"),
+        ("rule x: ?a * ?b => (?a * ?b) * one", "line 1: rule x: the right side has no one of its own"),
+        ("rule x: sum(<k, v> in ?R) ?b => ?b if less(v, k)", "line 1: rule x: less is not asked of this"),
+        ("rule x: sum(<k, v> in ?R) ?b => ?b if linear(?b, ?R)", "line 1: rule x: linear is not asked of"),
+        ("rule x: ?a + 9223372036854775808 => ?a", "line 1: rule x: Int holds something else"),
+        ("rule x: floor(?a, ?b) => ?a", "line 1: rule x: floor has the wrong number of arguments"),
+        ("@normalise\nrule x: ?a * ?b => ?b * ?a", "there is no tag @normalise"),
     ],
 )
 def test_a_rule_without_a_meaning_is_an_error(tmp_path: Path, rule: str, message: str) -> None:

@@ -141,7 +141,13 @@ def from_arrays(
     }
     sizes = all_sizes(storage, shape, given)
     verify_properties(storage, given, sizes)
-    values = next(d.name for d in reversed(storage.arrays) if d.holds_values)
+    values = next((each.name for each in reversed(storage.arrays) if each.holds_values), None)
+    if values is None:
+        raise FormatError(
+            f"format {storage.name} declares no array of values, so nothing says their type",
+            expected="one that is real",
+            span=storage.declaration.span,
+        )
     if given[values].dtype == bool and any(not isinstance(chain.leaf, Call) for chain in storage.chains):
         raise FormatError(
             f"format {storage.name} computes its entries, which truth values are not",

@@ -210,3 +210,12 @@ def test_entries_that_are_computed_are_no_truth_values() -> None:
     arrays = {"u": np.array([True, False]), "v": np.array([True, True])}
     with pytest.raises(FormatError, match="computes its entries, which truth values are not"):
         from_arrays(storage, arrays, (2, 2))
+
+
+def test_a_format_without_an_array_of_values_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "marks.sdql").write_text(
+        "CREATE FORMAT marks(T: real[n]) USING mark: bool[n] AS sum(<i, _> in 0:n) { i -> mark(i) }"
+    )
+    storage = Formats((tmp_path,)).find("marks", 1)
+    with pytest.raises(FormatError, match="declares no array of values"):
+        from_arrays(storage, {"mark": np.array([True, False])}, (2,))

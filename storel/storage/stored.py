@@ -101,8 +101,12 @@ class Stored:
             )
 
     def to_coo(self) -> tuple[Array, Array]:
-        """Return the entries as ``(coordinates, values)``: a rank × nnz int64 array, sorted, and a vector."""
-        return self._entries
+        """Return the entries as ``(coordinates, values)``: a rank × nnz int64 array, sorted, and a vector.
+
+        Both are kept with the tensor and cannot be written to.
+        """
+        coordinates, values = self._entries
+        return _read_only(coordinates), _read_only(values)
 
     def to_numpy(self, memory_limit: int | None = None) -> Array:
         """Return a dense array; missing entries hold the semiring's zero.
@@ -132,7 +136,10 @@ class Stored:
         return dense if dtype is None else dense.astype(dtype, copy=False)
 
     def to_scipy(self) -> Any:
-        """Return a ``scipy.sparse`` array of rank 1 or 2; without a copy where the layouts agree."""
+        """Return a ``scipy.sparse`` array of rank 1 or 2; without a copy where the layouts agree.
+
+        What is shared with the tensor cannot be written to: ``.copy()`` can.
+        """
         self.require_data()
         if self.rank not in (1, 2):
             raise TypeMismatchError(
@@ -193,7 +200,7 @@ class Stored:
         inner = signature.levels[-1]
         if kinds != (LevelKind.DENSE, LevelKind.COMPRESSED) or inner.pos is None or inner.idx is None:
             return None
-        parts = (self.arrays[signature.values], self.arrays[inner.idx], self.arrays[inner.pos])
+        parts = tuple(_read_only(self.arrays[name]) for name in (signature.values, inner.idx, inner.pos))
         wrap = rows if signature.order == (0, 1) else columns
         return wrap(parts, shape=self.shape)
 
@@ -201,3 +208,10 @@ class Stored:
 def _count_entries(values: Array, semiring: str) -> int:
     zero = SEMIRINGS[semiring].zero
     return int(np.count_nonzero(values)) if zero == 0 else count_unlike(values, zero)
+
+
+def _read_only(array: Array) -> Array:
+    """Return a view that cannot be written to: what was verified of a tensor's arrays must stay true."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from storel.errors import MemoryLimitError, TypeMismatchError
-from storel.storage.build import from_coordinates, from_numpy
+from storel.storage.build import from_coordinates, from_numpy, from_scipy
 from storel.storage.formats import Formats
 
 FORMATS = Formats()
@@ -72,3 +73,19 @@ def test_numpy_takes_a_tensor_as_a_dense_array() -> None:
         with pytest.raises(ValueError, match="only by a copy"):
             np.asarray(stored, copy=False)
     np.testing.assert_array_equal(dense + np.asarray(tensor), 2 * dense)
+
+
+@pytest.mark.parametrize("stored", ["csr", "csc", "coo"])
+def test_what_is_handed_out_cannot_change_a_tensor(stored: str) -> None:
+    given = scipy.sparse.csr_array([[0.0, 1.0], [2.0, 3.0]])
+    tensor = from_scipy(given, FORMATS, FORMATS.find(stored, 2))
+    matrix = tensor.to_scipy()
+    with pytest.raises(ValueError, match="read-only"):
+        matrix.data[:] = 0
+    for part in tensor.to_coo():
+        with pytest.raises(ValueError, match="read-only"):
+            part[...] = 7
+    changed = matrix.copy()
+    changed.data[:1] = 0
+    np.testing.assert_array_equal(matrix @ np.ones(2), [1, 5])
+    np.testing.assert_array_equal(tensor.to_numpy(), given.toarray())

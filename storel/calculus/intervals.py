@@ -71,6 +71,9 @@ Context: TypeAlias = tuple[Interval, ...]
 
 ANY = Interval()
 TRUTH = Interval(0, 1)
+LEAST = -(2**63)
+"""The integer whose absolute value no integer holds: it is the integer itself."""
+
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 _MIRRORED = {
     "equal": "equal", "less": "greater", "less_equal": "greater_equal",
@@ -245,6 +248,11 @@ def _mask(a: Interval, b: Interval) -> Interval:
     return Interval(0, highest) if naturals else ANY
 
 
+def _any_bits(a: int, b: int) -> int:
+    """Return the largest number that has no more bits than the larger of two."""
+    return (1 << max(a, b).bit_length()) - 1
+
+
 def _is_natural(interval: Interval) -> bool:
     return interval.low is not None and interval.low >= 0
 
@@ -292,14 +300,26 @@ def applied(name: str, *arguments: Interval) -> Interval:
             return _modulo(a, b)
         case "bit_and", (a, b):
             return _mask(a, b)
+        case "bit_or" | "bit_xor", (a, b) if _is_natural(a) and _is_natural(b):
+            return Interval(0, _either(_any_bits, a.high, b.high))
         case "shift_right", (a, _) if _is_natural(a):
             return Interval(0, a.high)
+        case "shift_left", (a, Interval(int() as low, int() as high)) if _is_natural(a) and low >= 0:
+            return _multiply(a, Interval(1 << low, 1 << high)) if high < WORD else ANY
         case "popcount", _:
             return Interval(0, WORD)
         case "minimum", (a, b):
             return Interval(_either(min, a.low, b.low), _known(min, a.high, b.high))
         case "maximum", (a, b):
             return Interval(_known(max, a.low, b.low), _either(max, a.high, b.high))
+        case "abs", (a,) if a.low is not None and a.low > LEAST:
+            return applied("maximum", a, _negate(a)).meet(Interval(0))
+        case "relu", (a,) if a != ANY:
+            return applied("maximum", a, Interval(0, 0))
+        case "sign", (a,) if a != ANY:
+            return TRUTH if _is_natural(a) else Interval(-1, 1)
+        case "floor" | "ceil", (a,):
+            return a
         case "and", (a, b):
             return Interval(_either(min, a.low, b.low), _known(min, a.high, b.high)).meet(TRUTH)
         case "or", (a, b):

@@ -107,6 +107,7 @@ def test_zeros_may_arrive_beyond_the_extent_of_a_result(text: str, stored: str, 
         "sum(<(i, j), x> in A, <j, y> in ({ (i, j) -> x }), <(j, i), z> in B) { (i, i) -> i }",
         "sum(<(i, j), x> in C, <(l, j), y> in ({ (i, j) -> v(i) } + (A * B))) A(l + i, i)",
         "sum(<(i, j), x> in A, <(k, l, m), y> in (sum(<(r, s), z> in A) { (s % 2, s % 3, j) -> z })) j",
+        "let d = sum(<(k, l), y> in B) { (k | l, k << 1) -> y } in sum(<(i, j), x> in A) d(j, i) * d(i, j)",
     ],
 )
 def test_keys_of_stored_rows_are_bounded(text: str) -> None:

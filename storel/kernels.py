@@ -72,7 +72,12 @@ class Kernel:
         self._texts: dict[str | None, str] = {}
 
     def __call__(self, **tensors: Any) -> Tensor | dict[str, Tensor]:
-        """Run the program on ``tensors``."""
+        """Run the program on ``tensors``; raises UnknownNameError for an option among them."""
+        if options := sorted(_OPTIONS.intersection(tensors).difference(self._operands, self._scalars)):
+            raise UnknownNameError(
+                f"'{options[0]}' is an option, and those of a kernel are what it was compiled with",
+                hint=f"compile it again: storel.compile(…, {options[0]}=…)",
+            )
         formats = _formats(self._options.formats)
         values = {name: _value(name, each, formats) for name, each in tensors.items()}
         result = None if self._call is None else self._call(values)

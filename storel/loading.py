@@ -131,11 +131,10 @@ def _stored(
         case {}:
             return _from_dictionary(value, formats, reference, shape, ring)
         case tuple((coordinates, values)):
-            rank = len(np.asarray(coordinates))
+            coordinates, values = _as_array(coordinates), _as_array(values)
+            rank = coordinates.shape[0] if coordinates.ndim else 0
             storage = None if reference is None else formats.resolve(reference, rank)
-            return from_coordinates(
-                np.asarray(coordinates), np.asarray(values), shape, formats, storage, ring
-            )
+            return from_coordinates(coordinates, values, shape, formats, storage, ring)
         case _:
             pass
     if hasattr(value, "__arrow_c_stream__"):
@@ -204,11 +203,14 @@ def _is_scipy_matrix(value: Any) -> bool:
 
 def known_semiring(name: str | None) -> str:
     """Return the name of a semiring, the default where there is none; raises UnknownNameError."""
-    if name is not None and name not in SEMIRINGS:
-        raise UnknownNameError(
-            f"unknown semiring '{name}'", expected=", ".join(SEMIRINGS), hint=nearest(name, SEMIRINGS)
-        )
-    return name or "plus_times"
+    match name:
+        case None:
+            return "plus_times"
+        case str() if name in SEMIRINGS:
+            return name
+        case _:
+            message = f"unknown semiring '{name}'"
+            raise UnknownNameError(message, expected=", ".join(SEMIRINGS), hint=nearest(str(name), SEMIRINGS))
 
 
 def _from_dictionary(
@@ -303,4 +305,6 @@ def _is_admitted(dtype: np.dtype[Any], annotation: TypeAnnotation | None) -> boo
 
 def format_text(reference: str | FormatReference | None) -> FormatReference | None:
     """Return what ``format=`` means: text as after ``STORED AS``, or what was parsed already."""
-    return parse_format(reference) if isinstance(reference, str) else reference
+    return (
+        reference if reference is None or isinstance(reference, FormatReference) else parse_format(reference)
+    )

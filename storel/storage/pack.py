@@ -183,12 +183,16 @@ def _has_singletons(signature: LevelSignature, number: int) -> bool:
 def full_arrays(array: Array, storage: Format) -> dict[str, Array] | None:
     """Return an array as a format stores it that has a place for each key, else None.
 
-    It is copied only to bring it into another order.
+    It is copied only to bring it into another order. Raises MemoryLimitError if the copy would not fit: an
+    array whose elements share their places may be larger than memory.
     """
     signature = level_signature(storage)
     if signature is None or not signature.is_full:
         return None
-    return {signature.values: np.ascontiguousarray(array.transpose(signature.order)).reshape(-1)}
+    ordered = array.transpose(signature.order)
+    if not ordered.flags.c_contiguous:
+        require_memory(array.nbytes, f"a copy of an array of shape {array.shape} in order")
+    return {signature.values: np.ascontiguousarray(ordered).reshape(-1)}
 
 
 def scalar_type_of(array: Array) -> ScalarType:

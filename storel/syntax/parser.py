@@ -15,7 +15,7 @@ from lark import Lark, Token
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from storel import cache as cache_on_disk
-from storel.errors import ProgramSyntaxError
+from storel.errors import ProgramSyntaxError, TypeMismatchError
 from storel.source import Source, Span
 from storel.syntax.expressions import Word
 from storel.syntax.messages import syntax_error
@@ -50,12 +50,17 @@ def parse_expression(source: Source) -> Expression:
 
 
 def parse_format(text: str) -> FormatReference:
-    """Return what may follow ``STORED AS``; raises ``ProgramSyntaxError``.
+    """Return what may follow ``STORED AS``; raises ``ProgramSyntaxError``, TypeMismatchError for no text.
 
     >>> parse_format("band(lower=1)").keywords
     (('lower', Number(value=1)),)
     """
-    return _parse(Source("<format>", text), "format")
+    match text:
+        case str():
+            return _parse(Source("<format>", text), "format")
+        case _:
+            found = type(text).__name__
+            raise TypeMismatchError(f"a {found} is no format", expected="a text, as after STORED AS")
 
 
 def _parse(source: Source, start: str) -> Any:

@@ -83,6 +83,45 @@ def test_lists_of_different_lengths() -> None:
         storel.run(ROWS, A=[[1.0, 2.0], [3.0]])
 
 
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        (([[0, 1], [1]], [1.0, 2.0]), "no array"),
+        (([[0, 1], [1, 0]], [[1.0], [2.0, 3.0]]), "no array"),
+        ((1, 2), "do not fit together"),
+    ],
+)
+def test_lists_that_are_no_entries(entries: Any, message: str) -> None:
+    with pytest.raises(storel.StorelError, match=message):
+        storel.tensor(entries)
+
+
+@pytest.mark.parametrize("given", [3, b"csr", ["csr"]])
+def test_formats_and_semirings_of_other_types(given: Any) -> None:
+    calls = [
+        lambda: storel.tensor(MATRIX, given),
+        lambda: storel.read("matrix.npy", given),
+        lambda: storel.tensor(MATRIX).to(given),
+    ]
+    for call in calls:
+        with pytest.raises(storel.StorelError, match=f"a {type(given).__name__} is no format"):
+            call()
+    with pytest.raises(storel.StorelError, match="unknown semiring"):
+        storel.tensor(MATRIX, semiring=given)
+
+
+def test_a_view_larger_than_memory_is_not_copied() -> None:
+    with pytest.raises(storel.StorelError, match="a copy of an array of shape"):
+        storel.tensor(np.broadcast_to(np.float64(2), (2**24, 2**24)))
+
+
+def test_kernels_keep_their_options() -> None:
+    kernel = storel.compile(ROWS, A=MATRIX)
+    with pytest.raises(storel.StorelError, match="'threads' is an option") as failure:
+        kernel(A=MATRIX, threads=2)
+    assert failure.value.hint == "compile it again: storel.compile(…, threads=…)"
+
+
 def test_definitions_nested_too_deeply() -> None:
     lines = [f"CREATE TENSOR t{n + 1} AS t{n} + v" for n in range(500)]
     with pytest.raises(storel.StorelError, match="nested too deeply"):

@@ -31,6 +31,7 @@ from storel.optimizer.facts import encoded
 from storel.optimizer.footprint import footprint
 from storel.optimizer.limits import Limits, PhaseReport, Stop
 from storel.optimizer.outcome import BINDERS, DEFAULT, Optimized, Options, Priced
+from storel.optimizer.precautions import cautious
 from storel.optimizer.rewriting import Rewriter, size
 from storel.optimizer.rulefile import IN_ORDER, RuleSet
 from storel.optimizer.saturate import alternate, saturate
@@ -124,6 +125,8 @@ def _normalized(
     (normalized, stored), report, graph = _phase(
         rewritten, symbols, rules, "normalize", options.normalize, options, (TAKEN_APART, PLAIN)
     )
+    if options.rewrites:  # what the e-graph makes may be changed by rules that it does not have
+        normalized, stored = rewriter.normal(normalized), rewriter.normal(stored)
     matches = dict(sorted((rewriter.matches + Counter(report.matches)).items()))
     return (normalized, stored), replace(report, matches=matches), graph
 
@@ -211,4 +214,5 @@ def _phase(
     extractors = [
         options.extractor(classes, source, symbols, variation, options.cost) for variation in variations
     ]
-    return [extractor.term() for extractor in extractors], report, graph_of(extractors[0])
+    terms = [cautious(extractor.term(), symbols) for extractor in extractors]
+    return terms, report, graph_of(extractors[0])

@@ -12,6 +12,7 @@ at the head of a file are those of its rules that have none:
     @index                about keys and addresses: integers, over plus_times
     @ring                 only where there is subtraction
     @reorder              not where there are many loops: the orders of a product outgrow every budget
+    @terms                not in an e-graph, only of terms, before and after the first phase
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ EAGER = ("decide", "simplify")
 REORDERING, IN_ORDER = "reorder", "in-order"
 """The tag of rules of the main phase that reorder sums and products, and what the others make up."""
 
-TAGS = (*PHASES, *EAGER, "index", "ring", REORDERING)
+ON_TERMS = "terms"
+TAGS = (*PHASES, *EAGER, "index", "ring", REORDERING, ON_TERMS)
 
 _LOGICAL = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "and", "or", "not")
 

@@ -23,7 +23,7 @@ from storel.optimizer.bindings import EGraph, PrintAllFunctionsSize, RunSchedule
 from storel.optimizer.extract import Classes, read
 from storel.optimizer.limits import Limits, PhaseReport, Stop
 from storel.optimizer.named import NAMED
-from storel.optimizer.rulefile import EAGER, IN_ORDER, PHASES, REORDERING, Rule, RuleSet
+from storel.optimizer.rulefile import EAGER, IN_ORDER, ON_TERMS, PHASES, REORDERING, Rule, RuleSet
 from storel.optimizer.translate import translate
 
 HELD = 4
@@ -54,7 +54,8 @@ class Base:
             self.run(f"(ruleset {ruleset})")
         self.run(f"(unstable-combined-ruleset main {IN_ORDER} {REORDERING})")
         for rule in rules.rules:
-            self._add(rule)
+            if ON_TERMS not in rule.tags:
+                self._add(rule)
         self._steps = {
             name: self.graph.parse_program(f"(run {name} 1)")
             for name in (*analyses.RULESETS, *(part for parts in self.parts.values() for part in parts))

@@ -120,6 +120,20 @@ def test_keys_of_stored_rows_are_bounded(text: str) -> None:
     check(f"CREATE TENSOR R AS {text}", "c", operands)
 
 
+@pytest.mark.parametrize("stored", ["csr", "hyb", "band_coo", "bcsr_csr"])
+def test_a_row_is_looked_up_where_there_is_one(stored: str) -> None:
+    operands = {"A": operand((2, 1), stored, share=1), "B": operand((2, 2), "mask", share=1)}
+    check("CREATE TENSOR R AS sum(<i, _> in 0:7, <(i, j), x> in A) { j -> B(i, i) }", "c", operands)
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+def test_what_a_bit_stands_for_is_read_where_it_is_set(backend: str) -> None:
+    entries = {(0, 1): 1.0, (0, 2): 1.0, (2, 1): 1.0, (2, 2): 1.0}
+    operands = {"A": storel.tensor(entries, "bitmap", shape=(4, 4)), "v": np.array([0.0, 1.0, 0.0, 0.0])}
+    added = "sum(<k, u> in v, <(i, j), x> in A, <l, _> in 0:3) { l -> u } + sum(<i, row> in A) { i -> v(i) }"
+    check(f"CREATE TENSOR R AS {added}", backend, operands)
+
+
 def check(text: str, backend: str, operands: dict[str, Any], stored: str | None = None) -> None:
     """Compare with what the reference interpreter gives."""
     used = read_by(text, operands)

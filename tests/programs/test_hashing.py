@@ -109,3 +109,17 @@ def test_a_table_that_exceeds_the_memory_limit_is_not_chosen() -> None:
     result = limited(**used)
     assert isinstance(result, storel.Tensor)
     np.testing.assert_array_equal(result.to_numpy(), answer(program, used, "interpret"))
+
+
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+@pytest.mark.parametrize("storage", [" STORED AS coo", " STORED AS csf", ""])
+def test_few_results_in_a_huge_domain_are_listed(storage: str, backend: str) -> None:
+    entries = storel.tensor((np.array([[5, 2**40, 0, 5], [1, 2**40, 3, 9]]), np.arange(1.0, 5)), "coo")
+    vector = f"CREATE TENSOR s{storage} AS sum(<(i, _), v> in A) {{ 2 * i -> v }}"
+    matrix = f"CREATE TENSOR s{storage} AS sum(<(i, _), v> in A) {{ (0, i) -> v }}"
+    for program, places in ((vector, [[0, 10, 2**41]]), (matrix, [[0] * 3, [0, 5, 2**40]])):
+        result = storel.run(program, A=entries, backend=backend)
+        assert isinstance(result, storel.Tensor)
+        coordinates, values = result.to_coo()
+        np.testing.assert_array_equal(coordinates, places)
+        np.testing.assert_array_equal(values, [3, 5, 2])

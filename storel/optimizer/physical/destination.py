@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from storel.calculus.nodes import Term
 from storel.calculus.verify import Type
+from storel.optimizer.cost import is_hashed
 from storel.optimizer.physical.arrivals import Order, orders
 from storel.optimizer.physical.preferences import Gathering
 from storel.plan.nodes import (
@@ -118,6 +119,8 @@ def choose_destination(
         if kind is LevelKind.DENSE:
             levels.append(Place(term, once=is_last and order is Order.INCREASING, repeats=repeats))
         elif is_last and order is not Order.INCREASING:
+            if is_hashed(extents[-1], entries):  # a row with all of its places is too large for so few
+                return listed
             is_better = rows >= BITMAP_ENTRIES or extents[-1] <= 4096
             levels.append(Gather(term, by_bitmap=is_better if gather is None else gather == "bitmap"))
         else:

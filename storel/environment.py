@@ -173,7 +173,8 @@ class Environment:
 
     def _require_new(self, name: str, span: Span | None) -> None:
         if name in self:
-            raise UnknownNameError(f"'{name}' is defined twice", span=span)
+            hint = None if span is None else "it was given, or comes from an earlier statement: leave out one"
+            raise UnknownNameError(f"'{name}' is defined twice", span=span, hint=hint)
 
 
 def _can_be_size(value: Scalar) -> bool:

@@ -87,7 +87,7 @@ def test_shell_blocks_name_commands_that_work() -> None:
             assert completed.stdout.strip()
 
 
-@pytest.mark.parametrize("name", ["tutorial_formats", "formats"])
+@pytest.mark.parametrize("name", ["language", "tutorial_formats", "formats"])
 def test_pages_print_what_they_show(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     pairs = shown_and_printed(blocks_of(ROOT / "docs" / f"{name}.md"))
@@ -96,7 +96,7 @@ def test_pages_print_what_they_show(name: str, tmp_path: Path, monkeypatch: pyte
         assert printed == shown
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tutorial_formats.md", "docs/formats.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/language.md", "docs/tutorial_formats.md", "docs/formats.md"])
 def test_links_lead_to_files(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):

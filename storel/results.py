@@ -90,8 +90,8 @@ def _default(extents: tuple[int, ...], counts: tuple[float, ...], formats: Forma
         return formats.default(rank, is_dense=True)
     rows = zip(counts, (1.0, *counts), extents, strict=False)
     is_full = [is_dense(count / max(1.0, parents), (extent,)) for count, parents, extent in rows]
-    if not is_full[-1]:
-        return formats.default(rank, is_dense=False)
+    if all(is_full) or not is_full[-1]:
+        return formats.default(rank, is_dense=all(is_full))
     kinds = tuple((LevelKind.DENSE if full else LevelKind.COMPRESSED).value for full in is_full)
     return _nest(kinds, tuple(range(rank)))
 

@@ -32,6 +32,7 @@ def test_what_cannot_be_assembled_is_made_of_the_default(wanted: str, assembled:
         ((), (), "dense"),
         ((100,), (5.0,), "coo"),
         ((100, 100), (100.0, 100.0), "csr"),
+        ((2, 3), (1.0, 1.0), "dense"),
         ((100, 100), (100.0, 9000.0), "dense"),
         ((9, 9, 9), (5.0, 5.0, 5.0), "csf"),
         ((100, 100), (5.0, 400.0), "levels(compressed, dense)"),

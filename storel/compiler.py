@@ -29,7 +29,7 @@ from storel.calculus.nodes import Term
 from storel.calculus.verify import verify as verify_term
 from storel.codegen import c_contraction, c_source, numba_source
 from storel.environment import Environment
-from storel.errors import DataError
+from storel.errors import DataError, StorelError
 from storel.loops import printer as loop_printer
 from storel.loops.lower import lower as lower_plan
 from storel.loops.nodes import Kernel
@@ -327,6 +327,11 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
     except UnicodeDecodeError as error:
         raise DataError(f"the rules {path} are no UTF-8 text: {error}") from error
     rules = parse(text, path.name)
+    try:
+        collect(rules)
+    except StorelError as error:
+        error.message = f"{path.name}: {error.message}"
+        raise
     for rule in rules:
         require_meaning(rule, path.name)
     return rules

@@ -96,7 +96,9 @@ def test_pages_print_what_they_show(name: str, tmp_path: Path, monkeypatch: pyte
         assert printed == shown
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/language.md", "docs/tutorial_formats.md", "docs/formats.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/language.md", "docs/tutorial_formats.md", "docs/formats.md"]
+)
 def test_links_lead_to_files(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):

@@ -15,7 +15,9 @@ from pathlib import Path
 
 from storel import cache as cache_on_disk
 from storel.calculus.nodes import Term
+from storel.calculus.verify import InvariantError, verify
 from storel.degrees import summary_of
+from storel.errors import TypeMismatchError
 from storel.optimizer import rulefile
 from storel.optimizer.limits import Stop
 from storel.optimizer.outcome import DEFAULT, Optimized, Options
@@ -26,12 +28,27 @@ from storel.symbols import ArraySymbol, Symbols
 def optimized(
     term: Term, symbols: Symbols, rules: RuleSet | None = None, options: Options = DEFAULT
 ) -> Optimized:
-    """Return what ``optimize`` returns, from the cache if it was asked before."""
+    """Return what ``optimize`` returns, from the cache if it was asked before.
+
+    Raises TypeMismatchError if given rules make of a term one that has no meaning.
+    """
 
     def search() -> Optimized:
         from storel.optimizer.optimize import optimize  # loads the e-graph library
 
-        return optimize(term, symbols, rules, options)
+        try:
+            found = optimize(term, symbols, rules, options)
+            if rules is not None:
+                verify(found.term, symbols)
+        except InvariantError as error:
+            if rules is None:
+                raise
+            raise TypeMismatchError(
+                "the given rules make a term that has no meaning",
+                found=str(error),
+                hint="storel rules --check FILE finds the rule",
+            ) from error
+        return found
 
     name = name_of(term, symbols, rules, options)
     return search() if name is None else cache_on_disk.kept(f"plan-{name}", search, _is_repeatable)

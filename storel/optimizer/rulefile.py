@@ -198,7 +198,8 @@ def collect(rules: Iterable[Rule]) -> RuleSet:
     found: dict[str, Rule] = {}
     for rule in rules:
         if rule.name in found:
-            raise UnknownNameError(f"two rules are called {rule.name}")
+            laws = filter(None, (found[rule.name].law, rule.law))
+            raise UnknownNameError(f"two rules are called {rule.name}", found=" and ".join(laws) or None)
         found[rule.name] = rule
     return RuleSet(tuple(found.values()))
 

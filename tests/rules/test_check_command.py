@@ -57,6 +57,7 @@ def test_never(tmp_path: Path) -> None:
         ("rule x: ?a + 9223372036854775808 => ?a", "line 1: rule x: Int holds something else"),
         ("rule x: floor(?a, ?b) => ?a", "line 1: rule x: floor has the wrong number of arguments"),
         ("@normalise\nrule x: ?a * ?b => ?b * ?a", "there is no tag @normalise"),
+        ("rule x: ?a + 0 => ?a\nrule x: 0 + ?a => ?a", "two rules are called x"),
     ],
 )
 def test_a_rule_without_a_meaning_is_an_error(tmp_path: Path, rule: str, message: str) -> None:
@@ -81,3 +82,11 @@ def test_a_rule_that_makes_what_has_another_type_is_wrong(tmp_path: Path, rule: 
     assert ended.code == 1
     assert ended.out.startswith("odd: wrong\n")
     assert "not to be relied on: odd" in ended.err
+
+
+def test_a_wrong_rule_that_is_used_is_named_as_the_cause(tmp_path: Path) -> None:
+    (tmp_path / "mine.rules").write_text("rule odd @main: sum(<k, v> in ?R) ?a => let k = ?R in ?a")
+    ended = storel("run", "examples/mttkrp.sdql", "--rules", str(tmp_path / "mine.rules"))
+    assert ended.code == 1
+    assert "the given rules make a term that has no meaning" in ended.err
+    assert "storel rules --check" in ended.err

@@ -68,7 +68,7 @@ def _require_shape(rule: object) -> None:
         case Rule():
             raise TypeMismatchError(
                 f"rule {rule.name}: its name, its guards or its tags are none",
-                expected="a name such as sum-factor, a tuple of guards, a frozenset of tags",
+                expected="a name such as my-rule, a tuple of guards, a frozenset of tags",
                 found=f"{rule.name!r}, {rule.guards!r}, {rule.tags!r}",
             )
         case _:

@@ -54,6 +54,9 @@ def from_numpy(
             sizes = all_sizes(wanted, array.shape, arrays)
             return Tensor(array.shape, scalar_type_of(array), wanted, arrays, sizes, semiring)
     wanted = candidates[0]
+    listed = int(np.count_nonzero(array)) if semiring == "plus_times" else array.size
+    keys = 2 * array.ndim * np.dtype(np.int64).itemsize  # as they are found, and put in order
+    require_memory(listed * (keys + array.itemsize), f"a list of the {listed:,} entries of a dense array")
     if semiring == "plus_times":
         coordinates = np.array(np.nonzero(array), dtype=np.int64).reshape(array.ndim, -1)
         return pack(wanted, coordinates, array[tuple(coordinates)], array.shape, semiring)

@@ -23,6 +23,7 @@ from storel.semiring import PLUS_TIMES, SEMIRINGS, Semiring
 from storel.source import Span
 from storel.syntax.bits import expand_bits
 from storel.syntax.declarations import declared_extents, declared_type
+from storel.syntax.expressions import LARGEST_INTEGER
 from storel.syntax.extents import Inferred, infer_extents
 from storel.syntax.format_check import check_format
 from storel.syntax.free_names import free_names
@@ -229,6 +230,14 @@ class _Analyzer:
             if extent is None:
                 raise ExtentError(
                     f"the extent of dimension {dimension} of '{statement.name}' cannot be inferred",
+                    span=statement.expression.span,
+                    hint=f"declare the type: CREATE TENSOR {statement.name}: real[…] AS …",
+                )
+            if extent.size > LARGEST_INTEGER:
+                raise ExtentError(
+                    f"keys of dimension {dimension} of '{statement.name}' may not fit into 64 bits",
+                    expected=f"keys below {LARGEST_INTEGER}",
+                    found=f"keys up to {extent.size - 1}",
                     span=statement.expression.span,
                     hint=f"declare the type: CREATE TENSOR {statement.name}: real[…] AS …",
                 )

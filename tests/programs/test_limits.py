@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import storel
+from storel import memory
 
 MATRIX = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]])
 ROWS = "CREATE TENSOR y AS sum(<(i, j), a> in A) { i -> a }"
@@ -115,6 +116,12 @@ def test_a_view_larger_than_memory_is_not_copied() -> None:
         storel.tensor(np.broadcast_to(np.float64(2), (2**24, 2**24)))
 
 
+def test_a_list_of_entries_larger_than_memory_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available", lambda: 10**7)
+    with pytest.raises(storel.StorelError, match="a list of the 1,000,000 entries of a dense array"):
+        storel.tensor(np.ones((1000, 1000)), "csr")
+
+
 def test_kernels_keep_their_options() -> None:
     kernel = storel.compile(ROWS, A=MATRIX)
     with pytest.raises(storel.StorelError, match="'threads' is an option") as failure:
@@ -173,3 +180,13 @@ def test_what_is_no_program(source: Any) -> None:
 def test_the_largest_key_has_no_extent() -> None:
     with pytest.raises(storel.StorelError, match="too large"):
         storel.tensor({(2**63 - 1, 0): 1.0})
+
+
+@pytest.mark.parametrize("backend", ["c", "interpret"])
+def test_computed_keys_that_may_not_fit_are_refused(backend: str) -> None:
+    entries = storel.tensor((np.array([[5, 2**62 - 1]]), np.ones(2)), "coo")
+    with pytest.raises(storel.StorelError, match="keys of dimension 0 of 's' may not fit into 64 bits"):
+        storel.run("CREATE TENSOR s AS sum(<i, v> in A) { 4 * i -> v }", A=entries, backend=backend)
+    twice = storel.run("CREATE TENSOR s AS sum(<i, v> in A) { 2 * i -> v }", A=entries, backend=backend)
+    assert isinstance(twice, storel.Tensor)
+    np.testing.assert_array_equal(twice.to_coo()[0], [[10, 2**63 - 2]])

@@ -195,14 +195,14 @@ class _Body:
             vector = "#pragma omp simd"
         elif operator is not None and loop.reduction is not None:
             vector = f"#pragma omp simd reduction({operator}:{self._names[loop.reduction[0].name]})"
-        if loop.streams:
+        if loop.streams or loop.partial is not None:
             low = self._by_blocks(loop, low, high, vector)
         if vector:
             self._line(vector)
         self._repeat(loop, low, high)
 
     def _by_blocks(self, loop: For, low: str, high: str, vector: str) -> str:
-        """Run whole blocks, each of which asks for its streams; return where the rest begins."""
+        """Run whole blocks, each of which asks for its streams, if any; return where the rest begins."""
         start = Local(f"{loop.local.name} block", loop.local.type)
         block, length, distance = self._names[start.name], BLOCK, PAGE
         if vector:

@@ -7,19 +7,19 @@ elements are tested some at a time, without a branch for each, and where none is
 even read:
 
     if marks were seldom met so far
-        for blocks of 8 { if any is marked { met = met + 1; … } }; for the rest { if it is marked { … } }
+        for blocks of 8 { if any is marked { met = met + 1; … } }; if any of the last 8 is { the rest … }
     else
         for q in l:h { … }
 
 Whether marks are seldom met is counted while it runs, as no statistic foretells whether neighbours in a
-graph have neighbours in common. Sums keep their order. It is how bitmaps are used for the triangles of
+graph have neighbours in common. Sums keep their order, unless the loop may add up in parts. It is how bitmaps are used for the triangles of
 graphs (Schank, Wagner, "Finding, Counting and Listing All Triangles in Large Graphs", WEA 2005), by blocks.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from storel.loops.dependence import declared
@@ -134,12 +134,12 @@ class _Sifting:
         return None
 
     def _sifted(self, loop: For, marked: Load) -> Statement:
-        emitter, element = self.emitter, loop.local
+        emitter = self.emitter
         met, tried = emitter.fresh("met"), emitter.fresh("tried")
         self.counters += (Declare(met, index(0)), Declare(tried, index(0)))
 
         def is_marked(place: Expression) -> Expression:
-            return substituted(marked, {element: place})
+            return substituted(marked, {loop.local: place})
 
         with emitter.block() as seldom:
             begin = emitter.declare("begin", loop.low)
@@ -150,22 +150,51 @@ class _Sifting:
                 number = emitter.fresh("block")
                 first = emitter.declare("first", plus(begin, times(number, index(BLOCK))))
                 found = emitter.declare("found", Constant(False, ScalarType.BOOL))
-                lane = emitter.fresh("lane")
-                test = Assign(found, Binary("or", found, is_marked(plus(first, lane))))
-                emitter.emit(For(lane, index(0), index(BLOCK), (test,), loop.role))
+                emitter.emit(self._test(found, is_marked, first, plus(first, index(BLOCK)), loop.role))
                 with emitter.block() as here:
                     emitter.advance(met, index(1))
                     lane = emitter.fresh("lane")
                     body = self._copied(loop, plus(first, lane))
-                    emitter.emit(For(lane, index(0), index(BLOCK), body, Role.INDEX))
+                    hit = For(lane, index(0), index(BLOCK), body, Role.INDEX, partial=loop.partial)
+                    emitter.emit(hit)
                 emitter.emit(If(found, tuple(here)))
             emitter.emit(For(number, index(0), blocks, tuple(inside), Role.INDEX))
             emitter.advance(tried, blocks)
-            rest = emitter.fresh(element.name)
-            body = (If(is_marked(rest), self._copied(loop, rest)),)
-            emitter.emit(For(rest, plus(begin, times(blocks, index(BLOCK))), end, body, loop.role))
+            self._rest(loop, is_marked, begin, end, blocks)
         is_seldom = compare("less_equal", times(met, index(OFTEN)), tried)
         return If(is_seldom, tuple(seldom), (loop,))
+
+    def _rest(
+        self,
+        loop: For,
+        is_marked: Callable[[Expression], Expression],
+        begin: Expression,
+        end: Expression,
+        blocks: Expression,
+    ) -> None:
+        """Emit what comes after the blocks, if any of the last elements is marked: whole blocks are tested
+        without branches, so the last is tested again with those of the block before, where there is one.
+        """
+        emitter = self.emitter
+        found = emitter.declare("found", Constant(False, ScalarType.BOOL))
+        last = self._test(found, is_marked, plus(end, index(-BLOCK)), end, loop.role)
+        few = self._test(found, is_marked, begin, end, loop.role)
+        emitter.emit(If(compare("less", index(0), blocks), (last,), (few,)))
+        rest = emitter.fresh(loop.local.name)
+        first = plus(begin, times(blocks, index(BLOCK)))
+        emitter.emit(If(found, (For(rest, first, end, self._copied(loop, rest), Role.INDEX),)))
+
+    def _test(
+        self,
+        found: Local,
+        is_marked: Callable[[Expression], Expression],
+        first: Expression,
+        end: Expression,
+        role: Role,
+    ) -> For:
+        """Return a loop that notes whether an element from ``first`` to before ``end`` is marked."""
+        place = self.emitter.fresh("place")
+        return For(place, first, end, (Assign(found, Binary("or", found, is_marked(place))),), role)
 
     def _copied(self, loop: For, place: Expression) -> tuple[Statement, ...]:
         """Return the body of a loop for the element at ``place``, with locals of its own."""

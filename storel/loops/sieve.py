@@ -12,8 +12,9 @@ even read:
         for q in l:h { … }
 
 Whether marks are seldom met is counted while it runs, as no statistic foretells whether neighbours in a
-graph have neighbours in common. Sums keep their order, unless the loop may add up in parts. It is how bitmaps are used for the triangles of
-graphs (Schank, Wagner, "Finding, Counting and Listing All Triangles in Large Graphs", WEA 2005), by blocks.
+graph have neighbours in common. Sums keep their order, unless the loop may add up in parts. It is how
+bitmaps are used for the triangles of graphs (Schank, Wagner, "Finding, Counting and Listing All Triangles in
+Large Graphs", WEA 2005), by blocks.
 """
 
 from __future__ import annotations

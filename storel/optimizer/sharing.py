@@ -148,7 +148,7 @@ def _tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[
     """
     for found in occurrences(term, symbols):
         free = sorted(free_variables(found.term))
-        if not free or _is_table(term, found, free[0]):
+        if not free or _is_table(found, free[0]):
             continue
         kind = infer(found.term, symbols, found.types)
         if kind.is_array or (kind.rank > 0) != rows:
@@ -164,7 +164,7 @@ def _tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[
         yield from _with_tables(term, found, key, outer, home, keys, symbols)
 
 
-def _is_table(term: Term, found: Occurrence, key: int) -> bool:
+def _is_table(found: Occurrence, key: int) -> bool:
     """Return whether what is found are the rows of a table by this very key, which would only be copied."""
     binder = found.scope[key]
     return (
@@ -184,20 +184,20 @@ def _with_tables(
     interval = found.scope[key].interval
     if not is_safe(entry, symbols, inner_types, (interval, interval, *found.intervals[outer:])):
         return
+    place = _with_row if infer(entry, symbols, inner_types).rank else replaced
     # Seen from the occurrence the table is variable `outer`, and what was there is one further away.
     for table in _tables(keys, entry):
         read = Lookup(Variable(outer), Variable(key), table.semiring)
-        yield replaced(
-            term, home, Let(table, _reading(shift(at(term, home), 1), found.path[len(home) :], read))
-        )
+        named = place(shift(at(term, home), 1), found.path[len(home) :], read)
+        yield replaced(term, home, Let(table, named))
 
 
-def _reading(term: Term, path: tuple[int, ...], read: Lookup) -> Term:
-    """Return ``term`` with a row of a table at ``path``; where the row had a name, in each of its places."""
+def _with_row(term: Term, path: tuple[int, ...], row: Term) -> Term:
+    """Return ``term`` with a stored row at ``path``; one that had a name, and so a copy, has none."""
     around = at(term, path[:-1]) if path else None
     if isinstance(around, Let) and path[-1] == 0:
-        return replaced(term, path[:-1], substitute(around.body, read))
-    return replaced(term, path, read)
+        return replaced(term, path[:-1], substitute(around.body, row))
+    return replaced(term, path, row)
 
 
 def _interchanged(term: Term, symbols: Symbols) -> Iterator[Term]:

@@ -15,13 +15,19 @@ from storel.optimizer.occurrences import is_safe, replaced
 from storel.symbols import Symbols
 
 
-def cautious(
-    term: Term,
-    symbols: Symbols,
-    types: tuple[Type, ...] = (),
-    intervals: tuple[Interval, ...] = (),
-) -> Term:
+def cautious(term: Term, symbols: Symbols) -> Term:
     """Return ``term`` with conditions of the same body in such an order that those in front are safe."""
+    return _cautious(term, symbols, (), ()) if _asks_twice(term) else term
+
+
+def _asks_twice(term: Term) -> bool:
+    """Return whether a body in ``term`` has several conditions."""
+    if isinstance(term, If) and isinstance(term.body, If):
+        return True
+    return any(_asks_twice(child) for child, _ in children(term))
+
+
+def _cautious(term: Term, symbols: Symbols, types: tuple[Type, ...], intervals: tuple[Interval, ...]) -> Term:
     if isinstance(term, If) and isinstance(term.body, If):
         term = _in_order(term, symbols, types, intervals)
     for position, (child, binders) in enumerate(children(term)):
@@ -31,7 +37,7 @@ def cautious(
             inner_types, inner = (*reversed(new_types), *types), (*reversed(new), *intervals)
         if isinstance(term, If) and position == 1:
             inner = narrowed(term.condition, symbols, intervals)
-        made = cautious(child, symbols, inner_types, inner)
+        made = _cautious(child, symbols, inner_types, inner)
         if made is not child:
             term = replaced(term, (position,), made)
     return term

@@ -71,8 +71,8 @@ Context: TypeAlias = tuple[Interval, ...]
 
 ANY = Interval()
 TRUTH = Interval(0, 1)
-LEAST = -(2**63)
-"""The integer whose absolute value no integer holds: it is the integer itself."""
+LEAST, GREATEST = -(2**63), 2**63 - 1
+"""The ends of the integers of 64 bits. The absolute value of the least is the least itself."""
 
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 _MIRRORED = {
@@ -108,11 +108,11 @@ def bounds(term: Term, symbols: Symbols, context: Context = ()) -> Interval:
         case Lookup(mapping, _):
             return _elements(mapping, symbols)
         case Add(left, right, "plus_times"):
-            return _add(bounds(left, symbols, context), bounds(right, symbols, context))
+            return _wrapped(_add(bounds(left, symbols, context), bounds(right, symbols, context)))
         case Multiply(left, right, "plus_times"):
-            return _multiply(bounds(left, symbols, context), bounds(right, symbols, context))
+            return _wrapped(_multiply(bounds(left, symbols, context), bounds(right, symbols, context)))
         case Apply(name, arguments):
-            return applied(name, *(bounds(argument, symbols, context) for argument in arguments))
+            return _wrapped(applied(name, *(bounds(argument, symbols, context) for argument in arguments)))
         case Let(value, body):
             return bounds(body, symbols, (bounds(value, symbols, context), *context))
         case If(condition, body, "plus_times"):
@@ -208,6 +208,13 @@ def _elements(array: Term, symbols: Symbols) -> Interval:
 
 def _add(a: Interval, b: Interval) -> Interval:
     return Interval(_either(int.__add__, a.low, b.low), _either(int.__add__, a.high, b.high))
+
+
+def _wrapped(found: Interval) -> Interval:
+    """Return the interval of a value in 64 bits, which may be any where it would leave them."""
+    is_below = found.low is not None and found.low < LEAST
+    is_above = found.high is not None and found.high > GREATEST
+    return ANY if is_below or is_above else found
 
 
 def _negate(a: Interval) -> Interval:

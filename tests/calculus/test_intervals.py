@@ -130,3 +130,12 @@ def test_values_lie_within_their_bounds(term: Term, first: int, second: int) -> 
     assert isinstance(value, int)
     assert interval.low is None or interval.low <= int(value)
     assert interval.high is None or int(value) <= interval.high
+
+
+def test_what_would_leave_64_bits_may_be_anything() -> None:
+    far = Interval(0, 2**62)
+    doubled = Multiply(Variable(0), Literal(2, ScalarType.INT64))
+    assert bounds(doubled, {}, (far,)) == ANY
+    assert bounds(Add(Variable(0), Variable(0)), {}, (far,)) == ANY
+    assert bounds(Apply("floor_divide", (doubled, Literal(4, ScalarType.INT64))), {}, (far,)) == ANY
+    assert bounds(doubled, {}, (Interval(0, 2**62 - 1),)) == Interval(0, 2**63 - 2)

@@ -49,7 +49,7 @@ from storel.optimizer.rulefile import Rule, RuleSet, collect, parse, shipped
 from storel.optimizer.wellformed import require_meaning
 from storel.plan import printer as plan_printer
 from storel.plan.nodes import Plan
-from storel.plan.partition import Phase, phases
+from storel.plan.phases import Phase, phases
 from storel.plan.verify import verify as verify_plan
 from storel.results import ResultFormat, choose_result_format
 from storel.runtime.kernel import CompiledKernel
@@ -175,7 +175,7 @@ class Compilation:
     def program(self) -> Program:
         """The kernel's text, one for each phase where it is run in parts."""
         if not self.phases:
-            return Program(self.backend, ((self.kernel, self.source),))
+            return Program(self.backend, (Unit(self.kernel, self.source),))
         return Program(self.backend, tuple(map(self._unit, self.phases)), self.used_threads)
 
     @property
@@ -185,9 +185,10 @@ class Compilation:
 
     def _unit(self, phase: Phase) -> Unit:
         """Return the kernel of a phase, which makes a part of the result or fills a store, and its text."""
+        fills = None if phase.filled is None else len(phase.stores)
         if phase.contraction is not None:
             source = c_contraction.render(phase.contraction.type) if self.backend == "c" else None
-            return phase.contraction, source
+            return Unit(phase.contraction, source, fills)
         kernel = lower_plan(
             phase.plan if phase.split is None else phase.split.plan,
             phase.extents(self.entered_extents),
@@ -195,9 +196,10 @@ class Compilation:
             is_finite=self.is_finite,
             stores=phase.stores,
             split=phase.split,
+            continues=phase.continues,
         )
         kernel = improved(kernel, self.symbols, reorders=self.is_reordered)
-        return kernel, self._rendered(kernel)
+        return Unit(kernel, self._rendered(kernel), fills, phase.continues)
 
     def _rendered(self, kernel: Kernel) -> str:
         return c_source.render(kernel) if self.backend == "c" else numba_source.render(kernel)

@@ -27,6 +27,7 @@ from storel.loops.nodes import (
     Procedure,
     Role,
     Store,
+    Update,
 )
 from storel.loops.profile import COUNTS, Profile
 from storel.loops.protocol import LENGTHS
@@ -50,6 +51,7 @@ def lower(
     profile: Profile | None = None,
     stores: tuple[Filled, ...] = (),
     split: Split | None = None,
+    continues: bool = False,
 ) -> Kernel:
     """Return the kernel of ``plan``.
 
@@ -58,7 +60,7 @@ def lower(
     kernel has one more output, which counts what each action does.
 
     The free variables of ``plan`` are ``stores`` that other kernels filled: further inputs. With a ``split``
-    the kernel computes a part of the result.
+    the kernel computes a part of the result. One that ``continues`` adds to what a dense result holds.
     """
     if split is not None:
         symbols = {**symbols, **{end.name: end for end in split.ends}}
@@ -68,7 +70,7 @@ def lower(
         case Levels():
             is_combined = split is not None and split.parts is Parts.COMBINED
             dense = Join.COMBINED if is_combined else Join.SHARED
-            needs = _assemble(compute, plan.action, plan.destination, extents, dense)
+            needs = _assemble(compute, plan.action, plan.destination, extents, dense, continues)
         case Coordinates():
             needs = _list_entries(compute, plan.action, plan.destination, extents)
     needs += store_needs(compute, plan.action)
@@ -111,7 +113,12 @@ def _dividing(
 
 
 def _assemble(
-    compute: Frame, action: Action, levels: Levels, extents: tuple[Term, ...], dense: Join
+    compute: Frame,
+    action: Action,
+    levels: Levels,
+    extents: tuple[Term, ...],
+    dense: Join,
+    continues: bool,
 ) -> list[Need]:
     """Emit the assembly of the result level by level; return its buffers."""
     expressions, emitter = compute.expressions, compute.emitter
@@ -126,7 +133,7 @@ def _assemble(
         assembly.finish()
         _store_lengths(compute, assembly, slots)
     else:
-        _store_scalar(compute, action, assembly)
+        _store_scalar(compute, action, assembly, continues)
     return level_needs(action, assembly, slots, extents, dense) + row_needs(assembly)
 
 
@@ -140,7 +147,7 @@ def _store_lengths(compute: Frame, assembly: Assembly, slots: Slots) -> None:
         emit(Store(LENGTHS, index(slots.val), assembly.parents(len(assembly.levels))))
 
 
-def _store_scalar(compute: Frame, action: Action, assembly: Assembly) -> None:
+def _store_scalar(compute: Frame, action: Action, assembly: Assembly, continues: bool) -> None:
     leaf = assembly.plan.leaf
     value = reduced(
         compute.emitter,
@@ -150,7 +157,10 @@ def _store_scalar(compute: Frame, action: Action, assembly: Assembly) -> None:
         assembly.zero,
         is_simple=adds_one_value(action),
     )
-    compute.emitter.emit(Store(assembly.val, index(0), value))
+    if continues:
+        compute.emitter.emit(Update(assembly.val, index(0), leaf.operator, value))
+    else:
+        compute.emitter.emit(Store(assembly.val, index(0), value))
 
 
 def _list_entries(

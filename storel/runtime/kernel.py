@@ -30,6 +30,8 @@ Array: TypeAlias = NDArray[Any]
 Backend: TypeAlias = Literal["c", "numba"]
 Entry: TypeAlias = Callable[[bytes, Any], int]
 
+NOTHING: Mapping[str, Array] = {}
+
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_void_p)
 _SLOT = {
     ScalarType.BOOL: "?7x",
@@ -90,16 +92,25 @@ class CompiledKernel:
         return self.run(scalars, located(inputs), memory_limit)
 
     def run(
-        self, scalars: Mapping[str, Scalar], inputs: Mapping[str, Input], memory_limit: int | None = None
+        self,
+        scalars: Mapping[str, Scalar],
+        inputs: Mapping[str, Input],
+        memory_limit: int | None = None,
+        begun: Mapping[str, Array] = NOTHING,
     ) -> dict[str, Array]:
-        """Do the same with arrays whose addresses were asked for before, which takes longer than a call."""
+        """Do the same with arrays whose addresses were asked for before, which takes longer than a call.
+
+        Outputs that were ``begun`` by another kernel are gone on with.
+        """
         addresses = self.addresses(inputs)
         sizes = self.bound(scalars, addresses)
         needed = needed_bytes(self.kernel, sizes)
         limit = memory.allowance(needed) if memory_limit is None else memory_limit
         counts = capacities(self.kernel, sizes, limit) if needed > limit else self._counts(sizes)
         arrays = [
-            buffers.allocate(allocation, count)
+            begun[allocation.buffer.name]
+            if allocation.buffer.name in begun
+            else buffers.allocate(allocation, count)
             for allocation, count in zip(self.kernel.allocations, counts, strict=True)
         ]
         lengths = self.compute(scalars, addresses, arrays)

@@ -21,7 +21,7 @@ from storel.loops.division import PART_HIGH, PART_LOW
 from storel.loops.nodes import Allocation, Join
 from storel.runtime import buffers, pool
 from storel.runtime.contraction import ContractionKernel
-from storel.runtime.kernel import CompiledKernel, Input, located
+from storel.runtime.kernel import NOTHING, CompiledKernel, Input, located
 from storel.semiring import Scalar
 
 Array: TypeAlias = NDArray[Any]
@@ -29,6 +29,9 @@ Arguments: TypeAlias = Mapping[str, Scalar]
 
 UPDATES_PER_PLACE = 4
 """Parts have results of their own where each place of them takes at least so many steps of all the work."""
+
+LEAST_WORK = 1 << 15
+"""Steps below which a phase is not worth waking a thread for."""
 
 _COMBINING: dict[str, np.ufunc] = {
     "add": np.add,
@@ -40,11 +43,23 @@ _COMBINING: dict[str, np.ufunc] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A phase of a plan: it fills the store with the number ``fills``, or makes the result.
+
+    One that ``continues`` adds to what the step before it made that fills the same.
+    """
+
+    kernel: CompiledKernel | ContractionKernel
+    fills: int | None
+    continues: bool
+
+
 @dataclass(frozen=True)
 class ParallelKernel:
-    """The kernels of a plan's phases; each but the last fills a store that those after it read."""
+    """The kernels of a plan's phases, in their order."""
 
-    phases: tuple[CompiledKernel | ContractionKernel, ...]
+    steps: tuple[Step, ...]
     threads: int
 
     def __call__(
@@ -61,10 +76,17 @@ class ParallelKernel:
     ) -> dict[str, Array]:
         """Do the same with arrays whose addresses are known."""
         given = dict(inputs)
-        for number, phase in enumerate(self.phases[:-1]):
-            store = self._run(phase, scalars, given, memory_limit)
-            given[f"store.{number}"] = Input.of(store["result.val"])
-        return self._run(self.phases[-1], scalars, given, memory_limit)
+        result: Mapping[str, Array] = NOTHING
+        store: Mapping[str, Array] = NOTHING
+        for step in self.steps:
+            if step.fills is None:
+                begun = result if step.continues else NOTHING
+                result = self._run(step.kernel, scalars, given, memory_limit, begun)
+            else:
+                begun = store if step.continues else NOTHING
+                store = self._run(step.kernel, scalars, given, memory_limit, begun)
+                given[f"store.{step.fills}"] = Input.of(store["result.val"])
+        return dict(result)
 
     def _run(
         self,
@@ -72,21 +94,25 @@ class ParallelKernel:
         scalars: Arguments,
         inputs: Mapping[str, Input],
         limit: int | None,
-    ) -> dict[str, Array]:
-        if isinstance(phase, ContractionKernel) or phase.kernel.divide is None:
+        begun: Mapping[str, Array],
+    ) -> Mapping[str, Array]:
+        """Return the outputs of a phase, which are those that were ``begun``, if any."""
+        if isinstance(phase, ContractionKernel):
             return phase.run(scalars, inputs, limit)
+        if phase.kernel.divide is None:
+            return phase.run(scalars, inputs, limit, begun)
         addresses = phase.addresses(inputs)
         ends, work = phase.divide(scalars, addresses, self.threads)
         whole = {**scalars, PART_LOW.name: ends[0][0], PART_HIGH.name: ends[-1][1]}
-        if len(ends) == 1:
-            return phase.run(whole, inputs, limit)
+        if len(ends) == 1 or work < LEAST_WORK:
+            return phase.run(whole, inputs, limit, begun)
         parts = [{**scalars, PART_LOW.name: low, PART_HIGH.name: high} for low, high in ends]
         bounds = [partial(phase.bound, part, addresses) for part in parts]
         sizes = pool.run_all(bounds) if phase.is_counted else [bound() for bound in bounds]
         if not self._fits(phase, sizes, work, limit):
-            return phase.run(whole, inputs, limit)
+            return phase.run(whole, inputs, limit, begun)
         regions = [
-            _Region(allocation, [size[allocation.slot] for size in sizes])
+            _Region(allocation, [size[allocation.slot] for size in sizes], begun.get(allocation.buffer.name))
             for allocation in phase.kernel.allocations
         ]
         tasks = [
@@ -112,13 +138,19 @@ class ParallelKernel:
 
 
 class _Region:
-    """The memory of an allocation: an array for each part, one behind the other unless they share one."""
+    """The memory of an allocation: an array for each part, one behind the other unless they share one.
 
-    def __init__(self, allocation: Allocation, counts: list[int]) -> None:
+    What was ``begun`` is shared, or that of the first part.
+    """
+
+    def __init__(self, allocation: Allocation, counts: list[int], begun: Array | None) -> None:
         self.allocation = allocation
         if allocation.join is Join.SHARED:
-            self._base = buffers.allocate(allocation, counts[0])
+            self._base = buffers.allocate(allocation, counts[0]) if begun is None else begun
             self.parts = [self._base] * len(counts)
+            return
+        if begun is not None:
+            self.parts = [begun, *(buffers.allocate(allocation, count) for count in counts[1:])]
             return
         self._base = buffers.allocate(allocation, sum(counts))
         self._starts = [0, *accumulate(counts)]

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from storel.loops.nodes import Kernel
 from storel.plan.contraction import Contraction
 from storel.runtime import pool
 from storel.runtime.contraction import ContractionKernel, contraction_kernel
 from storel.runtime.kernel import Backend, CompiledKernel, load
-from storel.runtime.parallel import ParallelKernel
+from storel.runtime.parallel import ParallelKernel, Step
 
-Unit: TypeAlias = "tuple[Kernel | Contraction, str | None]"
-"""A kernel with its text, or a contraction, whose text is None where NumPy computes it."""
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A kernel with its text, or a contraction, whose text is None where NumPy computes it.
+
+    ``fills`` is the number of the store that it fills, None where it makes the result; one that
+    ``continues`` adds to what the unit before it that fills the same made.
+    """
+
+    kernel: Kernel | Contraction
+    source: str | None
+    fills: int | None = None
+    continues: bool = False
 
 
 @dataclass(frozen=True)
@@ -32,14 +43,17 @@ class Program:
         first = loaded[0]
         if self.threads is None and isinstance(first, CompiledKernel):
             return first
-        return ParallelKernel(loaded, self.threads or 1)
+        steps = (
+            Step(kernel, unit.fills, unit.continues)
+            for kernel, unit in zip(loaded, self.kernels, strict=True)
+        )
+        return ParallelKernel(tuple(steps), self.threads or 1)
 
     def _loaded(self, unit: Unit) -> CompiledKernel | ContractionKernel:
-        kernel, source = unit
-        if isinstance(kernel, Contraction):
-            return contraction_kernel(kernel, source, self.threads or 1)
-        assert source is not None
-        return load(source, kernel, self.backend)
+        if isinstance(unit.kernel, Contraction):
+            return contraction_kernel(unit.kernel, unit.source, self.threads or 1)
+        assert unit.source is not None
+        return load(unit.source, unit.kernel, self.backend)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: machine code is made where it arrives."""

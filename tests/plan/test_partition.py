@@ -25,7 +25,8 @@ from storel.plan.nodes import (
     TableStore,
     Together,
 )
-from storel.plan.partition import HIGH, LOW, Parts, phases
+from storel.plan.partition import HIGH, LOW, Parts
+from storel.plan.phases import phases
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol
 
@@ -81,11 +82,25 @@ CASES: dict[str, tuple[Destination, Action, Parts | None]] = {
         Parts.COMBINED,
     ),
     "rows of their own": (MATRIX, loop(Enter(Variable(0), own())), Parts.SHARED),
-    "columns of their own": (MATRIX, loop(loop(Enter(Variable(0), Enter(Variable(2), ONE)))), Parts.COMBINED),
+    "columns of their own": (MATRIX, loop(loop(Enter(Variable(0), Enter(Variable(2), ONE)))), Parts.SHARED),
+    "places of the next": (
+        DENSE,
+        loop(Together((Enter(Variable(0), ONE), Enter(Add(Variable(0), number(1)), ONE)))),
+        Parts.COMBINED,
+    ),
+    "places of a block": (
+        DENSE,
+        loop(
+            Together(
+                tuple(Enter(Add(Multiply(number(2), Variable(0)), number(each)), ONE) for each in (0, 1))
+            ),
+            number(4),
+        ),
+        Parts.SHARED,
+    ),
     "under a guard": (DENSE, loop(Guard(Variable(0), Enter(Variable(0), ONE))), Parts.SHARED),
     "with a scalar": (DENSE, Bind(SUM, ONE, own()), Parts.SHARED),
     "two loops alike": (DENSE, Together((own(), own())), Parts.SHARED),
-    "two loops": (DENSE, Together((own(), loop(Enter(Variable(0), ONE), number(4)))), None),
     "a sum": (SCALAR, loop(ONE), Parts.COMBINED),
     "one value": (SCALAR, ONE, None),
     "no value": (Levels((), FIRST), loop(ONE), None),
@@ -139,3 +154,40 @@ def test_real_sums_keep_their_order_unless_they_may_be_reordered() -> None:
     least = Levels((), ScalarStore(ScalarType.FLOAT64, "minimum", float("inf")))
     (phase,) = phases(Plan(least, loop(ONE)), SYMBOLS, reorders=False, is_finite=True)
     assert phase.split is not None
+
+
+SHORTER = loop(Enter(Variable(0), ONE), number(4))
+
+
+@pytest.mark.parametrize(
+    "other", [own(Add(number(8), Multiply(number(-1), Variable(0)))), SHORTER, Bind(SUM, ONE, SHORTER)]
+)
+def test_loops_that_are_not_run_in_the_same_parts_follow_each_other(other: Action) -> None:
+    found = phases(Plan(DENSE, Together((own(), other))), SYMBOLS, reorders=True, is_finite=True)
+    assert [phase.plan.action for phase in found] == [own(), other]
+    assert [phase.split and phase.split.parts for phase in found] == [Parts.SHARED, Parts.SHARED]
+    assert [phase.continues for phase in found] == [False, True]
+
+
+def test_what_is_not_run_in_parts_stays_together() -> None:
+    one = Enter(number(3), ONE)
+    found = phases(Plan(DENSE, Together((one, one, own(), one))), SYMBOLS, reorders=True, is_finite=True)
+    assert [phase.plan.action for phase in found] == [Together((one, one)), own(), one]
+    (phase,) = phases(Plan(DENSE, Together((one, one))), SYMBOLS, reorders=True, is_finite=True)
+    assert phase.split is None
+
+
+def test_a_store_is_only_known_to_what_it_was_filled_for() -> None:
+    table = TableStore(ScalarType.FLOAT64, "add", 0.0, (N,))
+    used = Bind(table, own(), loop(Enter(Variable(0), Accumulate(Lookup(Variable(2), Variable(0))))))
+    found = phases(Plan(DENSE, Together((used, SHORTER, used))), SYMBOLS, reorders=True, is_finite=True)
+    assert [phase.filled for phase in found] == [table, None, None, table, None]
+    assert [phase.stores for phase in found] == [(), (table,), (), (), (table,)]
+    assert [phase.continues for phase in found] == [False, False, True, False, True]
+
+
+def test_what_is_appended_is_not_continued() -> None:
+    action = Together((own(), SHORTER))
+    for destination in (Levels((Append(),), SUM), Coordinates(1, SUM), Levels((Place(N),), FIRST)):
+        (phase,) = phases(Plan(destination, action), SYMBOLS, reorders=True, is_finite=True)
+        assert phase.split is None

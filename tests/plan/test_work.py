@@ -105,7 +105,7 @@ def test_shares_are_equal(name: str, seed: int, count: int, size: int) -> None:
         compiled = kernel.compilation.compiled
     if not isinstance(compiled, ParallelKernel):
         return  # nothing to divide: the program is trivial for these data
-    phase = compiled.phases[-1]
+    phase = compiled.steps[-1].kernel
     assert isinstance(phase, CompiledKernel)
     assert phase.kernel.divide is not None
     arrays = {
@@ -135,7 +135,7 @@ def test_what_is_found_in_a_list_is_part_of_the_work() -> None:
         kernel = storel.compile(text, threads=2, A=matrix)
     compiled = kernel.compilation.compiled
     assert isinstance(compiled, ParallelKernel)
-    phase = compiled.phases[-1]
+    phase = compiled.steps[-1].kernel
     assert isinstance(phase, CompiledKernel) and phase.kernel.divide is not None
     arrays = {f"A_{name}": values for name, values in matrix.arrays.items()}
     sizes = {"A_m": 1000, "A_rest_nnz": len(matrix.arrays["rest_row"])}

@@ -14,3 +14,4 @@ def several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STOREL_NUM_THREADS", "3")
     monkeypatch.setattr(compiler, "WORTH_THREADS", 0.0)
     monkeypatch.setattr(parallel, "UPDATES_PER_PLACE", 0)
+    monkeypatch.setattr(parallel, "LEAST_WORK", 0)

@@ -103,3 +103,32 @@ def test_work_is_counted_where_the_guards_of_what_it_reads_hold() -> None:
     result = storel.run("CREATE TENSOR s AS sum(<i, v> in v) D(i - 1, i - 1)", D=diagonal, v=ones, threads=3)
     assert isinstance(result, storel.Tensor)
     np.testing.assert_allclose(result.to_numpy(), 3.0)
+
+
+SEVERAL_NESTS = {
+    "rows of a vector": "sum(<(i, j), a> in A, <j, v> in X) {i -> a * v}",
+    "columns": "sum(<(i, j), a> in A, <i, y> in Y) {j -> a * y}",
+    "a scalar": "sum(<(i, j), a> in A, <i, y> in Y) a * y",
+    "a matrix": "sum(<(i, j), a> in A) {(j, i) -> a}",
+    "shifted": "sum(<i, y> in Y) {i -> y} + sum(<i, y> in Y) {i + 1 -> y * y}",
+    "with a table": "sum(<(i, k), a> in A, <(k, j), b> in B) {i -> a * b} + sum(<i, y> in Y) {2 * i -> y}",
+    "a greatest": "OVER max_times AS sum(<(i, j), a> in A, <j, v> in X) {i -> a * v}",
+}
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize("storage", ["hyb(width=4)", "bucketed_ell", "csr"])
+@pytest.mark.parametrize("name", SEVERAL_NESTS)
+def test_sums_of_several_nests(name: str, storage: str, backend: str) -> None:
+    expression = SEVERAL_NESTS[name]
+    operands = {"A": storel.tensor(A, storage), "B": B, "X": X, "Y": Y}
+    used = {key: value for key, value in operands.items() if f"in {key}" in expression}
+    program = f"CREATE TENSOR R {expression if expression.startswith('OVER') else f'AS {expression}'}"
+    kernel = storel.compile(program, backend=backend, format="dense", **used)
+    got = kernel(**used)
+    want = storel.run(program, backend="interpret", format="dense", **used)
+    assert isinstance(got, storel.Tensor) and isinstance(want, storel.Tensor)
+    np.testing.assert_allclose(got.to_numpy(), want.to_numpy(), rtol=1e-12)
+    if storage == "bucketed_ell" and "A" in used:
+        continued = [phase for phase in kernel.compilation.phases if phase.continues]
+        assert continued and all(phase.split is not None for phase in continued)

@@ -31,6 +31,7 @@ from storel.codegen import c_contraction, c_source, numba_source
 from storel.environment import Environment
 from storel.errors import DataError, StorelError
 from storel.loops import printer as loop_printer
+from storel.loops.assembly import result_names
 from storel.loops.lower import lower as lower_plan
 from storel.loops.nodes import Kernel
 from storel.loops.passes import improved
@@ -48,7 +49,7 @@ from storel.optimizer.remember import optimized as search
 from storel.optimizer.rulefile import Rule, RuleSet, collect, parse, shipped
 from storel.optimizer.wellformed import require_meaning
 from storel.plan import printer as plan_printer
-from storel.plan.nodes import Plan
+from storel.plan.nodes import Levels, Plan
 from storel.plan.phases import Phase, phases
 from storel.plan.verify import verify as verify_plan
 from storel.results import ResultFormat, choose_result_format
@@ -185,20 +186,23 @@ class Compilation:
 
     def _unit(self, phase: Phase) -> Unit:
         """Return the kernel of a phase, which makes a part of the result or fills a store, and its text."""
-        fills = None if phase.filled is None else len(phase.stores)
+        destination = phase.plan.destination
+        outputs = result_names(destination) if isinstance(destination, Levels) else ()
+        fills = tuple(zip(outputs, phase.fills, strict=False))
         if phase.contraction is not None:
             source = c_contraction.render(phase.contraction.type) if self.backend == "c" else None
             return Unit(phase.contraction, source, fills)
+        symbols = phase.known(self.symbols)
         kernel = lower_plan(
             phase.plan if phase.split is None else phase.split.plan,
             phase.extents(self.entered_extents),
-            self.symbols,
+            symbols,
             is_finite=self.is_finite,
             stores=phase.stores,
             split=phase.split,
             continues=phase.continues,
         )
-        kernel = improved(kernel, self.symbols, reorders=self.is_reordered)
+        kernel = improved(kernel, symbols, reorders=self.is_reordered)
         return Unit(kernel, self._rendered(kernel), fills, phase.continues)
 
     def _rendered(self, kernel: Kernel) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from enum import Enum
 
 import numpy as np
@@ -57,6 +58,11 @@ class ScalarType(Enum):
         """Return the scalar type of a NumPy dtype, or None if storel has no such type."""
         dtype = np.dtype(dtype)
         return _BY_FORM.get((dtype.kind, dtype.itemsize))
+
+
+def index_type(extents: Sequence[int]) -> ScalarType:
+    """Return the smaller index type that holds every key below the extents."""
+    return ScalarType.INT32 if all(extent < 2**31 for extent in extents) else ScalarType.INT64
 
 
 _BY_FORM = {(each.dtype.kind, each.itemsize): each for each in ScalarType}

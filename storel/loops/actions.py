@@ -26,6 +26,7 @@ from storel.loops.scope import HashRow, HashTable, Occupied, Rows, Scope, Value,
 from storel.loops.single import adds_one_value, light_value
 from storel.loops.stores import ListTarget, TableTarget, clear_list, clear_table, list_buffers, sort_list
 from storel.loops.targets import AssignTarget, FirstLocalTarget, LocalTarget, NowhereTarget, Target, add_where
+from storel.plan.arrays import store_name
 from storel.plan.binding import is_scanned, store_terms
 from storel.plan.nodes import (
     Accumulate,
@@ -340,7 +341,7 @@ class ActionLowering:
 
 def store_buffer(number: int, store: Store) -> Buffer:
     """Return the input that holds what the store with this number, in order of filling, was filled with."""
-    return Buffer(f"store.{number}", store.type)
+    return Buffer(store_name(number), store.type)
 
 
 def _uncounted() -> None:

@@ -34,6 +34,17 @@ from storel.loops.workspace import Workspace
 from storel.plan.nodes import Append, Gather, Level, Levels, Place
 from storel.scalars import ScalarType
 
+
+def result_names(levels: Levels) -> tuple[str, ...]:
+    """Return the names of the buffers of a result, level by level, the values last."""
+    names: list[str] = []
+    for number, level in enumerate(levels.levels):
+        if not isinstance(level, Place):
+            names += [f"result.pos_{number}"] if number > 0 else []
+            names.append(f"result.idx_{number}")
+    return (*names, "result.val")
+
+
 CAPACITY_MESSAGE = "the result has more than {} entries: that does not fit into the memory limit"
 
 

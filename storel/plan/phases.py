@@ -1,8 +1,10 @@
 """A plan in phases, one after the other, each of which several threads can run (partition.py).
 
-result <- bind table <- A in B      =      table <- A ;  result <- B      (B reads the table)
+    result <- bind table <- A in B      =      table <- A ;  result <- B      (B reads the table)
 
-result <- together A, B             =      result <- A ;  result <- B     (B goes on where A ended)
+    result <- together A, B             =      result <- A ;  result <- B     (B goes on where A ended)
+
+Scalars and tables that a phase filled are variables of those that read them; rows are arrays (arrays.py).
 """
 
 from __future__ import annotations
@@ -10,8 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import count
 
 from storel.calculus.nodes import Term
+from storel.plan.arrays import RowArrays, store_name
 from storel.plan.binding import store_terms
 from storel.plan.contraction import Contraction, contraction
 from storel.plan.fission import fission
@@ -23,30 +27,37 @@ from storel.plan.nodes import (
     Levels,
     Place,
     Plan,
+    RowsStore,
     ScalarStore,
     Store,
     TableStore,
     Together,
 )
 from storel.plan.partition import Split, outermost, split_of
-from storel.symbols import Symbols
+from storel.symbols import ArraySymbol, Symbols
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A plan that reads the ``stores`` that phases before it filled: variable 0 is the last of them.
+    """A plan that reads what phases before it filled: ``stores``, variable 0 the last, and ``arrays``.
 
-    It fills a store that phases after it read, ``filled``, or else makes the result, or ``continues`` either:
-    it adds to what the phases before it made. A phase may have a ``split``, by which
+    It fills a store itself, ``filled``, as arrays of the names ``fills``, or else makes the result; or it
+    ``continues`` either, adding to what the phases before it made. A phase may have a ``split``, by which
     several threads run it, or be a dense ``contraction``.
     """
 
     plan: Plan
-    stores: tuple[Store, ...]
+    stores: tuple[Store, ...] = ()
+    arrays: tuple[ArraySymbol, ...] = ()
     split: Split | None = None
     contraction: Contraction | None = None
     filled: Store | None = None
+    fills: tuple[str, ...] = ()
     continues: bool = False
+
+    def known(self, symbols: Symbols) -> Symbols:
+        """Return what is known of all that the phase reads, where ``symbols`` are those of the whole plan."""
+        return {**symbols, **{array.name: array for array in self.arrays}} if self.arrays else symbols
 
     def extents(self, result: tuple[Term, ...]) -> tuple[Term, ...]:
         """Return the extents of what the phase fills, where ``result`` are those of the whole plan's."""
@@ -76,34 +87,50 @@ def phases(
 
 def _phases(plan: Plan, symbols: Symbols, reorders: bool, is_finite: bool) -> tuple[Phase, ...]:
     def completed(phase: Phase) -> Phase:
+        known = phase.known(symbols)
         is_product = reorders and is_finite and not phase.continues
         return replace(
             phase,
-            split=split_of(phase.plan, symbols, reorders=reorders),
-            contraction=contraction(phase.plan, phase.stores, symbols) if is_product else None,
+            split=split_of(phase.plan, known, reorders=reorders),
+            contraction=contraction(phase.plan, phase.stores, known) if is_product else None,
         )
 
-    return tuple(map(completed, _steps(plan, (), symbols)))
+    return tuple(map(completed, _steps(Phase(plan), symbols, count())))
 
 
-def _steps(
-    plan: Plan, stores: tuple[Store, ...], symbols: Symbols, *, continues: bool = False
-) -> Iterator[Phase]:
-    """Yield what is done one after the other, where the ``stores`` are filled."""
+def _steps(this: Phase, symbols: Symbols, numbers: Iterator[int]) -> Iterator[Phase]:
+    """Yield what ``this`` does, one thing after the other; stores of rows are given ``numbers``."""
+    plan, known = this.plan, this.known(symbols)
     match plan.action:
+        case Bind(RowsStore() as store, value, body):
+            rows = RowArrays(next(numbers), store)
+            yield replace(
+                this,
+                plan=Plan(rows.destination(known), value),
+                filled=store,
+                fills=rows.names,
+                continues=False,
+            )
+            after = replace(plan, action=rows.read(body))
+            yield from _steps(
+                replace(this, plan=after, arrays=(*this.arrays, *rows.symbols(known))), symbols, numbers
+            )
         case Bind(store, value, body) if (
             not isinstance(value, Accumulate) and (destination := _destination(store)) is not None
         ):
-            for number, each in enumerate(_groups(Plan(destination, value), symbols)):
-                yield Phase(each, stores, filled=store, continues=number > 0)
-            yield from _steps(replace(plan, action=body), (store, *stores), symbols, continues=continues)
+            name = store_name(len(this.stores))
+            for number, each in enumerate(_groups(Plan(destination, value), known)):
+                yield replace(this, plan=each, filled=store, fills=(name,), continues=number > 0)
+            after = replace(plan, action=body)
+            yield from _steps(replace(this, plan=after, stores=(store, *this.stores)), symbols, numbers)
         case _:
-            groups = _groups(plan, symbols)
+            groups = _groups(plan, known)
             if len(groups) == 1:
-                yield Phase(plan, stores, continues=continues)
+                yield this
                 return
             for number, each in enumerate(groups):
-                yield from _steps(each, stores, symbols, continues=continues or number > 0)
+                part = replace(this, plan=each, continues=this.continues or number > 0)
+                yield from _steps(part, symbols, numbers)
 
 
 def _is_dense(destination: Destination) -> bool:

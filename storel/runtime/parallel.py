@@ -45,13 +45,13 @@ _COMBINING: dict[str, np.ufunc] = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A phase of a plan: it fills the store with the number ``fills``, or makes the result.
+    """A phase of a plan: it makes the result, or outputs that are inputs of later steps, by ``fills``.
 
     One that ``continues`` adds to what the step before it made that fills the same.
     """
 
     kernel: CompiledKernel | ContractionKernel
-    fills: int | None
+    fills: tuple[tuple[str, str], ...]
     continues: bool
 
 
@@ -79,13 +79,13 @@ class ParallelKernel:
         result: Mapping[str, Array] = NOTHING
         store: Mapping[str, Array] = NOTHING
         for step in self.steps:
-            if step.fills is None:
+            if not step.fills:
                 begun = result if step.continues else NOTHING
                 result = self._run(step.kernel, scalars, given, memory_limit, begun)
             else:
                 begun = store if step.continues else NOTHING
                 store = self._run(step.kernel, scalars, given, memory_limit, begun)
-                given[f"store.{step.fills}"] = Input.of(store["result.val"])
+                given.update((name, Input.of(store[output])) for output, name in step.fills)
         return dict(result)
 
     def _run(

@@ -18,13 +18,14 @@ from storel.runtime.parallel import ParallelKernel, Step
 class Unit:
     """A kernel with its text, or a contraction, whose text is None where NumPy computes it.
 
-    ``fills`` is the number of the store that it fills, None where it makes the result; one that
-    ``continues`` adds to what the unit before it that fills the same made.
+    ``fills`` are the buffers of the store that it fills, each with its name among the inputs of units after
+    it; there are none where it makes the result. One that ``continues`` adds to what the unit before it that
+    fills the same made.
     """
 
     kernel: Kernel | Contraction
     source: str | None
-    fills: int | None = None
+    fills: tuple[tuple[str, str], ...] = ()
     continues: bool = False
 
 

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import storel
+from storel.plan.nodes import RowsStore
 from storel.plan.partition import Parts
 
 pytestmark = pytest.mark.usefixtures("several_threads")
@@ -132,3 +133,26 @@ def test_sums_of_several_nests(name: str, storage: str, backend: str) -> None:
     if storage == "bucketed_ell" and "A" in used:
         continued = [phase for phase in kernel.compilation.phases if phase.continues]
         assert continued and all(phase.split is not None for phase in continued)
+
+
+CHAIN = "sum(<(i, j), a> in A, <(j, k), b> in B, <(k, l), c> in C)"
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize(
+    ("result", "storage"),
+    [("{(i, l) -> a * b * c}", "csr"), ("{(i, l) -> 1}", "coo"), ("{(i, l) -> b * c}", "dcsr")],
+)
+def test_rows_are_stored_in_a_phase_of_their_own(result: str, storage: str, backend: str) -> None:
+    operands = {
+        name: sp.random_array(shape, density=0.02, format="csr", rng=rng)
+        for name, shape in {"A": (3000, 100), "B": (100, 300), "C": (300, 100)}.items()
+    }
+    program = f"CREATE TENSOR R AS {CHAIN} {result}"
+    kernel = storel.compile(program, backend=backend, format=storage, **operands)
+    assert any(isinstance(phase.filled, RowsStore) for phase in kernel.compilation.phases)
+    assert kernel.compilation.phases[-1].split is not None
+    got = kernel(**operands)
+    want = storel.run(program, threads=1, format=storage, **operands)
+    assert isinstance(got, storel.Tensor) and isinstance(want, storel.Tensor)
+    np.testing.assert_allclose(got.to_numpy(), want.to_numpy(), rtol=1e-12)

@@ -29,7 +29,7 @@ from storel.plan.nodes import (
     Together,
     Unite,
 )
-from storel.scalars import ScalarType
+from storel.scalars import index_type
 from storel.semiring import Semiring
 from storel.storage.signature import LevelKind
 from storel.symbols import Symbols
@@ -72,11 +72,6 @@ def result_type(result: Type, ring: Semiring) -> ScalarStore:
     """Return how the values of a result are combined; a type that cannot hold the zero is of one value."""
     zero = ring.zero if ring.with_zero(result.scalar) is result.scalar else None
     return ScalarStore(result.scalar, ring.plus_name, zero)
-
-
-def index_type(extents: Sequence[int]) -> ScalarType:
-    """Return the smaller index type that holds every key of a result."""
-    return ScalarType.INT32 if all(extent < 2**31 for extent in extents) else ScalarType.INT64
 
 
 def is_dense(entries: float, extents: Sequence[int]) -> bool:

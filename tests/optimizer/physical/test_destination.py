@@ -11,7 +11,6 @@ from storel.calculus.nodes import Symbol
 from storel.optimizer.physical.destination import (
     Candidate,
     choose_destination,
-    index_type,
     is_dense,
     separated,
 )
@@ -31,7 +30,7 @@ from storel.plan.nodes import (
     Together,
     Unite,
 )
-from storel.scalars import ScalarType
+from storel.scalars import ScalarType, index_type
 from storel.storage.signature import LevelKind
 
 M, N = Symbol("m"), Symbol("n")

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from storel.calculus.binding import free_mask, shift
-from storel.calculus.intervals import Interval, bounds, narrowed, reads_in_bounds
+from storel.calculus.intervals import Interval, bounds, narrowed, reads_in_bounds, scans_in_bounds
 from storel.calculus.nodes import (
     Apply,
     Find,
@@ -212,13 +212,15 @@ def is_safe(
 ) -> bool:
     """Return whether it is proved that ``term`` does not fail; without ``reads``, unless an array read does.
 
-    What may fail: an array read, the minimum of nothing, an integer division by zero, an integer to a
-    negative power.
+    What may fail: an array read, a loop over a part of an array, the minimum of nothing, an integer division
+    by zero, an integer to a negative power.
     """
     match term:
         case Lookup(Symbol() | Slice() as array, key) if reads:
             if not reads_in_bounds(array, key, symbols, intervals):
                 return False
+        case Slice() if reads and not scans_in_bounds(term, symbols, intervals):
+            return False
         case Reduce("min" | "max"):
             return False
         case Apply("floor_divide" | "modulo", (_, divisor)) if 0 in bounds(divisor, symbols, intervals):

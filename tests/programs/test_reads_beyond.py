@@ -1,0 +1,34 @@
+"""Matrices are looked up at keys that they do not have: no format's arrays are read there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import storel
+
+GENERATOR = np.random.default_rng(0)
+
+
+def sparse(*shape: int) -> NDArray[Any]:
+    return np.where(GENERATOR.random(shape) < 0.7, GENERATOR.integers(1, 5, shape), 0).astype(np.float64)
+
+
+MATRIX, LARGER = sparse(8, 6), sparse(9, 9)
+PADDED = np.zeros((9, 9))
+PADDED[:8, :6] = MATRIX
+
+
+@pytest.mark.parametrize("stored", ["ell", "levels(dense, fixed)", "sell(c=2)", "mask", "ragged"])
+@pytest.mark.parametrize("larger", ["dense", "csr"])
+def test_rows_that_are_not_there_are_not_gone_over(stored: str, larger: str) -> None:
+    operands = {"M": storel.tensor(MATRIX, stored), "B": storel.tensor(LARGER, larger)}
+    scaled = storel.run("CREATE TENSOR R AS sum(<(i, j), b> in B) { (i, j) -> b * M(j, i) }", **operands)
+    assert isinstance(scaled, storel.Tensor)
+    np.testing.assert_array_equal(scaled.to_numpy(), LARGER * PADDED.T)
+    squared = storel.run("CREATE TENSOR R AS sum(<(i, j), b> in B) { j -> M(j, i) * M(j, i) }", **operands)
+    assert isinstance(squared, storel.Tensor)
+    np.testing.assert_array_equal(squared.to_numpy(), ((LARGER != 0) * PADDED.T**2).sum(0))

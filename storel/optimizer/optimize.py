@@ -87,7 +87,7 @@ def _optimized(term: Term, symbols: Symbols, rules: RuleSet | None, options: Opt
         plans |= more
         reports.append(third)
     for name, other in _arranged(normalized, symbols):
-        plans.setdefault(sharing.share(other), [name])
+        plans.setdefault(sharing.share(cautious(other, symbols)), [name])
     if options.expands and len(parts := monomials(term)) > 1:
         alone = replace(options, expands=False)
         whole = reduce(Add, [optimize(part, symbols, chosen, alone).term for part in parts])

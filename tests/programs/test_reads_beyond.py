@@ -17,9 +17,11 @@ def sparse(*shape: int) -> NDArray[Any]:
     return np.where(GENERATOR.random(shape) < 0.7, GENERATOR.integers(1, 5, shape), 0).astype(np.float64)
 
 
-MATRIX, LARGER = sparse(8, 6), sparse(9, 9)
+MATRIX, LARGER, CUBE = sparse(8, 6), sparse(9, 9), sparse(9, 9, 9)
 PADDED = np.zeros((9, 9))
 PADDED[:8, :6] = MATRIX
+PAIRS = (CUBE != 0).sum((1, 2)) * (CUBE != 0).sum(2).T
+"""How many C(i, l, m) and C(i, j, k) there are, by j and i."""
 
 
 @pytest.mark.parametrize("stored", ["ell", "levels(dense, fixed)", "sell(c=2)", "mask", "ragged"])
@@ -32,3 +34,13 @@ def test_rows_that_are_not_there_are_not_gone_over(stored: str, larger: str) -> 
     squared = storel.run("CREATE TENSOR R AS sum(<(i, j), b> in B) { j -> M(j, i) * M(j, i) }", **operands)
     assert isinstance(squared, storel.Tensor)
     np.testing.assert_array_equal(squared.to_numpy(), ((LARGER != 0) * PADDED.T**2).sum(0))
+
+
+@pytest.mark.parametrize("stored", ["ell", "mask", "ragged"])
+def test_many_loops_are_arranged_with_the_conditions_of_their_reads(stored: str) -> None:
+    """From seven loops on their variables are eliminated one by one, and conditions move with them."""
+    program = "sum(<(i, j, k), b> in C, <(i, l, m), c> in C, <p, _> in 0:3) { (p, j) -> M(j, i) }"
+    operands = {"M": storel.tensor(MATRIX, stored), "C": storel.tensor(CUBE, "csf")}
+    result = storel.run(f"CREATE TENSOR R AS {program}", **operands)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_array_equal(result.to_numpy(), np.tile((PADDED * PAIRS).sum(1), (3, 1)))

@@ -6,7 +6,8 @@ A mapping is *level-wise* if it is one chain whose loops each fix one key and on
     compressed  for p in pos(parent):pos(parent + 1)    position = p, key = idx(p)
     singleton   key = idx(p) for an enclosing p         position = p
 
-and whose leaf is ``val(position)``. These are the levels of Chou, Kjolstad, Amarasinghe, OOPSLA 2018.
+and whose leaf is ``val(position)``, in arrays that are declared as long as their level. These are the
+levels of Chou, Kjolstad, Amarasinghe, OOPSLA 2018.
 Such a mapping can be packed by sorting, and a result can be assembled in it directly.
 """
 
@@ -100,9 +101,26 @@ def _signature(storage: Format, chain: Chain) -> LevelSignature | None:
     levels.extend(_singletons(storage, chain, parent))
     match chain.leaf:
         case Call(Name(values), (index,)) if len(levels) == storage.rank and is_same_size(index, parent):
-            return LevelSignature(tuple(levels), values)
+            found = LevelSignature(tuple(levels), values)
+            return found if _is_as_long(storage, found) else None
         case _:
             return None
+
+
+def _is_as_long(storage: Format, found: LevelSignature) -> bool:
+    """Return whether no array is declared longer than its level, with room at the end that none reads."""
+    declared = {each.name: each.type.extents[0] for each in storage.arrays}
+    places: Expression = Number(1)
+    for level in found.levels:
+        if level.pos is not None and not is_same_size(declared[level.pos], Binary("+", places, Number(1))):
+            return False
+        if level.idx is None:
+            places = Binary("*", places, Name(level.extent))
+        elif level.kind is LevelKind.COMPRESSED:
+            places = declared[level.idx]
+        elif not is_same_size(declared[level.idx], places):
+            return False
+    return is_same_size(declared[found.values], places)
 
 
 def _singletons(storage: Format, chain: Chain, parent: Expression) -> list[Level]:

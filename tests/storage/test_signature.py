@@ -64,6 +64,10 @@ NOT_LEVELS = [
     "sum(<i, _> in 0:m) sum(<j, _> in 0:n) { (i, j) -> b(i * n + j) }",
     # a diagonal
     "USING val: real[m] AS sum(<i, _> in 0:m) { (i, i) -> val(i) }",
+    # places at the end that nothing is read from
+    "USING val: real[m * n + 3] AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) { (i, j) -> val(i * n + j) }",
+    "USING pos: int[m + 3], idx: int[z], val: real[z] "
+    "AS sum(<i, _> in 0:m) sum(<p, j> in idx(pos(i):pos(i + 1))) { (i, j) -> val(p) }",
     # not all rows
     "USING val: real[m * n] AS sum(<i, _> in 1:m) sum(<j, _> in 0:n) { (i, j) -> val(i * n + j) }",
 ]

@@ -5,8 +5,11 @@ import pytest
 import scipy.sparse
 
 from storel.errors import MemoryLimitError, TypeMismatchError
-from storel.storage.build import from_coordinates, from_numpy, from_scipy
+from storel.source import Source
+from storel.storage.build import from_arrays, from_coordinates, from_numpy, from_scipy
 from storel.storage.formats import Formats
+from storel.syntax.nodes.statements import CreateFormat
+from storel.syntax.parser import parse, parse_format
 
 FORMATS = Formats()
 
@@ -15,6 +18,23 @@ def test_it_says_what_it_is() -> None:
     tensor = from_numpy(np.array([[0, 1.0], [2.0, 3.0]]), FORMATS, FORMATS.find("csr", 2))
     assert repr(tensor) == "<storel.Tensor float64[2, 2] in csr, 3 entries>"
     assert (tensor.shape, tensor.dtype, tensor.format, tensor.nnz) == ((2, 2), np.float64, "csr", 3)
+
+
+def test_room_at_the_end_is_no_entry() -> None:
+    text = (
+        "CREATE FORMAT padded(T: real[m, n]; k: int) USING val: real[m * n + k] "
+        "AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) { (i, j) -> val(i * n + j) }"
+    )
+    (statement,) = parse(Source("test", text)).statements
+    assert isinstance(statement, CreateFormat)
+    known = Formats()
+    known.create(statement)
+    padded = known.resolve(parse_format("padded(2)"), 2)
+    given = from_arrays(padded, {"val": np.arange(8.0)}, (2, 3))
+    assert given.nnz == 5
+    np.testing.assert_array_equal(given.to_numpy(), [[0, 1, 2], [3, 4, 5]])
+    packed = from_numpy(np.arange(6.0).reshape(2, 3), known, padded)
+    assert packed.arrays["val"].tolist() == [0, 1, 2, 3, 4, 5, 0, 0]
 
 
 def test_a_scalar_converts_to_a_number() -> None:

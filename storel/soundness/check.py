@@ -212,6 +212,7 @@ def _rewritten(
 
 
 def _same(one: Any, other: Any) -> bool:
+    """Return whether two values are alike: up to rounding, and NaN like NaN."""
     if isinstance(one, Exception):
         return False
     if isinstance(one, dict):
@@ -220,4 +221,6 @@ def _same(one: Any, other: Any) -> bool:
             and one.keys() == other.keys()
             and all(_same(one[k], other[k]) for k in one)
         )
-    return one == other or math.isclose(float(one), float(other), rel_tol=1e-9)
+    first, second = float(one), float(other)
+    both_undefined = math.isnan(first) and math.isnan(second)
+    return one == other or both_undefined or math.isclose(first, second, rel_tol=1e-9)

@@ -137,7 +137,7 @@ class Instance:
             case Node("zero" | "one" as unit, _):
                 return self.unit(unit, kind)
             case Node("Int", (int(number),)):
-                return self.fitting(integer(number), KEY, kind)
+                return self.number(number, kind)
             case Node("Truth", (int(number),)):
                 return self.fitting(Literal(bool(number), ScalarType.BOOL), TRUTH, kind)
             case Node("Sum" | "Reduce", (_, source, Bound(key), Bound(element), body)):
@@ -244,6 +244,12 @@ class Instance:
     def fitting(self, term: Term, found: Type, kind: Type) -> Term:
         self.fitting_type(found, kind)
         return term
+
+    def number(self, number: int, kind: Type) -> Term:
+        """Return an integer: a key, or a value as programs write it, over any semiring of numbers."""
+        if kind == self.value and kind != TRUTH:
+            return integer(number)
+        return self.fitting(integer(number), KEY, kind)
 
     def unit(self, unit: str, kind: Type) -> Term:
         if kind == KEY:

@@ -61,3 +61,23 @@ def test_wrong(rule: Rule) -> None:
     verdict = check(rule, 500)
     assert verdict.counterexample is not None
     assert "is" in str(verdict.counterexample)
+
+
+NUMBERS = """
+rule double: ?a * 2  =>  ?a + ?a
+rule nothing: ?a + 0  =>  ?a
+"""
+
+
+@pytest.mark.parametrize("rule", rulefile.parse(NUMBERS), ids=lambda rule: rule.name)
+def test_numbers_are_values(rule: Rule) -> None:
+    """What holds of numbers over a ring need not hold over another semiring."""
+    verdict = check(rule, 100)
+    assert "min_plus" in str(verdict.counterexample)
+
+
+def test_undefined_stays_undefined() -> None:
+    """Where both sides are NaN nothing has changed; where one is, the other is shown."""
+    same, other = rulefile.parse("rule same: ?a / 1  =>  ?a\nrule one: ?a / ?a  =>  1")
+    assert check(same, 50).is_sound
+    assert "0 / 0  is  nan\n  1  is  1" in str(check(other, 50).counterexample)

@@ -64,8 +64,10 @@ def show(
     known = known_formats(directory)
     references = _references(what, known)
     shape = _shape(size, references)
-    print(_text(what, known))
     reference = next((each for each, rank in references if rank == len(shape)), references[0][0])
+    if reference.arguments or reference.keywords:
+        known.resolve(reference, len(shape))  # wrong arguments are a mistake, not a format that is not drawn
+    print(_text(what, known))
     try:
         drawn = layout(example(known.resolve(reference, len(shape)), shape))
     except (FormatError, DataError) as error:

@@ -52,12 +52,13 @@ def planes(layout: Layout) -> Iterator[Grid]:
 
 def arrays(layout: Layout) -> Iterator[Grid]:
     """Yield every array of the format, in the order in which it declares them."""
+    labels = layout.labels
     for declaration in layout.tensor.storage.arrays:
         name = declaration.name
 
         def cell(position: int, element: object, name: str = name) -> Cell:
             mark = layout.elements.get((name, position))
-            owner = "" if mark is None else f", of entry {layout.labels[mark]}"
+            owner = "" if mark is None else f", of entry {labels[mark]}"
             return Cell(str(element), mark, f"{name}({position}) = {element}{owner}")
 
         elements = layout.tensor.arrays[name].tolist()

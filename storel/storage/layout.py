@@ -7,6 +7,7 @@ the entries that it belongs to, if they have only one.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from storel.errors import DataError
 from storel.semiring import SEMIRINGS
 from storel.storage.formats import Format
 from storel.storage.iterations import Iterations
@@ -30,6 +32,9 @@ Element: TypeAlias = tuple[str, int]
 
 PATTERN = np.array([[1, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 1]], dtype=bool)
 """Where the example has entries, again and again: an empty row, an empty column, and a full corner."""
+
+MOST_DRAWN = 20_000
+"""How many places, and how many elements, are still drawn; nobody looks at more, which takes minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +67,9 @@ class Layout:
 def example(storage: Format, shape: tuple[int, ...]) -> Tensor:
     """Return a small tensor of a shape that fits a format, with different values where these may differ.
 
-    Raises the FormatError or DataError of packing if none is found.
+    Raises the FormatError or DataError of packing if none is found, DataError for more than can be drawn.
     """
+    _require_drawable("places", math.prod(shape))
     coordinates = places(shape)
     if shape:
         coordinates = coordinates[:, PATTERN[coordinates[:-1].sum(axis=0) % 4, coordinates[-1] % 4]]
@@ -77,6 +83,11 @@ def example(storage: Format, shape: tuple[int, ...]) -> Tensor:
     return (numbered if fits else best).packed(storage)
 
 
+def _require_drawable(what: str, count: int) -> None:
+    if count > MOST_DRAWN:
+        raise DataError(f"too many {what} to draw", expected=f"at most {MOST_DRAWN}", found=str(count))
+
+
 def _numbered(sample: Sample) -> Sample:
     """Return a sample whose groups have the values 1, 2, …, or their negatives, in the order of the keys."""
     order = np.lexsort(sample.coordinates[::-1]) if sample.coordinates.size else np.arange(len(sample))
@@ -88,7 +99,11 @@ def _numbered(sample: Sample) -> Sample:
 
 
 def layout(tensor: Tensor) -> Layout:
-    """Return which entries each element of a tensor's arrays belongs to."""
+    """Return which entries each element of a tensor's arrays belongs to.
+
+    Raises DataError for more elements than can be drawn.
+    """
+    _require_drawable("elements", sum(map(len, tensor.arrays.values())))
     readers: dict[Element, set[Key]] = defaultdict(set)
     leaves: dict[Element, set[Key]] = defaultdict(set)
     of_values = {each.name for each in tensor.storage.arrays if each.holds_values}

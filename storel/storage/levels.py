@@ -34,6 +34,13 @@ def levels_format(reference: FormatReference, rank: int) -> tuple[str, CreateFor
     Raises FormatError for an unknown kind, a wrong number of levels, or an order that is no permutation.
     """
     kinds = tuple(_kind(argument) for argument in reference.arguments)
+    if not kinds and rank == 0:
+        raise FormatError(
+            f"{CONSTRUCTOR} needs a kind of level for each dimension",
+            expected=" or ".join(KINDS),
+            span=reference.span,
+            hint=f"write {CONSTRUCTOR}({', '.join(KINDS[:2])}), for example",
+        )
     if len(kinds) != rank:
         raise FormatError(
             f"{CONSTRUCTOR}({', '.join(kinds)}) does not store tensors of rank {rank}",

@@ -66,6 +66,9 @@ def test_what_cannot_be_packed_is_shown_and_not_drawn() -> None:
     shown = storel("formats", "show", "product.sdql")
     assert shown.code == 0
     assert "\nnot drawn: format product cannot be packed: its leaf" in shown.out
+    large = storel("formats", "show", "bcsr(r=10000)")
+    assert large.code == 0
+    assert "\nnot drawn: too many elements to draw" in large.out
     asked = storel("formats", "show", "product.sdql", "--svg", "product.svg")
     assert asked.code == 1
     assert not Path("product.svg").exists()
@@ -79,6 +82,9 @@ def test_what_cannot_be_packed_is_shown_and_not_drawn() -> None:
         (("formats", "show", "none.sdql"), 1, "cannot be read"),
         (("formats", "show", "csr", "--size", "4"), 1, "does not store tensors of rank 1"),
         (("formats", "show", "csr", "--size", "4xfour"), 2, "is not a size"),
+        (("formats", "show", "tiled(q=1)"), 1, "does not take these arguments"),
+        (("formats", "show", "levels()"), 1, "levels needs a kind of level for each dimension"),
+        (("formats", "show", "identity", "--size", "500x500"), 1, "too many places to draw"),
         (("formats", "--formats", "mine", "show", "csr"), 2, "goes after show"),
         (("formats", "--formats", "."), 1, "empty.sdql creates no format empty"),
         (("check-format", "crs"), 1, "did you mean 'csr'?"),

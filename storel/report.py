@@ -128,7 +128,7 @@ def verdict_text(verdict: Verdict) -> str:
     if verdict.refused_shapes:
         lines.append(f"no tensor fits of {', '.join(map(_shape_text, verdict.refused_shapes))}")
     if verdict.refusal is not None:
-        lines.append(f"what does not fit, for example: {verdict.refusal.message}")
+        lines.append(f"what does not fit, for example: {verdict.refusal}")
     if verdict.counterexample is not None:
         return "\n".join((*lines, "wrong:", str(verdict.counterexample)))
     lines.append("what fits reads back as it was, and the arrays have the declared properties")

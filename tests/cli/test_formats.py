@@ -18,6 +18,10 @@ PRODUCT = """CREATE FORMAT product(T: real[m, n])
   USING u: real[m], v: real[n]
   AS sum(<i, _> in 0:m, <j, _> in 0:n) { (i, j) -> u(i) * v(j) }
 """
+SIZED = """CREATE FORMAT sized(T: real[m, n])
+  USING pos: int[m + 1], idx: int[m], val: real[m]
+  AS sum(<i, _> in 0:m) sum(<p, j> in idx(pos(i):pos(i + 1))) { (i, j) -> val(p) }
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -114,6 +118,12 @@ def test_a_wrong_format() -> None:
     assert "wrong:\n  float64[2, 3] with (" in ended.out
     assert "not INCREASING" in ended.out
     assert "not to be relied on: rows" in ended.err
+
+
+def test_what_is_refused_is_told_in_full() -> None:
+    Path("sized.sdql").write_text(SIZED)
+    ended = storel("check-format", "sized.sdql")
+    assert "for example: array idx has the wrong length\n  expected: " in ended.out
 
 
 def test_what_is_refused_is_told() -> None:

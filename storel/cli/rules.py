@@ -30,6 +30,10 @@ def rules(
     Example: storel rules --check mine.rules
     """
     if check is not None:
+        if file is not None or egglog:
+            raise typer.BadParameter(
+                f"--check tries its own file, without {'--egglog' if egglog else '--rules'}"
+            )
         _check_rules(check, examples)
         return
     options = compiler_options(CallOptions(rules=file))

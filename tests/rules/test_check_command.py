@@ -32,6 +32,14 @@ def test_wrong(tmp_path: Path) -> None:
     assert "not to be relied on: unite" in ended.err
 
 
+@pytest.mark.parametrize("more", [("--rules", "other.rules"), ("--egglog",)])
+def test_nothing_is_left_out_silently(tmp_path: Path, more: tuple[str, ...]) -> None:
+    (tmp_path / "mine.rules").write_text(RIGHT)
+    ended = storel("rules", "--check", str(tmp_path / "mine.rules"), *more)
+    assert ended.code == 2
+    assert f"without {more[0]}" in ended.err
+
+
 def test_never(tmp_path: Path) -> None:
     (tmp_path / "mine.rules").write_text("rule odd @main: {?k -> ?b} => {?k -> ?b} if less(?k, ?k)")
     ended = storel("rules", "--check", str(tmp_path / "mine.rules"), "--examples", "20")

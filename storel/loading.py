@@ -144,10 +144,17 @@ def _stored(
         storage = None if reference is None else formats.resolve(reference, array.ndim)
         return from_numpy(array, formats, storage, ring)
     raise TypeMismatchError(
-        f"a {type(value).__name__} cannot be stored as a tensor",
+        f"a {_type_name(value)} cannot be stored as a tensor",
         expected="a NumPy array, a scipy.sparse matrix, (coordinates, values), {coordinates: value}, "
         "a dict of a format's arrays, or an Arrow table",
+        hint="make a NumPy array of it, as numpy.asarray does" if hasattr(value, "__array__") else None,
     )
+
+
+def _type_name(value: Any) -> str:
+    """Return what a type is called, with its library where another has types of that name."""
+    library, _, _ = type(value).__module__.partition(".")
+    return type(value).__name__ if library == "builtins" else f"{library}.{type(value).__name__}"
 
 
 def _as_array(value: Any) -> NDArray[Any]:

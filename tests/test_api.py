@@ -96,6 +96,7 @@ def test_scalars(value: Any) -> None:
     ("make", "error", "message"),
     [
         (lambda: storel.tensor("text"), TypeMismatchError, "a str cannot be stored"),
+        (lambda: storel.tensor(Path()), TypeMismatchError, "^a pathlib.PosixPath cannot be stored"),
         (lambda: storel.tensor(CSR_ARRAYS), FormatError, "need format= and shape="),
         (lambda: storel.tensor({(0, 1): 1.0, (1,): 2.0}), DataError, "same number of coordinates"),
         (lambda: storel.tensor(MATRIX, shape=(3, 2)), DataError, "does not have the shape"),

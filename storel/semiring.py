@@ -45,7 +45,12 @@ class Semiring:
         return a == self.zero
 
     def with_zero(self, scalar: ScalarType) -> ScalarType:
-        """Return a type that holds the numbers of type ``scalar`` and the zero: inf is no integer."""
+        """Return a type that holds the numbers of type ``scalar`` and the zero: inf is no integer.
+
+        Over ``or`` numbers are truths.
+        """
+        if self.plus_name == "or":
+            return ScalarType.BOOL
         return ScalarType.FLOAT64 if isinstance(self.zero, float) and not scalar.is_real else scalar
 
     def sum_type(self, scalar: ScalarType) -> ScalarType:
@@ -54,15 +59,13 @@ class Semiring:
         >>> PLUS_TIMES.sum_type(ScalarType.BOOL).name, OR_AND.sum_type(ScalarType.INT64).name
         ('INT64', 'BOOL')
         """
-        if self.plus_name == "or":
-            return ScalarType.BOOL
         if self.plus_name == "add" and scalar is ScalarType.BOOL:
             return ScalarType.INT64
         return self.with_zero(scalar)
 
     def choice_type(self, one: ScalarType, two: ScalarType) -> ScalarType:
         """Return the type of numbers that are of one of two types, or the zero."""
-        return ScalarType.BOOL if self.plus_name == "or" else self.with_zero(one.join(two))
+        return self.with_zero(one.join(two))
 
     def product_type(self, one: ScalarType, two: ScalarType) -> ScalarType:
         """Return the type of the products of numbers of two types."""

@@ -44,12 +44,17 @@ class Semiring:
     def is_zero(self, a: Scalar) -> bool:
         return a == self.zero
 
+    @property
+    def has_truths(self) -> bool:
+        """Whether its numbers are truths."""
+        return self.plus_name == "or"
+
     def with_zero(self, scalar: ScalarType) -> ScalarType:
         """Return a type that holds the numbers of type ``scalar`` and the zero: inf is no integer.
 
-        Over ``or`` numbers are truths.
+        Numbers may be truths.
         """
-        if self.plus_name == "or":
+        if self.has_truths:
             return ScalarType.BOOL
         return ScalarType.FLOAT64 if isinstance(self.zero, float) and not scalar.is_real else scalar
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from storel.errors import DataError, FormatError, TypeMismatchError
 from storel.memory import require_memory
 from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
 from storel.storage.formats import Format, Formats
 from storel.storage.pack import all_sizes, full_arrays, scalar_type_of
 from storel.storage.properties import verify_properties
@@ -125,6 +126,8 @@ def from_arrays(
 ) -> Tensor:
     """Wrap the arrays of a format; lengths, types and declared properties are verified.
 
+    Values are made truths where the semiring's numbers are.
+
     Raises DataError naming the array and the first bad position.
     """
     unknown = sorted(set(arrays) - {declaration.name for declaration in storage.arrays})
@@ -151,6 +154,8 @@ def from_arrays(
             expected="one that is real",
             span=storage.declaration.span,
         )
+    if SEMIRINGS[semiring].has_truths:
+        given[values] = given[values].astype(bool, copy=False)
     if given[values].dtype == bool and any(not isinstance(chain.leaf, Call) for chain in storage.chains):
         raise FormatError(
             f"format {storage.name} computes its entries, which truth values are not",

@@ -110,6 +110,8 @@ def pack(
     Raises FormatError if the mapping cannot be turned round, MemoryLimitError before anything too
     large is allocated.
     """
+    if SEMIRINGS[semiring].has_truths:
+        values = values.astype(bool, copy=False)
     arrays = arrays_by_rows(storage, coordinates, values, shape, semiring) if memory_limit is None else None
     if arrays is not None:
         sizes = all_sizes(storage, shape, arrays)

@@ -8,7 +8,7 @@ parameter, size or pointwise function; no binder hides another name; blank range
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from storel.errors import (
     ExtentError,
@@ -30,7 +30,7 @@ from storel.syntax.free_names import free_names
 from storel.syntax.infer import Inference
 from storel.syntax.inline import inline_lets
 from storel.syntax.nodes.declarations import FormatReference, TypeAnnotation
-from storel.syntax.nodes.expressions import Expression
+from storel.syntax.nodes.expressions import Binary, Expression, Truth
 from storel.syntax.nodes.statements import (
     CreateFormat,
     CreateTensor,
@@ -131,7 +131,7 @@ class _Analyzer:
                     self.formats.add(name)
             case LoadTensor(name, type_, semiring, _, format_, span):
                 self.define(name, span)
-                self.semiring(semiring, span)
+                self.semiring(semiring, span, type_)
                 self.require_format(format_)
                 if type_ is not None:
                     self.declare_tensor(name, type_)
@@ -171,7 +171,7 @@ class _Analyzer:
             )
         self.pending.discard(name)
         self.require_format(statement.format)
-        semiring = self.semiring(statement.semiring, span)
+        semiring = self.semiring(statement.semiring, span, statement.type)
         expression = resolve(statement.expression, self.signatures, self.pending)
         if statement.semiring is None:
             self.require_ordinary_tensors(expression, span)
@@ -192,10 +192,16 @@ class _Analyzer:
         self.signatures[name] = definition.signature
 
     def typed(self, expression: Expression, semiring: Semiring) -> tuple[Type, Expression]:
-        """Return the type of a definition's value, and its expression with keys named by ``let`` inlined."""
+        """Return the type of a definition's value, and its expression with keys named by ``let`` inlined.
+
+        A value of numbers where numbers are truths is multiplied by the one, which makes truths of them.
+        """
         inference = Inference()
         scope = {name: variable_of(signature) for name, signature in self.signatures.items()}
         kind = inference.value(expression, scope, semiring)
+        if semiring.has_truths and kind.scalar is not ScalarType.BOOL:
+            expression = Binary("*", Truth(True), expression)
+            kind = replace(kind, scalar=ScalarType.BOOL)
         self.warnings += map(str, inference.remarks)
         if semiring is not PLUS_TIMES:
             expression = inline_lets(expression, inference.indices)
@@ -276,8 +282,8 @@ class _Analyzer:
                 f"unknown tensor '{name}'", span=span, hint=later or nearest(name, tensors)
             )
 
-    def semiring(self, name: str | None, span: Span) -> Semiring:
-        """Return the semiring that ``OVER`` names."""
+    def semiring(self, name: str | None, span: Span, declared: TypeAnnotation | None) -> Semiring:
+        """Return the semiring that ``OVER`` names, for a tensor of a declared type if there is one."""
         if name is not None and name not in SEMIRINGS:
             raise UnknownNameError(
                 f"unknown semiring '{name}'",
@@ -285,7 +291,12 @@ class _Analyzer:
                 span=span,
                 hint=nearest(name, SEMIRINGS),
             )
-        return PLUS_TIMES if name is None else SEMIRINGS[name]
+        found = PLUS_TIMES if name is None else SEMIRINGS[name]
+        if found.has_truths and declared is not None and declared.scalar != "bool":
+            raise TypeMismatchError(
+                f"values over {name} are truths", expected="bool", found=declared.scalar, span=declared.span
+            )
+        return found
 
     def require_format(self, reference: FormatReference | None) -> None:
         if reference is not None and self.formats is not None and reference.name not in self.formats:

@@ -1,0 +1,51 @@
+"""Over ``or_and`` numbers are truths: where they are stored, where they are defined, and for what follows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import storel
+
+NUMBERS = np.array([3.0, 0.0, np.nan, -1.0])
+BACKENDS = ["interpret", "c", "numba"]
+
+
+def values(program: str, backend: str, **operands: object) -> np.ndarray:
+    result = storel.run(program, backend=backend, **operands)
+    assert isinstance(result, storel.Tensor) and result.dtype == bool
+    return result.to_numpy()
+
+
+@pytest.mark.parametrize("storage", ["dense", "coo", "hash", "csf", "levels(hashed)"])
+def test_a_tensor_over_truths_holds_truths(storage: str) -> None:
+    tensor = storel.tensor(NUMBERS, storage, semiring="or_and")
+    assert tensor.dtype == bool
+    np.testing.assert_array_equal(tensor.to_numpy(), [True, False, True, True])
+    for backend in BACKENDS:
+        program = "CREATE TENSOR s OVER plus_times AS sum(<i, v> in C) v"
+        assert int(storel.run(program, backend=backend, C=tensor)) == 3  # type: ignore[arg-type]
+
+
+def test_given_arrays_are_made_truths() -> None:
+    arrays = {"idx1": np.array([0, 2], np.int32), "val": np.array([2.5, 0.0])}
+    tensor = storel.tensor(arrays, "levels(compressed)", shape=(4,), semiring="or_and")
+    np.testing.assert_array_equal(tensor.arrays["val"], [True, False])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("storage", ["", "STORED AS coo"])
+def test_a_definition_over_truths_is_of_truths(storage: str, backend: str) -> None:
+    np.testing.assert_array_equal(
+        values(f"CREATE TENSOR S OVER or_and {storage} AS X", backend, X=NUMBERS), [True, False, True, True]
+    )
+    script = f"""CREATE TENSOR S OVER or_and {storage} AS X
+CREATE TENSOR T OVER or_and AS sum(<i, v> in S) if (v == 1) then {{i -> v}}"""
+    np.testing.assert_array_equal(values(script, backend, X=NUMBERS), [True, False, True, True])
+    assert values("CREATE TENSOR s OVER or_and AS X(3)", backend, X=NUMBERS)
+
+
+def test_a_declared_type_that_is_none_of_truths_is_refused() -> None:
+    with pytest.raises(storel.StorelError, match="truths") as raised:
+        storel.run("CREATE TENSOR S: real[4] OVER or_and AS X", X=NUMBERS)
+    assert "bool" in str(raised.value) and "real[4]" in str(raised.value)

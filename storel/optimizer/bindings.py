@@ -30,20 +30,48 @@ def _load() -> ModuleType:
 
 if TYPE_CHECKING:
     from egglog.bindings import (
+        ActionCommand,
+        Call,
         EggSmolError,
         EGraph,
+        Expr_,
         FrozenEGraph,
+        Int,
+        Lit,
         PrintAllFunctionsSize,
         RunScheduleOutput,
+        RustSpan,
+        String,
         Value,
     )
 else:
     _module = _load()
+    ActionCommand = _module.ActionCommand
+    Call = _module.Call
     EGraph = _module.EGraph
     EggSmolError = _module.EggSmolError
+    Expr_ = _module.Expr_
     FrozenEGraph = _module.FrozenEGraph
+    Int = _module.Int
+    Lit = _module.Lit
     PrintAllFunctionsSize = _module.PrintAllFunctionsSize
     RunScheduleOutput = _module.RunScheduleOutput
+    RustSpan = _module.RustSpan
+    String = _module.String
     Value = _module.Value
 
-__all__ = ["EGraph", "EggSmolError", "FrozenEGraph", "PrintAllFunctionsSize", "RunScheduleOutput", "Value"]
+__all__ = [
+    "ActionCommand",
+    "Call",
+    "EGraph",
+    "EggSmolError",
+    "Expr_",
+    "FrozenEGraph",
+    "Int",
+    "Lit",
+    "PrintAllFunctionsSize",
+    "RunScheduleOutput",
+    "RustSpan",
+    "String",
+    "Value",
+]

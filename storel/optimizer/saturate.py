@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 from storel.optimizer import analyses, constructors
 from storel.optimizer.binders import Encoding
 from storel.optimizer.bindings import EGraph, PrintAllFunctionsSize, RunScheduleOutput
+from storel.optimizer.command import command
 from storel.optimizer.extract import Classes, read
 from storel.optimizer.limits import Limits, PhaseReport, Stop
 from storel.optimizer.named import NAMED
@@ -89,7 +90,8 @@ class Base:
     def holding(self, term: str, facts: str) -> Generator[None]:
         """Hold a term, which is then the one in ``whole``, and what is known of it."""
         try:
-            self.run(f"(whole {term})\n{facts}")
+            self.graph.run_program(command(f"(whole {term})"))
+            self.run(facts)
             yield
         finally:
             self._held += self.nodes()

@@ -13,6 +13,7 @@ from storel.advice.trial import Trial
 from storel.kernels import Kernel, run_again, runner_of, source_of, split
 from storel.loading import as_tensor, declared_tensor, format_text, load_tensor
 from storel.notation import einsum_source
+from storel.storage.files.kinds import as_path
 from storel.storage.formats import known_formats
 from storel.storage.summary import Summary, read_summary, summary_from
 from storel.storage.tensor import Tensor
@@ -148,7 +149,7 @@ def read(
     ``format`` may be one of the directory ``formats``. A large .npy file is mapped into memory, not read: it
     must not be changed while the tensor is in use.
     """
-    return load_tensor(Path(path), known_formats(formats), reference=format_text(format))
+    return load_tensor(as_path(path), known_formats(formats), reference=format_text(format))
 
 
 def declare(

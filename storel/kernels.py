@@ -153,18 +153,18 @@ class CallOptions:
 
 _OPTIONS = frozenset(each.name for each in fields(CallOptions))
 
-_ADMITTED: Mapping[str, tuple[type, ...]] = {
-    "backend": (str,),
-    "formats": (str, Path),
-    "rules": (str, Path, RuleSet),
-    "memory_limit": (Real,),
-    "floating_point": (str,),
-    "format": (str, FormatReference),
-    "binders": (str,),
-    "search": (SearchOptions,),
-    "threads": (Integral,),
+_ADMITTED: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "backend": ((str,), "a text"),
+    "formats": ((str, Path), "a path"),
+    "rules": ((str, Path, RuleSet), "a path or a RuleSet"),
+    "memory_limit": ((Real,), "a number of bytes"),
+    "floating_point": ((str,), "a text"),
+    "format": ((str, FormatReference), "a text"),
+    "binders": ((str,), "a text"),
+    "search": ((SearchOptions,), "storel.optimizer.outcome.Options"),
+    "threads": ((Integral,), "an integer"),
 }
-"""What an option may be, unless it is None."""
+"""What an option may be, unless it is None, in types and in words."""
 
 
 def split(keywords: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
@@ -174,11 +174,12 @@ def split(keywords: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
     """
     options = {name: value for name, value in keywords.items() if name in _OPTIONS}
     for name, value in options.items():
-        if value is not None and not isinstance(value, _ADMITTED[name]):
+        types, expected = _ADMITTED[name]
+        if value is not None and (isinstance(value, bool) or not isinstance(value, types)):
             raise TypeMismatchError(
-                f"the option {name} is a {type(value).__name__}",
-                expected=", ".join(each.__name__.lower() for each in _ADMITTED[name]),
-                found=repr(value),
+                f"the option {name} is of another type",
+                expected=expected,
+                found=f"{value!r} ({type(value).__name__})",
             )
     return CallOptions(**options), {name: value for name, value in keywords.items() if name not in _OPTIONS}
 

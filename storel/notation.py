@@ -5,18 +5,20 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 
-from storel.errors import ProgramSyntaxError
+from storel.errors import ProgramSyntaxError, TypeMismatchError
 
 
-def einsum_source(subscripts: str, ranks: Sequence[int]) -> str:
+def einsum_source(subscripts: object, ranks: Sequence[int]) -> str:
     """Return the program that ``subscripts`` stand for; operand n is called ``operandn``.
 
     Without ``->`` the result has the indices that occur once, in alphabetical order. Raises
-    ProgramSyntaxError if the subscripts do not fit the operands.
+    ProgramSyntaxError if the subscripts do not fit the operands, TypeMismatchError if they are no text.
 
     >>> einsum_source("ij,j->i", [2, 1])
     'CREATE TENSOR result AS sum(<(i, j), v0> in operand0, <j, v1> in operand1) { i -> v0 * v1 }'
     """
+    if not isinstance(subscripts, str):
+        raise TypeMismatchError("the subscripts are no text", expected="'ij,j->i'", found=repr(subscripts))
     inputs, arrow, output = subscripts.replace(" ", "").partition("->")
     terms = inputs.split(",")
     if not arrow:
@@ -39,6 +41,10 @@ def _tuple(letters: str) -> str:
 
 
 def _check(terms: list[str], output: str, ranks: Sequence[int]) -> None:
+    for letter in "".join(terms) + output:
+        if letter not in string.ascii_letters:
+            hint = "name each index: there is no '...'" if letter == "." else None
+            raise ProgramSyntaxError(f"'{letter}' is not an index", expected="letters", hint=hint)
     if len(terms) != len(ranks):
         raise ProgramSyntaxError(
             "the subscripts do not fit the operands",
@@ -52,9 +58,6 @@ def _check(terms: list[str], output: str, ranks: Sequence[int]) -> None:
                 expected=f"{rank} indices",
                 found=f"{len(term)}",
             )
-    for letter in "".join(terms) + output:
-        if letter not in string.ascii_letters:
-            raise ProgramSyntaxError(f"'{letter}' is not an index", expected="letters")
     known = set("".join(terms))
     for position, letter in enumerate(output):
         if letter not in known or letter in output[:position]:

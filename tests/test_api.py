@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -206,3 +207,21 @@ def test_only_a_scalar_is_a_number() -> None:
     assert int(storel.tensor(np.array(2))) == 2
     with pytest.raises(StorelError):
         float(storel.tensor(MATRIX))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: storel.einsum(3, np.eye(2)), "no text"),  # type: ignore[arg-type]
+        (lambda: storel.einsum("i...->i", np.eye(2)), "'.' is not an index"),
+        (lambda: storel.read(3), "no path"),  # type: ignore[arg-type]
+        (lambda: storel.tensor(np.eye(2)).save(io.BytesIO()), "no path"),  # type: ignore[arg-type]
+        (lambda: storel.tune("CREATE TENSOR y AS A", seconds="1", A=np.eye(2)), "seconds, from 0"),  # type: ignore[arg-type]
+        (lambda: storel.tune("CREATE TENSOR y AS A", seconds=-1, A=np.eye(2)), "seconds, from 0"),
+        (lambda: storel.tune("CREATE TENSOR y AS A", seconds=float("nan"), A=np.eye(2)), "seconds, from 0"),
+    ],
+)
+def test_arguments_of_other_types(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(storel.StorelError) as raised:
+        call()
+    assert message in str(raised.value)

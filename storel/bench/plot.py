@@ -35,7 +35,8 @@ def draw(measurements: Sequence[Measurement], path: Path) -> None:
     axes.set_yticks(range(len(measurements)), labels)
     axes.invert_yaxis()
     axes.set_xlabel("time beside that of the best rival")
-    axes.legend()
+    if names:
+        axes.legend()
     try:
         figure.savefig(path)
     except (OSError, ValueError) as error:

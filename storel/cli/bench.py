@@ -72,18 +72,23 @@ def bench(
     if contractions is not None:
         dense = Data(DENSE, size, nonzeros)
         tasks += [Task(each, dense, contest, contraction_mib) for each in read_contractions(contractions)]
+    _write([], json_file, plot_file)  # what cannot be written is told before minutes are spent
     found = list(run_all(tasks, report.progress()))
     _show(found)
-    if json_file is not None:
-        write_text(json_file, json.dumps([each.as_object() for each in found], indent=2))
-    if plot_file is not None:
-        draw(found, plot_file)
+    _write(found, json_file, plot_file)
     if not all(each.is_sound for each in found):
         raise typer.Exit(1)
 
 
 def _listed(text: str | None) -> list[str]:
-    return text.split(",") if text else []
+    return [] if text is None else text.split(",")
+
+
+def _write(found: list[Measurement], json_file: Path | None, plot_file: Path | None) -> None:
+    if json_file is not None:
+        write_text(json_file, json.dumps([each.as_object() for each in found], indent=2))
+    if plot_file is not None:
+        draw(found, plot_file)
 
 
 def _show(found: list[Measurement]) -> None:

@@ -61,6 +61,8 @@ def show(
 
     Example: storel formats show "ell(width=2)" --size 4x6 --svg ell.svg
     """
+    if svg is not None and svg.suffix.lower() != ".svg":
+        raise DataError(f"{svg} is drawn as SVG", expected="a name that ends in .svg")
     known = known_formats(directory)
     references = _references(what, known)
     shape = _shape(size, references)

@@ -50,7 +50,10 @@ def _check_rules(file: Path, examples: int) -> None:
         ) from error
     show_progress = report.progress()
     doubtful: list[str] = []
-    for rule in read_rules(file):
+    rules = read_rules(file)
+    if not rules:
+        raise DataError(f"there are no rules in {file}")
+    for rule in rules:
         show_progress(f"checking {rule.name}")
         verdict = check.check(rule, examples)
         print(verdict)

@@ -9,7 +9,7 @@ from pathlib import Path
 from storel.semiring import SEMIRINGS
 from storel.storage.coordinates import combine
 from storel.storage.declared import declared_sizes
-from storel.storage.files.kinds import save_tensor
+from storel.storage.files.kinds import as_path, save_tensor
 from storel.storage.formats import Format, known_formats
 from storel.storage.pack import all_sizes, full_arrays, packed_arrays, scalar_type_of
 from storel.storage.packing.parameters import with_parameters_of
@@ -88,7 +88,7 @@ class Tensor(Stored):
 
     def save(self, path: str | Path) -> None:
         """Write the tensor to a file, as the ending of its name says; on an error nothing is written."""
-        save_tensor(self, Path(path))
+        save_tensor(self, as_path(path))
 
 
 def pack(

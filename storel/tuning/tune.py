@@ -13,12 +13,13 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import TypeAlias
 
 from storel import schedule
 from storel.advice.trial import is_same
 from storel.compiler import Compilation, Task, compile_stored
-from storel.errors import DataError, StorelError
+from storel.errors import DataError, StorelError, TypeMismatchError
 from storel.execution import execute
 from storel.expectation import expected_time
 from storel.schedule import Schedule
@@ -57,8 +58,12 @@ def tune(
     """Run a program, measure other ways to compute each definition, and remember the fastest.
 
     ``seconds`` is how long each definition is tuned; a kernel that runs is not interrupted. Raises DataError
-    if nothing is compiled, StorelError where the program itself fails.
+    if nothing is compiled, TypeMismatchError for what is no time, StorelError where the program itself fails.
     """
+    if not isinstance(seconds, Real) or not seconds >= 0:
+        raise TypeMismatchError(
+            "this is no time to tune for", expected="seconds, from 0", found=repr(seconds)
+        )
     found: list[Tuned] = []
 
     def compiled(task: Task) -> Compilation:

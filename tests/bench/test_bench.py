@@ -173,6 +173,9 @@ def test_ratios_are_drawn(tmp_path: Path) -> None:
         (("--rivals", "scypi"), "no rival 'scypi'"),
         (("--backends", "d"), "unknown backend 'd'"),
         (("--contractions", "none.csv"), "none.csv cannot be read"),
+        (("--kernels", ""), "no kernel ''"),
+        (("--json", "no/where.json"), "cannot be written"),
+        (("--plot", "ratios.none"), "cannot be drawn"),
     ],
 )
 def test_mistakes_are_told_before_anything_runs(arguments: tuple[str, ...], message: str) -> None:

@@ -85,6 +85,7 @@ def test_what_cannot_be_packed_is_shown_and_not_drawn() -> None:
         (("formats", "show", "empty.sdql"), 1, "creates no format"),
         (("formats", "show", "none.sdql"), 1, "cannot be read"),
         (("formats", "show", "csr", "--size", "4"), 1, "does not store tensors of rank 1"),
+        (("formats", "show", "csr", "--svg", "csr.png"), 1, "ends in .svg"),
         (("formats", "show", "csr", "--size", "4xfour"), 2, "is not a size"),
         (("formats", "show", "tiled(q=1)"), 1, "does not take these arguments"),
         (("formats", "show", "levels()"), 1, "levels needs a kind of level for each dimension"),

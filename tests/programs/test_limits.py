@@ -144,11 +144,12 @@ def test_a_script_with_a_byte_order_mark(tmp_path: Any) -> None:
     ("option", "value"),
     [
         ("backend", 3), ("format", 3), ("formats", 3), ("threads", "two"), ("threads", 1.5),
+        ("threads", True),
         ("memory_limit", "1GB"), ("floating_point", True), ("rules", 1), ("binders", 0), ("search", "wide"),
     ],
 )  # fmt: skip
 def test_options_of_other_types(option: str, value: Any) -> None:
-    with pytest.raises(storel.StorelError, match=f"the option {option} is a {type(value).__name__}"):
+    with pytest.raises(storel.StorelError, match=f"the option {option} is of another type"):
         storel.run(ROWS, A=MATRIX, **{option: value})
 
 

@@ -40,6 +40,12 @@ def test_nothing_is_left_out_silently(tmp_path: Path, more: tuple[str, ...]) -> 
     assert f"without {more[0]}" in ended.err
 
 
+def test_no_rules(tmp_path: Path) -> None:
+    (tmp_path / "none.rules").write_text("\n")
+    ended = storel("rules", "--check", str(tmp_path / "none.rules"))
+    assert ended.code == 1 and "no rules" in ended.err
+
+
 def test_never(tmp_path: Path) -> None:
     (tmp_path / "mine.rules").write_text("rule odd @main: {?k -> ?b} => {?k -> ?b} if less(?k, ?k)")
     ended = storel("rules", "--check", str(tmp_path / "mine.rules"), "--examples", "20")

@@ -80,7 +80,7 @@ def measure(task: Task) -> Measurement:
     for name in contest.rivals:
         contestants += _rival(task.kernel, problem, answer, name)
     moved = sum(map(bytes_of, problem.operands.values())) + bytes_of(answer)
-    limits = probes(moved, problem.flops, problem.gathers)
+    limits = probes(moved, problem.flops, problem.gathers, contest.threads)
     limiting = {name: Contestant(Timing(name), probe.run) for name, probe in limits.items()}
     _interleave([*contestants, *limiting.values()], contest.repetitions)
     return Measurement(

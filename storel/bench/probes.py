@@ -1,10 +1,10 @@
 """The limits of the machine, measured beside the kernels: memory read in order, at random, and arithmetic.
 
 A kernel cannot be faster than its operands and result go through memory once, than its compulsory scattered
-reads are made, or than its compulsory operations are done by the fastest matrix product there is. Each probe
-works on as much memory as the kernel does, so that caches help it as they help the kernel. They are NumPy's
-``dot``, ``matmul`` and ``take``; the last also writes what it reads, so that a kernel that only reads may be
-somewhat below that limit.
+reads are made, or than its compulsory operations are done in registers (arithmetic.py). Each probe works on
+as much memory as the kernel does, so that caches help it as they help the kernel. Memory is read by NumPy's
+``dot`` and ``take``; the last also writes what it reads, so that a kernel that only reads may be somewhat
+below that limit.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from storel.bench.arithmetic import peak
 from storel.bench.problem import Gather
 
 MOST = 2**28
@@ -20,9 +21,6 @@ MOST = 2**28
 
 PIECE = 2**12
 """Scattered numbers that are read into a buffer at a time, small enough to stay in the nearest cache."""
-
-SIDE = 512
-"""The rows of the matrices whose product is the measure of arithmetic."""
 
 
 class Probe:
@@ -33,21 +31,16 @@ class Probe:
         self.share = share
 
 
-def probes(moved: int, flops: int, gathers: tuple[Gather, ...]) -> dict[str, Probe]:
+def probes(moved: int, flops: int, gathers: tuple[Gather, ...], threads: int = 1) -> dict[str, Probe]:
     """Return the probes for a kernel that moves so many bytes and does so many operations."""
-    found = {"stream": _stream(moved), "flops": _flops(flops)}
+    run, done = peak(threads)
+    found = {"stream": _stream(moved), "flops": Probe(run, flops / done)}
     return found | ({"gather": _gather(gathers)} if gathers else {})
 
 
 def _stream(moved: int) -> Probe:
     table = np.ones(max(8, min(moved, MOST)) // 8)
     return Probe(lambda: table @ table, moved / table.nbytes)
-
-
-def _flops(flops: int) -> Probe:
-    factor = np.ones((SIDE, SIDE))
-    out = np.empty_like(factor)
-    return Probe(lambda: np.matmul(factor, factor, out=out), flops / (2 * SIDE**3))
 
 
 def _gather(gathers: tuple[Gather, ...]) -> Probe:

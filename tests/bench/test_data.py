@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from storel.bench.arithmetic import SIDE, peak
 from storel.bench.data import NAMES, Data
 from storel.bench.probes import probes
 from storel.bench.problem import Gather
@@ -38,12 +39,25 @@ def test_tensors_are_sorted_and_skewed_where_that_is_asked() -> None:
 
 
 def test_limits_are_shares_of_what_a_probe_does() -> None:
-    found = probes(2**30, 2 * 512**3, (Gather(np.array([3, 0, 3]), 4, 2),))
+    _, done = peak(1)
+    found = probes(2**30, 2 * done, (Gather(np.array([3, 0, 3]), 4, 2),))
     assert {name: probe.share for name, probe in found.items()} == {
         "stream": 4.0,
-        "flops": 1.0,
+        "flops": 2.0,
         "gather": 1.0,
     }
     for probe in found.values():
         probe.run()
     assert "gather" not in probes(64, 1, ())
+
+
+def test_arithmetic_is_that_of_numpy_without_a_compiler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _, two = peak(2)
+    _, one = peak(1)
+    assert two in (one, 2 * one)
+    monkeypatch.setattr("storel.runtime.toolchain.find", lambda: None)
+    run, done = peak(2)
+    assert done == 2 * SIDE**3
+    run()

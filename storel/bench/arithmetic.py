@@ -71,10 +71,9 @@ def peak(threads: int) -> tuple[Callable[[], object], int]:
 @cache
 def _kernel() -> Callable[[bytes, None], int]:
     names = [f"c{number}" for number in range(_VECTORS)]
+    starts = (f"{name} = factor + {number}.0" for number, name in enumerate(names))
     texts = {
-        "declared": "V "
-        + ", ".join(f"{name} = factor + {number}.0" for number, name in enumerate(names))
-        + ";",
+        "declared": f"V {', '.join(starts)};",
         "added": "\n        ".join(f"{name} = {name} * factor + factor;" for name in names),
         "total": " + ".join(names),
         "vectors": str(_VECTORS),

@@ -105,7 +105,7 @@ class CompiledKernel:
         addresses = self.addresses(inputs)
         sizes = self.bound(scalars, addresses)
         needed = needed_bytes(self.kernel, sizes)
-        limit = memory.allowance(needed) if memory_limit is None else memory_limit
+        limit = allowance(needed, begun) if memory_limit is None else memory_limit
         counts = capacities(self.kernel, sizes, limit) if needed > limit else self._counts(sizes)
         arrays = [
             begun[allocation.buffer.name]
@@ -178,6 +178,12 @@ class _Linked:
         code = self._entry(self._slots.pack(*values, *addresses), ctypes.byref(detail))
         if code != 0:
             raise failure(self._kernel, code - 1, detail.value)
+
+
+def allowance(needed: int, begun: Mapping[str, Array]) -> int:
+    """Return how many bytes a kernel may have that asks for ``needed``, with what it goes on with."""
+    held = sum(array.nbytes for array in begun.values())
+    return memory.allowance(max(0, needed - held)) + held
 
 
 def load(source: str, kernel: Kernel, backend: Backend) -> CompiledKernel:

@@ -16,12 +16,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from storel import memory
 from storel.loops.division import PART_HIGH, PART_LOW
 from storel.loops.nodes import Allocation, Join
 from storel.runtime import buffers, pool
 from storel.runtime.contraction import ContractionKernel
-from storel.runtime.kernel import NOTHING, CompiledKernel, Input, located
+from storel.runtime.kernel import NOTHING, CompiledKernel, Input, allowance, located
 from storel.semiring import Scalar
 
 Array: TypeAlias = NDArray[Any]
@@ -109,7 +108,7 @@ class ParallelKernel:
         parts = [{**scalars, PART_LOW.name: low, PART_HIGH.name: high} for low, high in ends]
         bounds = [partial(phase.bound, part, addresses) for part in parts]
         sizes = pool.run_all(bounds) if phase.is_counted else [bound() for bound in bounds]
-        if not self._fits(phase, sizes, work, limit):
+        if not self._fits(phase, sizes, work, limit, begun):
             return phase.run(whole, inputs, limit, begun)
         regions = [
             _Region(allocation, [size[allocation.slot] for size in sizes], begun.get(allocation.buffer.name))
@@ -125,7 +124,14 @@ class ParallelKernel:
         joined = pool.run_all([partial(region.joined, lengths, operator) for region in outputs])
         return {region.allocation.buffer.name: array for region, array in zip(outputs, joined, strict=True)}
 
-    def _fits(self, phase: CompiledKernel, sizes: list[list[int]], work: int, limit: int | None) -> bool:
+    def _fits(
+        self,
+        phase: CompiledKernel,
+        sizes: list[list[int]],
+        work: int,
+        limit: int | None,
+        begun: Mapping[str, Array],
+    ) -> bool:
         """Return whether it pays to compute the parts apart, and there is the memory for it."""
         needed = 0
         for allocation in phase.kernel.allocations:
@@ -134,7 +140,7 @@ class ParallelKernel:
                 return False
             count = counts[0] if allocation.join is Join.SHARED else sum(counts)
             needed += count * allocation.buffer.type.itemsize
-        return needed <= (memory.allowance(needed) if limit is None else limit)
+        return needed <= (allowance(needed, begun) if limit is None else limit)
 
 
 class _Region:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -156,3 +158,21 @@ def test_rows_are_stored_in_a_phase_of_their_own(result: str, storage: str, back
     want = storel.run(program, threads=1, format=storage, **operands)
     assert isinstance(got, storel.Tensor) and isinstance(want, storel.Tensor)
     np.testing.assert_allclose(got.to_numpy(), want.to_numpy(), rtol=1e-12)
+
+
+def test_a_result_that_is_gone_on_with_is_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = "CREATE TENSOR R AS " + SEVERAL_NESTS["rows of a vector"]
+    operands = {"A": storel.tensor(A, "bucketed_ell"), "X": X}
+    want = A @ X
+    for limit in (want.nbytes, None):
+        free = iter([want.nbytes])  # nothing, once the result is there
+
+        def allowance(_: int, free: Iterator[int] = free) -> int:
+            return next(free, 0)
+
+        monkeypatch.setattr("storel.runtime.kernel.memory", SimpleNamespace(allowance=allowance))
+        kernel = storel.compile(program, format="dense", memory_limit=limit, **operands)
+        assert any(phase.continues for phase in kernel.compilation.phases)
+        result = kernel(**operands)
+        assert isinstance(result, storel.Tensor)
+        np.testing.assert_allclose(result.to_numpy(), want, rtol=1e-12)

@@ -64,20 +64,21 @@ def divide(split: Split, actions: ActionLowering, scope: Scope) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The work of the iterations before ``HIGH``: ``until``, and the elements of ``lists`` that are less."""
+    """The work of the iterations before ``HIGH``: ``until``, and that on what is less in the ``lists``."""
 
     until: Term
-    lists: tuple[Elements, ...]
+    lists: tuple[tuple[Elements, Term], ...]
     scans: Scans
     scope: Scope
 
     def emitted(self) -> Expression:
         found = self.scans.expressions.key(self.until, self.scope)
-        for each in self.lists:
+        for each, steps in self.lists:
             first, last = self.scans.segment(each, self.scope)
             position = self.scans.emitter.declare("position", first)
             self.scans.search(each.array, position, last, PART_HIGH)
-            found = plus(found, Binary("subtract", position, first))
+            weight = self.scans.expressions.key(steps, self.scope)
+            found = plus(found, times(Binary("subtract", position, first), weight))
         return found
 
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from storel.calculus.binding import free_variables
 from storel.calculus.intervals import bounds
-from storel.calculus.nodes import Symbol, Variable
+from storel.calculus.nodes import Symbol, Term, Variable
 from storel.plan.binding import binders
 from storel.plan.nodes import (
     Accumulate,
@@ -39,7 +39,7 @@ from storel.plan.nodes import (
     Unite,
 )
 from storel.plan.ownership import enter_their_own
-from storel.plan.work import together, work_of_iteration
+from storel.plan.work import at_most, steps, together, work_of_iteration
 from storel.symbols import EndSymbol, Symbols
 
 LOW = Symbol("part.low")
@@ -70,7 +70,7 @@ class Split:
 
     ``plan`` is over the part between ``LOW`` and ``HIGH``, of which ``ends`` are what is known. ``work`` is
     an action that counts what one iteration does, under the binders of ``source``, but for the elements of
-    the ascending ``lists`` that are found by its key: each is one step more.
+    the ascending ``lists`` that are found by its key: each is as many steps more as is known beforehand.
     """
 
     plan: Plan
@@ -78,7 +78,7 @@ class Split:
     work: Action
     parts: Parts
     ends: tuple[EndSymbol, EndSymbol]
-    lists: tuple[Elements, ...] = ()
+    lists: tuple[tuple[Elements, Term], ...] = ()
 
 
 def split_of(plan: Plan, symbols: Symbols, *, reorders: bool) -> Split | None:
@@ -101,11 +101,15 @@ def split_of(plan: Plan, symbols: Symbols, *, reorders: bool) -> Split | None:
     part = replace(plan, action=_restricted(plan.action))
     has_keys = isinstance(source, Positions)
     lists = tuple(found for loop in loops if has_keys for found in _found_by_key(loop.body, 0))
-    return Split(part, source, each, parts, (ends[0], ends[1]), lists)
+    # What comes before a cut in a list is found by a search, for which the work must be a formula.
+    return Split(part, source, at_most(each) if lists else each, parts, (ends[0], ends[1]), lists)
 
 
-def _found_by_key(action: Action, depth: int) -> Iterator[Elements]:
-    """Yield what is searched for the key of a loop over positions, ``depth`` binders inside of it."""
+def _found_by_key(action: Action, depth: int) -> Iterator[tuple[Elements, Term]]:
+    """Yield what is searched for the key of a loop over positions, ``depth`` binders inside of it.
+
+    With each comes the number of steps for an element, as far as it is the same for all of them.
+    """
     match action:
         case Accumulate():
             return
@@ -114,7 +118,7 @@ def _found_by_key(action: Action, depth: int) -> Iterator[Elements]:
         case Loop(Matches(array, low, high, Variable(index), is_unique=False), body) if (
             depth <= index <= depth + 1 and not free_variables(low) | free_variables(high)
         ):
-            yield Elements(array, low, high)
+            yield Elements(array, low, high), steps(body)
             yield from _found_by_key(body, depth + 1)
         case Loop(source, body):
             yield from _found_by_key(body, depth + binders(source))

@@ -62,6 +62,34 @@ def work_until(source: Positions | Elements, each: Action, end: Term) -> Term | 
     return counted.value if isinstance(counted, Accumulate) else None
 
 
+def steps(action: Action) -> Term:
+    """Return the work of ``action`` where that is the same whatever its variables are, else one step."""
+    counted = work(action, ())
+    if isinstance(counted, Accumulate) and not free_variables(counted.value):
+        return counted.value
+    return _ONE
+
+
+def at_most(counted: Action) -> Action:
+    """Return a bound on the work that ``counted`` adds up: what is the same each time is done each time.
+
+    That is a formula where only such conditions, as on padding, keep the work from being one.
+    """
+    match counted:
+        case Guard(condition, body):
+            inner = at_most(body)
+            is_same = isinstance(inner, Accumulate) and not free_variables(inner.value)
+            return inner if is_same else Guard(condition, inner)
+        case Loop(Positions() | Elements() as source, body):
+            inner = at_most(body)
+            summed = _summed(inner.value, source) if isinstance(inner, Accumulate) else None
+            return Loop(source, inner) if summed is None else Accumulate(summed)
+        case Together(actions):
+            return together([at_most(part) for part in actions])
+        case _:
+            return counted
+
+
 def work(action: Action, known: Known) -> Action:
     """Return an action that adds up the work of ``action``, without any store."""
     match action:
@@ -129,9 +157,10 @@ def _summed(term: Term, source: Positions | Elements) -> Term | None:
         case Add(left, right):
             one, other = _summed(left, source), _summed(right, source)
             return None if one is None or other is None else _plus(one, other)
-        case Multiply(left, right) if _is_outside(left, inner):
-            summed = _summed(right, source)
-            return None if summed is None else _times(shift(left, -inner), summed)
+        case Multiply(left, right) if _is_outside(left, inner) or _is_outside(right, inner):
+            same, other = (left, right) if _is_outside(left, inner) else (right, left)
+            summed = _summed(other, source)
+            return None if summed is None else _times(shift(same, -inner), summed)
         case Apply("maximum", (Literal(0), difference)):
             return _telescoped(difference, source)
         case _:

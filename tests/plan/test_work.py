@@ -124,20 +124,32 @@ def test_shares_are_equal(name: str, seed: int, count: int, size: int) -> None:
     assert largest <= total / count + work.max(initial=0)
 
 
-def test_what_is_found_in_a_list_is_part_of_the_work() -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE TENSOR R AS sum(<(i, j), a> in A) {i -> a}",
+        "CREATE TENSOR R AS sum(<(i, j), a> in A, <(j, k), b> in B) {(i, k) -> a * b}",
+    ],
+)
+def test_what_is_found_in_a_list_is_part_of_the_work(text: str) -> None:
     """Half of the entries are in the last rows, and in a list of what does not fit into others."""
     dense = np.eye(1000, 200)
     dense[200:, 0] = 1
     dense[-20:] = 1
-    matrix, text = storel.tensor(dense, "hyb(width=1)"), "CREATE TENSOR R AS sum(<(i, j), a> in A) {i -> a}"
+    operands = {"A": storel.tensor(dense, "hyb(width=1)"), "B": storel.tensor(np.ones((200, 64)))}
+    used = {name: operand for name, operand in operands.items() if f"in {name}" in text}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("storel.compiler.WORTH_THREADS", 0.0)
-        kernel = storel.compile(text, threads=2, A=matrix)
+        kernel = storel.compile(text, threads=2, format="dense", **used)
     compiled = kernel.compilation.compiled
     assert isinstance(compiled, ParallelKernel)
     phase = compiled.steps[-1].kernel
     assert isinstance(phase, CompiledKernel) and phase.kernel.divide is not None
-    arrays = {f"A_{name}": values for name, values in matrix.arrays.items()}
-    sizes = {"A_m": 1000, "A_rest_nnz": len(matrix.arrays["rest_row"])}
+    arrays = {
+        f"{operand}_{name}": values
+        for operand, tensor in used.items()
+        for name, values in tensor.arrays.items()
+    }
+    sizes = {"A_m": 1000, "A_rest_nnz": len(operands["A"].arrays["rest_row"]), "B_n": 64}
     parts, _ = phase.divide(sizes, phase.addresses(located(arrays)), 2)
     assert 980 < parts[0][1] < 1000

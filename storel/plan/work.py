@@ -14,10 +14,20 @@ is in it. What depends on the content of stores counts as one step.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from storel.calculus.binding import free_variables, shift
-from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Term, Variable, map_children
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    Literal,
+    Lookup,
+    Multiply,
+    Term,
+    Variable,
+    children,
+    map_children,
+)
 from storel.plan.binding import binders, source_terms
 from storel.plan.count import lowered
 from storel.plan.nodes import (
@@ -63,11 +73,9 @@ def work_until(source: Positions | Elements, each: Action, end: Term) -> Term | 
 
 
 def steps(action: Action) -> Term:
-    """Return the work of ``action`` where that is the same whatever its variables are, else one step."""
+    """Return the work of ``action`` where sizes alone tell it, else one step."""
     counted = work(action, ())
-    if isinstance(counted, Accumulate) and not free_variables(counted.value):
-        return counted.value
-    return _ONE
+    return counted.value if _is_constant(counted) else _ONE
 
 
 def at_most(counted: Action) -> Action:
@@ -78,8 +86,7 @@ def at_most(counted: Action) -> Action:
     match counted:
         case Guard(condition, body):
             inner = at_most(body)
-            is_same = isinstance(inner, Accumulate) and not free_variables(inner.value)
-            return inner if is_same else Guard(condition, inner)
+            return inner if _is_constant(inner) else Guard(condition, inner)
         case Loop(Positions() | Elements() as source, body):
             inner = at_most(body)
             summed = _summed(inner.value, source) if isinstance(inner, Accumulate) else None
@@ -88,6 +95,16 @@ def at_most(counted: Action) -> Action:
             return together([at_most(part) for part in actions])
         case _:
             return counted
+
+
+def _is_constant(counted: Action) -> TypeGuard[Accumulate]:
+    """Return whether work is told by sizes alone: arrays may only be read where a condition holds."""
+    return isinstance(counted, Accumulate) and _is_of_sizes(counted.value)
+
+
+def _is_of_sizes(term: Term) -> bool:
+    is_other = isinstance(term, Variable | Lookup)
+    return not is_other and all(_is_of_sizes(child) for child, _ in children(term))
 
 
 def work(action: Action, known: Known) -> Action:

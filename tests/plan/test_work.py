@@ -12,8 +12,18 @@ from hypothesis import strategies as st
 
 import storel
 from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
-from storel.plan.nodes import Accumulate, Action, Elements, Enter, Guard, Intersection, Loop, Positions
-from storel.plan.work import work_of_iteration, work_until
+from storel.plan.nodes import (
+    Accumulate,
+    Action,
+    Elements,
+    Enter,
+    Guard,
+    Intersection,
+    Loop,
+    Positions,
+    Together,
+)
+from storel.plan.work import at_most, steps, work_of_iteration, work_until
 from storel.runtime.kernel import CompiledKernel, located
 from storel.runtime.parallel import ParallelKernel
 from storel.scalars import ScalarType
@@ -153,3 +163,15 @@ def test_what_is_found_in_a_list_is_part_of_the_work(text: str) -> None:
     sizes = {"A_m": 1000, "A_rest_nnz": len(operands["A"].arrays["rest_row"]), "B_n": 64}
     parts, _ = phase.divide(sizes, phase.addresses(located(arrays)), 2)
     assert 980 < parts[0][1] < 1000
+
+
+def test_conditions_are_dropped_from_bounds_where_sizes_alone_tell_the_work() -> None:
+    same, read = Accumulate(Symbol("n")), Accumulate(Lookup(Symbol("pos"), number(0)))
+    condition = Apply("less", (Variable(0), Symbol("n")))
+    assert at_most(Together((Guard(condition, same), same))) == Accumulate(Add(Symbol("n"), Symbol("n")))
+    assert at_most(Guard(condition, read)) == Guard(condition, read)
+    assert (steps(same), steps(read)) == (number(1), number(1))
+    inner = Loop(Positions(number(0), Symbol("n")), same)
+    assert steps(inner) == Symbol("n")
+    counted = Loop(Positions(number(0), Symbol("n")), Guard(condition, same))
+    assert at_most(counted) == Accumulate(Multiply(Symbol("n"), Symbol("n")))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -177,3 +178,16 @@ def test_a_result_that_does_not_fit() -> None:
     given = operands(CASES[0])
     with pytest.raises(storel.StorelError, match="memory"):
         storel.run(program(CASES[0]), memory_limit=1000, **given)
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_follows_adds_to_a_product(threads: int, backend: str) -> None:
+    given = operands("mn-mk-kn")
+    given["C"] = sp.random_array((41, 53), density=0.1, format="csr", rng=np.random.default_rng(1)).T.tocsr()
+    text = f"{program('mn-mk-kn')} + sum(<(n, m), c> in C) {{(m, n) -> c}}"
+    kernel = storel.compile(text, backend=backend, threads=threads, **given)
+    assert len(products(kernel)) == 1 and kernel.compilation.phases[-1].continues
+    want = reference("mn-mk-kn", given) + given["C"].toarray().T
+    for _ in range(2):
+        np.testing.assert_allclose(dense(kernel(**given)), want, rtol=1e-9, atol=1e-9)

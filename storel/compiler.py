@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 from storel import machine, memory, threads
@@ -29,7 +28,6 @@ from storel.calculus.nodes import Term
 from storel.calculus.verify import verify as verify_term
 from storel.codegen import c_contraction, c_source, numba_source
 from storel.environment import Environment
-from storel.errors import DataError, StorelError
 from storel.loops import printer as loop_printer
 from storel.loops.assembly import result_names
 from storel.loops.lower import lower as lower_plan
@@ -46,8 +44,7 @@ from storel.optimizer.outcome import Options as SearchOptions
 from storel.optimizer.physical.plan import Request, entered_extents, plan_term
 from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
 from storel.optimizer.remember import optimized as search
-from storel.optimizer.rulefile import Rule, RuleSet, collect, parse, shipped
-from storel.optimizer.wellformed import require_meaning
+from storel.optimizer.rulefile import RuleSet
 from storel.plan import printer as plan_printer
 from storel.plan.nodes import Levels, Plan
 from storel.plan.phases import Phase, phases
@@ -317,30 +314,6 @@ def view_of(definition: Definition) -> View:
     """Return what composition needs to inline a definition."""
     extents = tuple(extent.size for extent in definition.extents)
     return View(definition.expression, extents, definition.semiring, definition.sizes)
-
-
-def with_rules(path: Path) -> RuleSet:
-    """Return the shipped rules and those in a user's file."""
-    return collect((*shipped().rules, *read_rules(path)))
-
-
-def read_rules(path: Path) -> tuple[Rule, ...]:
-    """Return the rules in a user's file; raises StorelError, naming the file, for what is no rule."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"the rules {path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"the rules {path} are no UTF-8 text: {error}") from error
-    rules = parse(text, path.name)
-    try:
-        collect(rules)
-    except StorelError as error:
-        error.message = f"{path.name}: {error.message}"
-        raise
-    for rule in rules:
-        require_meaning(rule, path.name)
-    return rules
 
 
 def search_options(options: Options) -> SearchOptions:

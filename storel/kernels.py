@@ -25,7 +25,6 @@ from storel.compiler import (
     Compilation,
     FloatingPoint,
     Options,
-    with_rules,
 )
 from storel.environment import Environment, parameter_fact
 from storel.errors import DataError, StorelError, TypeMismatchError, UnknownNameError, nearest
@@ -34,6 +33,7 @@ from storel.loading import format_text
 from storel.optimizer.outcome import BINDERS
 from storel.optimizer.outcome import Options as SearchOptions
 from storel.optimizer.rulefile import RuleSet
+from storel.optimizer.user_rules import with_rules
 from storel.optimizer.wellformed import require_rules
 from storel.runtime import toolchain
 from storel.script import Outcome, Runner, read_source

@@ -210,18 +210,25 @@ def test_only_a_scalar_is_a_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("name", "arguments", "options", "message"),
     [
-        (lambda: storel.einsum(3, np.eye(2)), "no text"),  # type: ignore[arg-type]
-        (lambda: storel.einsum("i...->i", np.eye(2)), "'.' is not an index"),
-        (lambda: storel.read(3), "no path"),  # type: ignore[arg-type]
-        (lambda: storel.tensor(np.eye(2)).save(io.BytesIO()), "no path"),  # type: ignore[arg-type]
-        (lambda: storel.tune("CREATE TENSOR y AS A", seconds="1", A=np.eye(2)), "seconds, from 0"),  # type: ignore[arg-type]
-        (lambda: storel.tune("CREATE TENSOR y AS A", seconds=-1, A=np.eye(2)), "seconds, from 0"),
-        (lambda: storel.tune("CREATE TENSOR y AS A", seconds=float("nan"), A=np.eye(2)), "seconds, from 0"),
+        ("einsum", (3, MATRIX), {}, "no text"),
+        ("einsum", ("i...->i", MATRIX), {}, "'.' is not an index"),
+        ("read", (3,), {}, "no path"),
+        ("tune", (DOUBLE,), {"seconds": "1", "A": MATRIX}, "seconds, from 0"),
+        ("tune", (DOUBLE,), {"seconds": -1, "A": MATRIX}, "seconds, from 0"),
+        ("tune", (DOUBLE,), {"seconds": float("nan"), "A": MATRIX}, "seconds, from 0"),
     ],
 )
-def test_arguments_of_other_types(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(storel.StorelError) as raised:
-        call()
+def test_arguments_of_other_types(
+    name: str, arguments: tuple[Any, ...], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(StorelError) as raised:
+        getattr(storel, name)(*arguments, **options)
     assert message in str(raised.value)
+
+
+def test_a_tensor_is_saved_under_a_path() -> None:
+    stream: Any = io.BytesIO()
+    with pytest.raises(TypeMismatchError, match="no path"):
+        storel.tensor(MATRIX).save(stream)

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from storel import report
-from storel.compiler import read_rules
 from storel.errors import DataError
 from storel.kernels import CallOptions, compiler_options
+from storel.optimizer.user_rules import read_rules
 
 
 def rules(

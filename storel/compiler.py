@@ -48,6 +48,7 @@ from storel.optimizer.rulefile import RuleSet
 from storel.plan import printer as plan_printer
 from storel.plan.nodes import Levels, Plan
 from storel.plan.phases import Phase, phases
+from storel.plan.sweep import swept
 from storel.plan.verify import verify as verify_plan
 from storel.results import ResultFormat, choose_result_format
 from storel.runtime.kernel import CompiledKernel
@@ -197,6 +198,7 @@ class Compilation:
             is_finite=self.is_finite,
             stores=phase.stores,
             split=phase.split,
+            swept=phase.swept,
             continues=phase.continues,
         )
         kernel = improved(kernel, symbols, reorders=self.is_reordered)
@@ -289,7 +291,9 @@ def _lowered(
 ) -> Kernel:
     shape = tuple(extent.size for extent in definition.extents)
     extents = entered_extents(plan, shape, symbols)
-    kernel = lower_plan(plan, extents, symbols, is_finite=is_finite, profile=profile)
+    kernel = lower_plan(
+        plan, extents, symbols, is_finite=is_finite, profile=profile, swept=swept(plan, symbols)
+    )
     return improved(kernel, symbols, reorders=is_reordered)
 
 

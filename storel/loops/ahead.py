@@ -3,6 +3,7 @@
     for i in 0:n { for p in pos[i]:pos[i + 1] { k = idx[p]; for j in 0:64 { … d[k * 64 + j] … } } }
     for i in 0:n { for p in 4 * i:4 * (i + 1) { k = idx[p]; if k >= 0 { … d[k * 64 + j] … } } }
     for i in 0:n { for p in pos[i]:pos[i + 1] { k = idx[p]; for q in pos[k]:pos[k + 1] { … val[q] … } } }
+    for p in 0:n { k = row[p]; for q in … { for j in 0:64 { result[k * 64 + j] += … } } }
 
 The processor cannot foresee where the next row is, but the program can look it up: the row of idx[p + 8] may
 be fetched while this one is worked on. Segments follow each other, so all positions up to the last one's end
@@ -32,11 +33,12 @@ from storel.loops.nodes import (
     Local,
     Row,
     Statement,
+    Store,
     While,
 )
 from storel.loops.simplify import expression as simplified
 from storel.loops.walk import evaluated, loads_of, substituted, walk
-from storel.symbols import ArraySymbol, Fact, Symbols
+from storel.symbols import ArraySymbol, Fact, SizeSymbol, Symbols
 
 NEAR = 1 << 20
 """Bytes of a table that stays in the cache next to the core: nothing is gained by asking for it."""
@@ -46,15 +48,32 @@ LONGEST = 128
 
 
 def look_ahead(kernel: Kernel, symbols: Symbols) -> Kernel:
-    """Return the same kernel, with the rows that its loops look up in large inputs."""
+    """Return the same kernel, with the rows that its loops look up in large buffers."""
     constant = frozenset(kernel.inputs)
     body = _Looking(constant, lengths(kernel, symbols)).block(kernel.compute.body, None)
     return replace(kernel, compute=replace(kernel.compute, body=body))
 
 
 def lengths(kernel: Kernel, symbols: Symbols) -> dict[Buffer, int]:
-    """Return how many elements the inputs of a kernel have, as far as that is known, else 0."""
-    return {buffer: _length(symbols.get(buffer.name)) for buffer in kernel.inputs}
+    """Return how many elements the buffers of a kernel have, as far as that is known, else 0."""
+    inputs = {buffer: _length(symbols.get(buffer.name)) for buffer in kernel.inputs}
+    return inputs | dict(_allocated(kernel, symbols))
+
+
+def _allocated(kernel: Kernel, symbols: Symbols) -> Iterator[tuple[Buffer, int]]:
+    """Yield the buffers of ``compute`` whose length is a product of known sizes, which comes with each."""
+    scalars = [(local, symbols.get(local.name)) for local in kernel.bound.scalars]
+    known = {
+        local: Constant(fact.value, local.type) for local, fact in scalars if isinstance(fact, SizeSymbol)
+    }
+    for statement in kernel.bound.body:
+        match statement:
+            case Store(_, Constant(slot), value):
+                length = simplified(substituted(value, known))
+                if isinstance(length, Constant):
+                    yield kernel.allocations[int(slot)].buffer, int(length.value)
+            case _:
+                pass
 
 
 def _length(fact: Fact | None) -> int:
@@ -139,6 +158,7 @@ class _Reading:
                     if 1 < high <= LONGEST:
                         yield from self._short(inner, local, int(high), known)
                 case For(local, low, high, inner):
+                    yield from self._tiles(statement, known)
                     follows = last_boundary(low, high, self.loop, self.looking.constant) is not None
                     if not follows:
                         yield from self._segments(inner, {**known, local: substituted(low, known)})
@@ -160,8 +180,7 @@ class _Reading:
             if start is None:
                 continue
             place = substituted(start, known)
-            is_at_local = any(inner.index == self.local for inner in loads_of(place))
-            if is_at_local and self._is_looked_up(place, load.buffer):
+            if self._is_at_local(place) and self._is_looked_up(place, load.buffer):
                 yield Row(load.buffer, place, length)
 
     def _segments(self, body: tuple[Statement, ...], known: dict[Local, Expression]) -> Iterator[Row]:
@@ -188,6 +207,17 @@ class _Reading:
                         length = self.looking.mean(load.buffer, boundary.buffer)
                         if length <= LONGEST:
                             yield Row(load.buffer, place, length)
+
+    def _tiles(self, loop: For, known: Mapping[Local, Expression]) -> Iterator[Row]:
+        """Yield the rows that a loop keeps in registers, and reads and writes at its ends."""
+        for tile in loop.tiles:
+            place = substituted(tile.start, known)
+            if self._is_at_local(place) and self._is_looked_up(place, tile.buffer):
+                yield replace(tile, start=place)
+
+    def _is_at_local(self, place: Expression) -> bool:
+        """Return whether a place is looked up at the loop's variable."""
+        return any(load.index == self.local for load in loads_of(place))
 
     def _is_looked_up(self, place: Expression, buffer: Buffer) -> bool:
         """Return whether a place in a large buffer changes with the loop's variable alone."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import reduce
 
 from storel.loops.emitter import INDEX, Emitter, compare, convert, index, plus, times
 from storel.loops.nodes import (
@@ -22,6 +23,7 @@ from storel.loops.nodes import (
     Cast,
     Constant,
     Expression,
+    For,
     Load,
     Local,
     Role,
@@ -50,7 +52,11 @@ CAPACITY_MESSAGE = "the result has more than {} entries: that does not fit into 
 
 @dataclass
 class Assembly:
-    """The state of a result under construction; made by ``begin``, ended by ``finish``."""
+    """The state of a result under construction; made by ``begin``, ended by ``finish``.
+
+    Each place of the outer ``swept`` levels is entered once, in turn (``plan/sweep.py``); the values hold
+    anything before.
+    """
 
     emitter: Emitter
     plan: Levels
@@ -58,6 +64,7 @@ class Assembly:
     limits: tuple[int, ...]
     index_type: ScalarType
     fail_unless: Callable[[Expression, str, Expression], None]
+    swept: int = 0
     cursors: dict[int, Local] = field(default_factory=dict[int, Local])
     filled: dict[int, Local] = field(default_factory=dict[int, Local])
     positions: dict[int, Local] = field(default_factory=dict[int, Local])
@@ -137,6 +144,14 @@ class Assembly:
             if isinstance(self.levels[below], Place):
                 self.positions[below] = self.emitter.declare(f"position_{below}", index(0))
 
+    def _clear(self, row: Expression) -> None:
+        """Emit that all values of a row of the last level that is swept are zero."""
+        length = reduce(times, self.extents[self.swept :])
+        place = self.emitter.fresh("place")
+        with self.emitter.block() as body:
+            self.emitter.emit(Store(self.val, plus(times(row, length), place), self.zero))
+        self.emitter.emit(For(place, index(0), length, tuple(body), Role.WORKSPACE))
+
     def _close_children(self, level: int) -> None:
         """Emit what must happen when an open position of ``level`` is left."""
         below = level + 1
@@ -197,6 +212,8 @@ class Assembly:
         if isinstance(kind, Place):
             place = plus(times(parent, self.extents[level]), key)
             position: Expression = self.emitter.declare(f"row_{level}", place)
+            if level + 1 == self.swept:
+                self._clear(position)
         else:
             self.check_capacity(level)
             position = self.cursors[level]
@@ -233,6 +250,7 @@ class Assembly:
         match kind:
             case Place(once=once):
                 place = plus(times(parent, self.extents[level]), key)
+                once = once or level < self.swept
                 element = ElementTarget(self.emitter, self.val, place, leaf.operator, once)
                 if is_simple:
                     fill(element)

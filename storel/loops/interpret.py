@@ -6,6 +6,7 @@ the arrays: every access is checked, and what is illegal is a Python exception, 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
@@ -73,9 +74,10 @@ def run(
 
 
 def _allocate(allocation: Allocation, count: int) -> Array:
-    if allocation.fill is None:
-        return np.empty(count, allocation.buffer.type.dtype)
-    return np.full(count, allocation.fill, allocation.buffer.type.dtype)
+    """Return a buffer; what may hold anything holds what shows where it is read before it is written."""
+    scalar_type = allocation.buffer.type
+    anything = math.nan if scalar_type.is_real else scalar_type.last
+    return np.full(count, anything if allocation.fill is None else allocation.fill, scalar_type.dtype)
 
 
 def _call(kernel: Kernel, procedure: Procedure, scalars: Mapping[str, Scalar], arrays: list[Array]) -> Work:

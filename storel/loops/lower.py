@@ -51,6 +51,7 @@ def lower(
     profile: Profile | None = None,
     stores: tuple[Filled, ...] = (),
     split: Split | None = None,
+    swept: int = 0,
     continues: bool = False,
 ) -> Kernel:
     """Return the kernel of ``plan``.
@@ -60,7 +61,8 @@ def lower(
     kernel has one more output, which counts what each action does.
 
     The free variables of ``plan`` are ``stores`` that other kernels filled: further inputs. With a ``split``
-    the kernel computes a part of the result. One that ``continues`` adds to what a dense result holds.
+    the kernel computes a part of the result. Of a dense one it clears the rows itself of the outer ``swept``
+    levels (``plan/sweep.py``), or ``continues`` it, adding to what it holds.
     """
     if split is not None:
         symbols = {**symbols, **{end.name: end for end in split.ends}}
@@ -70,7 +72,7 @@ def lower(
         case Levels():
             is_combined = split is not None and split.parts is Parts.COMBINED
             dense = Join.COMBINED if is_combined else Join.SHARED
-            needs = _assemble(compute, plan.action, plan.destination, extents, dense, continues)
+            needs = _assemble(compute, plan.action, plan.destination, extents, dense, swept, continues)
         case Coordinates():
             needs = _list_entries(compute, plan.action, plan.destination, extents)
     needs += store_needs(compute, plan.action)
@@ -118,13 +120,15 @@ def _assemble(
     levels: Levels,
     extents: tuple[Term, ...],
     dense: Join,
+    swept: int,
     continues: bool,
 ) -> list[Need]:
     """Emit the assembly of the result level by level; return its buffers."""
     expressions, emitter = compute.expressions, compute.emitter
     sized = tuple(map(compute.extent, extents))
     limits = compute.actions.limits(extents)
-    assembly = Assembly(emitter, levels, sized, limits, levels.index_type, expressions.fail_unless)
+    fail_unless = expressions.fail_unless
+    assembly = Assembly(emitter, levels, sized, limits, levels.index_type, fail_unless, swept)
     slots = slots_of(levels.levels)
     compute.actions.lengths = slots.count
     if levels.levels:

@@ -87,7 +87,7 @@ def level_needs(
         elif number > 0:
             needs.append(Need(assembly.pos(number), _next(above), None, True, None, Join.ADDED))
     is_appended = bool(assembly.levels) and not isinstance(assembly.levels[-1], Place)
-    fill = None if is_appended else assembly.plan.leaf.zero
+    fill = None if is_appended or assembly.swept else assembly.plan.leaf.zero
     join = dense if slots.val is None else Join.APPENDED
     needs.append(Need(assembly.val, positions, fill, True, slots.val, join, is_checked=is_appended))
     return needs

@@ -40,6 +40,7 @@ from storel.loops.nodes import (
 )
 from storel.loops.tiles import holds, is_contiguous
 from storel.loops.types import BOOLEAN, INTEGERS, OPERAND_TYPES, PREDICATES, SHIFTS, type_of
+from storel.loops.walk import loads_of
 from storel.scalars import ScalarType
 
 _LOOP_ROLES = frozenset({Role.LOOP, Role.SEARCH, Role.WORKSPACE, Role.INDEX})
@@ -157,8 +158,10 @@ class _Scope:
         self._declare(loop.local)
         self._fixed.add(loop.local.name)
         for row in loop.ahead.rows if loop.ahead else ():
-            self._require(row.buffer in self._inputs, f"{row.buffer.name} is no input")
+            self._exists(row.buffer)
             self._integer(row.start, f"a row of {row.buffer.name}")
+            is_given = all(load.buffer in self._inputs for load in loads_of(row.start))
+            self._require(is_given, f"where a row of {row.buffer.name} is changes")
         if loop.until is not None:
             self._typed(loop.until, loop.local.type, f"the end of what follows {loop.local.name}")
         if loop.ahead is not None:
@@ -178,8 +181,11 @@ class _Scope:
         self._require(self._visible.get(local.name) == local, f"{local.name} is not declared here")
         self._require(local.name not in self._fixed, f"{local.name} must not be assigned")
 
-    def _written(self, buffer: Buffer, index: Expression) -> None:
+    def _exists(self, buffer: Buffer) -> None:
         self._require(self._buffers.get(buffer.name) == buffer, f"there is no buffer {buffer}")
+
+    def _written(self, buffer: Buffer, index: Expression) -> None:
+        self._exists(buffer)
         self._require(buffer.name not in self._readonly, f"the input {buffer.name} is written")
         self._integer(index, f"an index of {buffer.name}")
 

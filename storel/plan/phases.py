@@ -33,7 +33,8 @@ from storel.plan.nodes import (
     TableStore,
     Together,
 )
-from storel.plan.partition import Split, outermost, split_of
+from storel.plan.partition import Parts, Split, outermost, split_of
+from storel.plan.sweep import swept
 from storel.symbols import ArraySymbol, Symbols
 
 
@@ -43,7 +44,8 @@ class Phase:
 
     It fills a store itself, ``filled``, as arrays of the names ``fills``, or else makes the result; or it
     ``continues`` either, adding to what the phases before it made. A phase may have a ``split``, by which
-    several threads run it, or be a dense ``contraction``.
+    several threads run it, or be a dense ``contraction``. Of a dense result it clears the rows itself of the
+    outer ``swept`` levels.
     """
 
     plan: Plan
@@ -54,6 +56,7 @@ class Phase:
     filled: Store | None = None
     fills: tuple[str, ...] = ()
     continues: bool = False
+    swept: int = 0
 
     def known(self, symbols: Symbols) -> Symbols:
         """Return what is known of all that the phase reads, where ``symbols`` are those of the whole plan."""
@@ -88,11 +91,15 @@ def phases(
 def _phases(plan: Plan, symbols: Symbols, reorders: bool, is_finite: bool) -> tuple[Phase, ...]:
     def completed(phase: Phase) -> Phase:
         known = phase.known(symbols)
-        is_product = reorders and is_finite and not phase.continues
+        split = split_of(phase.plan, known, reorders=reorders)
+        if phase.continues:
+            return replace(phase, split=split)
+        is_whole = split is None or split.parts is not Parts.COMBINED
         return replace(
             phase,
-            split=split_of(phase.plan, known, reorders=reorders),
-            contraction=contraction(phase.plan, phase.stores, known) if is_product else None,
+            split=split,
+            contraction=contraction(phase.plan, phase.stores, known) if reorders and is_finite else None,
+            swept=swept(phase.plan, known) if is_whole else 0,
         )
 
     return tuple(map(completed, _steps(Phase(plan), symbols, count())))

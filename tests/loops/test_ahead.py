@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ from storel.loops.nodes import (
 )
 from storel.loops.verify import verify
 from storel.loops.walk import walk
-from storel.symbols import ArraySymbol, Symbols
+from storel.symbols import ArraySymbol, SizeSymbol, Symbols
 
 POS, IDX = Buffer("pos", INT64, Role.INDEX), Buffer("idx", INT64, Role.INDEX)
 SHORT = Buffer("short", INT32, Role.INDEX)
@@ -52,11 +53,11 @@ def facts(length: int) -> Symbols:
     return known | {name: ArraySymbol(name, INT64, count) for name, count in boundaries.items()}
 
 
-def looking(*body: Statement, length: int = 1 << 20) -> Kernel:
+def looking(*body: Statement, length: int = 1 << 20, sizes: Symbols | None = None) -> Kernel:
     allocation = (Allocation(Y, 0, fill=0.0, is_output=True), times(N, WIDTH))
-    made = look_ahead(
-        kernel([POS, IDX, SHORT, LIMITS, FEW, D], [allocation], list(body), ("bad",)), facts(length)
-    )
+    inputs = [POS, IDX, SHORT, LIMITS, FEW, D]
+    known = {**facts(length), **(sizes or {})}
+    made = look_ahead(kernel(inputs, [allocation], list(body), ("bad",)), known)
     verify(made)
     return made
 
@@ -129,6 +130,21 @@ ROWS = {Row(D, Load(LIMITS, Load(IDX, P)), 16), Row(IDX, Load(LIMITS, Load(IDX, 
 def test_segments_are_looked_up_by_their_boundaries() -> None:
     ((local, found),) = ahead(looking(rows(segments(KEY, scanned(K)))))
     assert (local, set(found.rows), found.end) == ("p", ROWS, Load(POS, N))
+
+
+def held(row: Expression) -> For:
+    """A loop over rows, each of which keeps one of the result in registers."""
+    place = times(row, WIDTH)
+    lanes = For(J, integer(0), WIDTH, (Update(Y, plus(place, J), "add", Load(D, J)),), in_lanes=True)
+    return rows(Declare(K, Load(IDX, I)), replace(segments(lanes), tiles=(Row(Y, place, 8),)))
+
+
+def test_a_tile_is_a_row_of_a_large_result() -> None:
+    large, small = ({"n": SizeSymbol("n", size)} for size in (1 << 20, 1 << 10))
+    found = Row(Y, times(Load(IDX, I), WIDTH), 8)
+    assert ahead(looking(held(K), sizes=large)) == [("i", Ahead((found,), N))]
+    assert ahead(looking(held(K), sizes=small)) == ahead(looking(held(K))) == []
+    assert ahead(looking(held(I), sizes=large)) == []
 
 
 def test_of_two_branches_what_both_read_is_looked_up() -> None:

@@ -33,10 +33,10 @@ from storel.scalars import ScalarType
 
 INT64, FLOAT64, BOOL = ScalarType.INT64, ScalarType.FLOAT64, ScalarType.BOOL
 N, INDEX, X = Local("n", INT64), Local("i", INT64), Local("x", FLOAT64)
-SOURCE, TARGET = Buffer("source", FLOAT64), Buffer("target", FLOAT64)
+SOURCE, TARGET, OTHER = (Buffer(name, FLOAT64) for name in ("source", "target", "other"))
 ZERO, ONE, HALF = Constant(0, INT64), Constant(1, INT64), Constant(0.5, FLOAT64)
 TRUE = Constant(True, BOOL)
-LANE = Local("j", INT64)
+LANE, PLACE = Local("j", INT64), Cast(INT64, Load(TARGET, INDEX))
 FILL = For(LANE, ZERO, Constant(8, INT64), (Store(TARGET, LANE, HALF),), in_lanes=True)
 
 LEGAL: list[tuple[Statement, ...]] = [
@@ -61,7 +61,7 @@ ILLEGAL: list[tuple[tuple[Statement, ...], str]] = [
     ((For(INDEX, ZERO, N, (Assign(INDEX, ZERO),)),), "i must not be assigned"),
     ((Declare(X, ZERO),), "x is float64, but its value is int64"),
     ((Store(SOURCE, ZERO, HALF),), "the input source is written"),
-    ((Store(Buffer("other", FLOAT64), ZERO, HALF),), "there is no buffer"),
+    ((Store(OTHER, ZERO, HALF),), "there is no buffer"),
     ((Store(TARGET, HALF, HALF),), "an index of target is float64"),
     ((Update(TARGET, ZERO, "less", HALF),), "less gives bool"),
     ((Update(TARGET, ZERO, "bit_or", HALF),), "bit_or of float64"),
@@ -80,7 +80,11 @@ ILLEGAL: list[tuple[tuple[Statement, ...], str]] = [
     ((For(INDEX, ZERO, N, (FILL,), tiles=(Row(TARGET, ONE, 8),)),), "target is no tile"),
     ((For(INDEX, ZERO, N, (FILL,), tiles=(Row(TARGET, INDEX, 8),)),), "i is not declared here"),
     ((For(INDEX, ZERO, N, (FILL,), tiles=(Row(SOURCE, ZERO, 8),)),), "the input source is written"),
-    ((For(INDEX, ZERO, N, (), ahead=Ahead((Row(TARGET, INDEX, 8),), N)),), "target is no input"),
+    (
+        (For(INDEX, ZERO, N, (), ahead=Ahead((Row(SOURCE, PLACE, 8),), N)),),
+        "a row of source is changes",
+    ),
+    ((For(INDEX, ZERO, N, (), ahead=Ahead((Row(OTHER, INDEX, 8),), N)),), "there is no buffer"),
     ((For(INDEX, ZERO, N, (), ahead=Ahead((Row(SOURCE, INDEX, 8),), HALF)),), "end of i is int64"),
 ]
 

@@ -1,0 +1,70 @@
+"""Which places of a dense result its loops come to in turn, so that nobody need clear them beforehand.
+
+    result <- loop i in 0:m: enter i: …      where ``result`` is  place m, place n
+
+comes to each row once: it is cleared there, while it is in the cache, rather than all rows before.
+"""
+
+from __future__ import annotations
+
+import math
+
+from storel.calculus.nodes import Literal, Symbol, Term, Variable
+from storel.plan.nodes import Action, Bind, Enter, Levels, Loop, Place, Plan, Positions
+from storel.symbols import SizeSymbol, Symbols
+
+LARGEST_ROW = 1 << 18
+"""Bytes up to which a row stays in the cache from when it is cleared to when it is filled."""
+
+
+def swept(plan: Plan, symbols: Symbols) -> int:
+    """Return how many outer levels of a dense result have all their places entered once, in turn.
+
+    There is none where the rows of the last of them are too large for that to gain anything.
+    """
+    destination = plan.destination
+    if not isinstance(destination, Levels) or destination.leaf.zero is None:
+        return 0
+    levels = [level for level in destination.levels if isinstance(level, Place)]
+    if len(levels) < len(destination.levels):
+        return 0
+    extents = tuple(level.extent for level in levels)
+    count = _swept(plan.action, extents)
+    return count if _places(extents[count:], symbols) * destination.leaf.type.itemsize <= LARGEST_ROW else 0
+
+
+def _swept(action: Action, extents: tuple[Term, ...]) -> int:
+    match action:
+        case Bind(body=body):
+            return _swept(body, extents)
+        case Loop(Positions(Literal(0), high), body) if extents and high == extents[0]:
+            return _entered(body, extents, 0)
+        case _:
+            return 0
+
+
+def _entered(action: Action, extents: tuple[Term, ...], depth: int) -> int:
+    """Do the same for the body of a loop over all places, ``depth`` binders below it."""
+    match action:
+        case Bind(body=body):
+            return _entered(body, extents, depth + 1)
+        case Enter(Variable(index), body) if depth <= index <= depth + 1:
+            return 1 + _swept(body, extents[1:])
+        case _:
+            return 0
+
+
+def _places(extents: tuple[Term, ...], symbols: Symbols) -> float:
+    """Return how many places such levels have together."""
+    sizes = (_size(extent, symbols) for extent in extents)
+    return math.prod(sizes)
+
+
+def _size(extent: Term, symbols: Symbols) -> float:
+    match extent:
+        case Literal(bool() | int() as size):
+            return size
+        case Symbol(name) if isinstance(symbol := symbols.get(name), SizeSymbol):
+            return symbol.value
+        case _:
+            return math.inf

@@ -92,7 +92,7 @@ def _signature(storage: Format, chain: Chain) -> LevelSignature | None:
             levels.append(Level(LevelKind.DENSE, dimension, extent))
             parent = _next_position(parent, extent, loop.position)
         else:
-            pos = _segment(loop, parent)
+            pos = _segment(storage, loop, parent)
             if pos is None:
                 return None
             boundaries = pos if isinstance(pos, str) else None
@@ -142,13 +142,14 @@ def _next_position(parent: Expression, extent: str, variable: str) -> Expression
     return Binary("+", Binary("*", parent, Name(extent)), Name(variable))
 
 
-def _segment(loop: ChainLoop, parent: Expression) -> str | bool | None:
+def _segment(storage: Format, loop: ChainLoop, parent: Expression) -> str | bool | None:
     """Return the name of the boundaries, True for a whole array at the top, None for neither."""
+    lengths = {each.name: each.type.extents[0] for each in storage.arrays}
     match loop.low, loop.high:
         case Call(Name(pos), (start,)), Call(Name(again), (stop,)) if pos == again:
             is_segment = is_same_size(start, parent) and is_same_size(stop, Binary("+", parent, Number(1)))
             return pos if is_segment else None
-        case Number(0), Name():
+        case Number(0), Name() if loop.array in lengths and lengths[loop.array] == loop.high:
             return True if parent == Number(0) else None
         case _:
             return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 from storel.errors import FormatError
 from storel.functions import Domain
@@ -89,13 +90,67 @@ def free_size_names(expression: Expression) -> frozenset[str]:
 
 
 def is_same_size(one: Expression, other: Expression) -> bool:
-    """Return whether two integer expressions are the same polynomial, tried at a few distinct points."""
-    names = sorted(free_size_names(one) | free_size_names(other))
-    try:
-        for seed in (3, 17, 101):
-            point = {name: (seed * (number + 2) ** 3) % 997 + 1 for number, name in enumerate(names)}
-            if evaluate_size(one, point) != evaluate_size(other, point):
-                return False
-    except FormatError:
-        return False
-    return True
+    """Return whether two integer expressions are the same polynomial, of names and of what is none.
+
+    >>> from storel.syntax.nodes.expressions import Binary, Name, Number
+    >>> is_same_size(Binary("*", Number(2), Name("m")), Binary("+", Name("m"), Name("m")))
+    True
+    """
+    form = _polynomial(one)
+    return form is not None and form == _polynomial(other)
+
+
+Monomial: TypeAlias = tuple[object, ...]
+"""The factors of a product, in order: names, and operations on polynomials that make no polynomial."""
+
+
+def _polynomial(expression: Expression) -> dict[Monomial, int] | None:
+    """Return the factors that products have in an expression, or None if it is no size."""
+    match expression:
+        case Number(int() as value):
+            return _summed([((), value)])
+        case Name(name):
+            return {(name,): 1}
+        case Unary("-", operand):
+            return _polynomial(Binary("-", Number(0), operand))
+        case Binary(operator, left, right):
+            return _combined(operator, _polynomial(left), _polynomial(right))
+        case Call(Name(name), arguments) if name in ("min", "max") or name in CALLS:
+            forms = [_polynomial(argument) for argument in arguments]
+            known = [_fixed(form) for form in forms if form is not None]
+            return {((name, *known),): 1} if len(known) == len(forms) else None
+        case _:
+            return None
+
+
+def _combined(
+    operator: str, left: dict[Monomial, int] | None, right: dict[Monomial, int] | None
+) -> dict[Monomial, int] | None:
+    if left is None or right is None:
+        return None
+    match operator:
+        case "+":
+            return _summed([*left.items(), *right.items()])
+        case "-":
+            return _summed([*left.items(), *((product, -factor) for product, factor in right.items())])
+        case "*":
+            return _summed(
+                (tuple(sorted((*one, *other), key=repr)), factor * by)
+                for one, factor in left.items()
+                for other, by in right.items()
+            )
+        case _:
+            return {((operator, _fixed(left), _fixed(right)),): 1}
+
+
+def _summed(terms: Iterable[tuple[Monomial, int]]) -> dict[Monomial, int]:
+    """Return the sum of products with their factors, of which none is 0."""
+    found: dict[Monomial, int] = {}
+    for product, factor in terms:
+        found[product] = found.get(product, 0) + factor
+    return {product: factor for product, factor in found.items() if factor}
+
+
+def _fixed(form: dict[Monomial, int]) -> tuple[tuple[Monomial, int], ...]:
+    """Return a polynomial as a value, whatever the order of its terms."""
+    return tuple(sorted(form.items(), key=repr))

@@ -70,6 +70,9 @@ NOT_LEVELS = [
     "AS sum(<i, _> in 0:m) sum(<p, j> in idx(pos(i):pos(i + 1))) { (i, j) -> val(p) }",
     # not all rows
     "USING val: real[m * n] AS sum(<i, _> in 1:m) sum(<j, _> in 0:n) { (i, j) -> val(i * n + j) }",
+    "USING val: real[m * n] AS sum(<i, _> in 0:min(m, 1000)) sum(<j, _> in 0:n) { (i, j) -> val(i * n + j) }",
+    # not the whole list
+    "USING row: int[z], col: int[z], val: real[z] AS sum(<p, i> in row(0:n)) { (i, col(p)) -> val(p) }",
 ]
 
 

@@ -20,9 +20,9 @@ from storel.optimizer.physical.destination import Candidate, is_dense
 from storel.plan.nodes import Coordinates, Destination, Levels, Place
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
+from storel.storage.evident import verified_sizes
 from storel.storage.formats import Format, Formats
 from storel.storage.levels import CONSTRUCTOR, ORDER
-from storel.storage.pack import all_sizes
 from storel.storage.signature import LevelKind, LevelSignature, level_signature
 from storel.storage.tensor import Tensor, pack
 from storel.syntax.parser import parse_format
@@ -127,7 +127,7 @@ def collect(
     if ring.with_zero(scalar_type) is not scalar_type and bool((values == ring.zero).any()):
         scalar_type = ring.with_zero(scalar_type)  # a place without an entry holds no integer
     arrays[signature.values] = values.astype(scalar_type.dtype, copy=False)
-    sizes = all_sizes(assembled, shape, arrays)
+    sizes = verified_sizes(assembled, shape, arrays)
     tensor = Tensor(shape, scalar_type, assembled, arrays, sizes, semiring, is_closed)
     return tensor if result.wanted is assembled else tensor.stored_as(result.wanted)
 

@@ -13,6 +13,7 @@ from storel.errors import DataError, FormatError, TypeMismatchError
 from storel.memory import require_memory
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
+from storel.storage.evident import verified_sizes
 from storel.storage.formats import Format, Formats
 from storel.storage.pack import all_sizes, full_arrays, scalar_type_of
 from storel.storage.properties import verify_properties
@@ -52,7 +53,7 @@ def from_numpy(
     if semiring == "plus_times":
         wanted = next((each for each in candidates if _lies_as(array, each)), candidates[0])
         if (arrays := full_arrays(array, wanted)) is not None:
-            sizes = all_sizes(wanted, array.shape, arrays)
+            sizes = verified_sizes(wanted, array.shape, arrays)
             return Tensor(array.shape, scalar_type_of(array), wanted, arrays, sizes, semiring)
     wanted = candidates[0]
     listed = int(np.count_nonzero(array)) if semiring == "plus_times" else array.size

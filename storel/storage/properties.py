@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from storel.errors import DataError, TypeMismatchError, UnknownNameError, nearest
+from storel.errors import DataError, FormatError, TypeMismatchError, UnknownNameError, nearest
 from storel.storage.blocks import blocks, is_ascending, steps
 from storel.storage.formats import Format
 from storel.storage.sizes import evaluate_size, free_size_names, solved_size
@@ -78,6 +78,20 @@ def verify_properties(storage: Format, arrays: Mapping[str, Array], sizes: Mappi
     """Raise DataError unless the arrays have all properties that ``storage`` declares."""
     for declaration in storage.arrays:
         verify_array(declaration, arrays, sizes)
+
+
+def verify_made(
+    name: str, declaration: ArrayDeclaration, arrays: Mapping[str, Array], sizes: Mapping[str, int]
+) -> None:
+    """Raise FormatError unless an array that was made of entries is as its format declares it."""
+    try:
+        verify_array(declaration, arrays, sizes)
+    except DataError as error:
+        raise FormatError(
+            f"{name}: the entries do not fit what is declared of {declaration.name}: {error.message}",
+            expected=error.expected,
+            span=declaration.span,
+        ) from error
 
 
 def verify_array(

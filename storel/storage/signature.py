@@ -21,6 +21,7 @@ from storel.errors import FormatError
 from storel.storage.chain import Chain, ChainLoop
 from storel.storage.formats import Format
 from storel.storage.sizes import is_same_size
+from storel.syntax.nodes.declarations import IncreasingTuple
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number
 
 
@@ -133,7 +134,15 @@ def _singletons(storage: Format, chain: Chain, parent: Expression) -> list[Level
                 found.append(Level(LevelKind.SINGLETON, number, storage.extents[number], None, array))
             case _:
                 pass
-    return found
+    rising = _rising_with(storage, chain.loops[-1].array)
+    return sorted(found, key=lambda level: rising.index(level.idx) if level.idx in rising else len(rising))
+
+
+def _rising_with(storage: Format, array: str) -> tuple[str, ...]:
+    """Return the arrays that are declared to increase together, the given one first: the order of levels."""
+    declared = (each for declaration in storage.arrays for each in declaration.properties)
+    tuples = (each.arrays for each in declared if isinstance(each, IncreasingTuple))
+    return next((arrays for arrays in tuples if arrays[0] == array), ())
 
 
 def _next_position(parent: Expression, extent: str, variable: str) -> Expression:

@@ -9,9 +9,10 @@ from pathlib import Path
 from storel.semiring import SEMIRINGS
 from storel.storage.coordinates import combine
 from storel.storage.declared import declared_sizes
+from storel.storage.evident import verified_sizes
 from storel.storage.files.kinds import as_path, save_tensor
 from storel.storage.formats import Format, known_formats
-from storel.storage.pack import all_sizes, full_arrays, packed_arrays, scalar_type_of
+from storel.storage.pack import full_arrays, packed_arrays, scalar_type_of
 from storel.storage.packing.parameters import with_parameters_of
 from storel.storage.rows import arrays_by_rows, rows_of
 from storel.storage.signature import level_signature
@@ -54,7 +55,7 @@ class Tensor(Stored):
         if view is not None:
             arrays = full_arrays(view, storage)
         if arrays is not None:
-            sizes = all_sizes(storage, self.shape, arrays)
+            sizes = verified_sizes(storage, self.shape, arrays)
             return Tensor(
                 *(self.shape, self.type, storage, arrays, sizes, self.semiring, self.is_closed),
                 is_packed=True,
@@ -114,7 +115,7 @@ def pack(
         values = values.astype(bool, copy=False)
     arrays = arrays_by_rows(storage, coordinates, values, shape, semiring) if memory_limit is None else None
     if arrays is not None:
-        sizes = all_sizes(storage, shape, arrays)
+        sizes = verified_sizes(storage, shape, arrays)
         stored_type = scalar_type_of(values)
         return Tensor(shape, stored_type, storage, arrays, sizes, semiring, is_closed, is_packed=True)
     if level_signature(storage) is None and not are_combined:
@@ -124,7 +125,7 @@ def pack(
     arrays, stored_type = packed_arrays(
         storage, coordinates, values, shape, semiring, memory_limit, are_combined=are_combined
     )
-    sizes = all_sizes(storage, shape, arrays)
+    sizes = verified_sizes(storage, shape, arrays)
     return Tensor(shape, stored_type, storage, arrays, sizes, semiring, is_closed, is_packed=True)
 
 

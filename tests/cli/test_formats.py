@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from strategies.command_line import storel
 
+from storel.storage import evident
 from storel.storage.checking import SHAPES
 
 ROWS = """CREATE FORMAT rows(T: real[m, n])
@@ -113,7 +114,20 @@ def test_a_right_format(what: str) -> None:
     assert "memory of float64 " in ended.out
 
 
-def test_a_wrong_format() -> None:
+def test_what_is_declared_wrongly_does_not_fit() -> None:
+    ended = storel("check-format", "wrong.sdql")
+    assert ended.code == 0
+    assert "for example: rows: the entries do not fit what is declared of idx: idx(" in ended.out
+    assert "not INCREASING" in ended.out
+
+
+def test_a_wrong_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should packing ever let one pass."""
+
+    def believe(*_: object) -> None:
+        """Look at nothing."""
+
+    monkeypatch.setattr(evident, "verify_made", believe)
     ended = storel("check-format", "wrong.sdql")
     assert ended.code == 1
     assert "wrong:\n  float64[2, 3] with (" in ended.out

@@ -7,7 +7,7 @@ from strategies.structured import FITTING
 
 from storel.errors import FormatError, TypeMismatchError
 from storel.source import Source
-from storel.storage import checking
+from storel.storage import checking, evident
 from storel.storage.checking import SHAPES, check
 from storel.storage.formats import Format, Formats
 from storel.storage.signature import level_signature
@@ -70,14 +70,26 @@ def test_shapes_that_are_refused_are_told(monkeypatch: pytest.MonkeyPatch) -> No
     assert check(FORMATS.resolve(parse_format("symmetric"), 2)).refused_shapes == [(0, 3), (2, 3)]
 
 
-def test_a_false_property_is_shown_by_the_smallest_tensor() -> None:
-    verdict = check(
-        created(
-            """T: real[m, n])
-               USING pos: int[m + 1] ASCENDING FROM 0 TO nnz, idx: int[nnz] IN 0:n INCREASING, val: real[nnz]
-               AS sum(<i, _> in 0:m) { i -> sum(<p, j> in idx(pos(i):pos(i + 1))) { j -> val(p) } }"""
-        )
-    )
+INCREASING = """T: real[m, n])
+    USING pos: int[m + 1] ASCENDING FROM 0 TO nnz, idx: int[nnz] IN 0:n INCREASING, val: real[nnz]
+    AS sum(<i, _> in 0:m) { i -> sum(<p, j> in idx(pos(i):pos(i + 1))) { j -> val(p) } }"""
+
+
+def test_what_breaks_a_declared_property_does_not_fit() -> None:
+    verdict = check(created(INCREASING))
+    assert verdict.counterexample is None
+    assert verdict.refusal is not None
+    assert "what is declared of idx: idx(8) = 8, idx(9) = 0: not INCREASING" in verdict.refusal.message
+
+
+def test_a_false_property_is_shown_by_the_smallest_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should packing ever let one pass."""
+
+    def believe(*_: object) -> None:
+        """Look at nothing."""
+
+    monkeypatch.setattr(evident, "verify_made", believe)
+    verdict = check(created(INCREASING))
     assert verdict.counterexample is not None
     assert len(verdict.counterexample.sample) == 2
     assert verdict.counterexample.sample.shape == (2, 3)

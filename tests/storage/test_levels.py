@@ -70,6 +70,7 @@ def test_nests_of_all_kinds_of_levels_are_packed_and_read_back() -> None:
         text = f"levels({', '.join(kinds)}{'; ' if settings else ''}{', '.join(settings)})"
         dense = random.integers(1, 9, (3, 4, 2)[:rank]) * (random.random((3, 4, 2)[:rank]) < 0.4)
         tensor = storel.tensor(dense, text)
+        verify_properties(tensor.storage, tensor.arrays, tensor.sizes)
         np.testing.assert_array_equal(tensor.to_numpy(), dense, err_msg=text)
         assert tensor.to("csf").to(tensor.format).format == tensor.format
 

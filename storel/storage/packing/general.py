@@ -31,7 +31,7 @@ from storel.storage.packing.selection import Misfit
 from storel.storage.packing.taking import Takings
 from storel.storage.packing.tiles import tile_of
 from storel.storage.packing.turned import TurnedChain, turn_round
-from storel.storage.properties import lengths, verify_properties
+from storel.storage.properties import lengths, verify_made
 from storel.storage.unpack import count_nonzero_reads, enumerate_entries
 
 Array: TypeAlias = NDArray[Any]
@@ -48,8 +48,8 @@ def solved_arrays(
 ) -> dict[str, Array]:
     """Return a format's arrays for entries: sorted coordinates, rank × count, without duplicates and zeros.
 
-    Raises FormatError if the mapping cannot be turned round or an entry does not fit it, DataError if the
-    arrays have not the declared properties, MemoryLimitError before anything too large is allocated.
+    Raises FormatError if the mapping cannot be turned round, an entry does not fit it, or the arrays have not
+    the declared properties, MemoryLimitError before anything too large is allocated.
     """
     ring = SEMIRINGS[semiring]
     sizes = storage.sizes(shape)
@@ -64,7 +64,8 @@ def solved_arrays(
         raise entries.do_not_fit(left, misfit)
     arrays = building.finish(values.dtype, ring.zero)
     sizes = lengths(storage, sizes, arrays)
-    verify_properties(storage, arrays, sizes)
+    for declaration in storage.arrays:
+        verify_made(storage.name, declaration, arrays, sizes)
     if reads_are_distinct(storage, arrays, sizes):
         return arrays
     entries.require_places_of_their_own(building)

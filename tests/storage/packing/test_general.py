@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies.structured import ALIKE, FITTING, SQUARE
 
 import storel
-from storel.errors import DataError, FormatError, MemoryLimitError
+from storel.errors import FormatError, MemoryLimitError
 from storel.source import Source
 from storel.storage.formats import Format, Formats
 from storel.storage.properties import verify_properties
@@ -439,7 +439,7 @@ def test_declared_properties_are_verified() -> None:
     unsorted = created(
         "USING idx: int[m] INCREASING, val: real[m] AS sum(<i, j> in idx(0:m)) { (i, j) -> val(i) }"
     )
-    with pytest.raises(DataError, match="not INCREASING"):
+    with pytest.raises(FormatError, match="not INCREASING"):
         from_dense(unsorted, np.array([[0, 1], [1, 0]]))
 
 

@@ -24,8 +24,24 @@ from storel.loops.protocol import LENGTHS
 from storel.loops.rows import RowsTarget, row_buffers
 from storel.loops.scope import HashRow, HashTable, Occupied, Rows, Scope, Value, View
 from storel.loops.single import adds_one_value, light_value
-from storel.loops.stores import ListTarget, TableTarget, clear_list, clear_table, list_buffers, sort_list
-from storel.loops.targets import AssignTarget, FirstLocalTarget, LocalTarget, NowhereTarget, Target, add_where
+from storel.loops.stores import (
+    ListTarget,
+    TableTarget,
+    clear_list,
+    clear_table,
+    list_buffers,
+    sort_list,
+    zero_of,
+)
+from storel.loops.targets import (
+    AssignTarget,
+    FirstLocalTarget,
+    Limit,
+    LocalTarget,
+    NowhereTarget,
+    Target,
+    add_where,
+)
 from storel.plan.arrays import store_name
 from storel.plan.binding import is_scanned, store_terms
 from storel.plan.nodes import (
@@ -251,7 +267,8 @@ class ActionLowering:
                 assert view.occupied is not None
                 count = view.occupied.count
                 assert isinstance(count, Local)
-                self.run(action.value, ListTarget(self.emitter, view, count), scope)
+                limit = Limit(view.limits[0], zero_of(view))
+                self.run(action.value, ListTarget(self.emitter, view, count, limit), scope)
                 if is_scanned(action.body):
                     sort_list(self.emitter, view)
                 self.run(action.body, target, scope.bind(view, Interval()))

@@ -34,7 +34,10 @@ class TableTarget:
 
     emitter: Emitter
     view: View
-    limit: Limit | None = None
+
+    @property
+    def limit(self) -> Limit:
+        return Limit(self.view.limits[0], zero_of(self.view))
 
     def add(self, value: Expression) -> None:
         ElementTarget(self.emitter, self.view.buffer, self.view.offset, self.view.operator).add(value)
@@ -59,7 +62,7 @@ class ListTarget:
     emitter: Emitter
     view: View
     count: Local
-    limit: Limit | None = None
+    limit: Limit
 
     def add(self, value: Expression) -> None:
         raise AssertionError("a dictionary takes entries, not values")

@@ -42,10 +42,9 @@ def collected(term: Term, symbols: Symbols) -> Iterator[Term]:
         key = min(free_variables(found.term), default=None)
         if key is None:
             continue
-        kind = found.scope[key].type
         others = free_variables(found.term) - {key}
         outer = found.inside(min(others)) if others else len(found.scope)
-        if outer > key and kind.rank == 0 and kind.scalar.is_integer:
+        if outer > key and found.scope[key].is_key:
             yield from _with_collection(term, found, key, outer, symbols)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from storel.calculus.binding import free_variables, shift
+from storel.calculus.intervals import binder_bounds
 from storel.calculus.nodes import Let, Lookup, Merge, Multiply, Singleton, Sum, Term, Variable
 from storel.calculus.verify import infer
 from storel.optimizer.occurrences import Occurrence, at, is_safe, occurrences, reindexed, replaced
@@ -40,6 +41,9 @@ def _with_mark(
     symbols: Symbols,
 ) -> Iterator[Term]:
     """Yield ``term`` with the second of the sources stored and the first one scanned."""
+    least = binder_bounds(sources[1], symbols, found.intervals)[1].low
+    if least is None or least < 0:  # what is stored has no negative keys
+        return
     parts = factors(merge.body, merge.semiring)
     stored = [part for part in parts if positions[1] in free_variables(part)]
     if not stored or any(positions[0] in free_variables(part) for part in stored):

@@ -76,6 +76,12 @@ class Binder(NamedTuple):
     def is_loop(self) -> bool:
         return isinstance(self.binding.term, LOOPS)
 
+    @property
+    def is_key(self) -> bool:
+        """Whether the variable may be a key of what is stored: an integer, proved not to be negative."""
+        is_integer = self.type.rank == 0 and self.type.scalar.is_integer
+        return is_integer and self.interval.low is not None and self.interval.low >= 0
+
 
 class Occurrence(NamedTuple):
     """A subterm with its path from the root, its binders (innermost first), and whether it is conditional.

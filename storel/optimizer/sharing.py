@@ -155,7 +155,7 @@ def _tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[
             continue
         key, outer = free[0], found.inside(free[1] if len(free) > 1 else len(found.scope))
         binder = found.scope[key]
-        if outer <= key or binder.type.rank > 0 or not binder.type.scalar.is_integer:
+        if outer <= key or not binder.is_key:
             continue
         home = found.home(outer)
         keys = _keys(found, key, outer, symbols)
@@ -276,8 +276,8 @@ def _keys(found: Occurrence, key: int, outer: int, symbols: Symbols) -> Range | 
             source = shift(binder.term.source, distance - outer)
             if isinstance(source, Range):
                 return source
-    low, high = binder.interval.low, binder.interval.high
-    if low is None or high is None or low < 0:
+    high = binder.interval.high
+    if high is None:
         return None
     sizes = [
         name

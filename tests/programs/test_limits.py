@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -202,3 +203,39 @@ def test_keys_that_wrap_do_not_read_out_of_bounds(key: str, backend: str) -> Non
     assert isinstance(result, storel.Tensor)
     np.testing.assert_array_equal(result.to_numpy()[:2], 1)
     assert (result.to_numpy()[2:] >= 0).all()
+
+
+DIFFERENCES = """CREATE TENSOR y AS
+  let t = sum(<j, x> in v, <k, z> in v) { j - k -> x * z } in sum(<k, x> in t) { k + 4 -> x * x }"""
+
+
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+def test_a_negative_key_of_an_intermediate_result_is_refused(backend: str) -> None:
+    with pytest.raises(storel.StorelError, match=r"a (negative )?key (of the|in a) result"):
+        storel.run(DIFFERENCES, v=np.arange(1.0, 5.0), backend=backend)
+
+
+COUNTED_FROM_BELOW = """CREATE FORMAT f(T: real[m, n])
+  USING val: real[2 * ((m + 1) // 2) * n]
+  AS sum(<b, _> in 0:(m + 1) // 2) sum(<j, _> in -2:n - 2) sum(<i, _> in 0:min(2, m - b * 2))
+       { (b * 2 + i, j + 2) -> val((i * ((m + 1) // 2) + b) * n + j + 2) }"""
+SHIFTED = """CREATE FORMAT f(T: real[m, n])
+  USING pos: int[m + 1] ASCENDING FROM 0 TO nnz, idx: int[nnz] IN -1:n - 1 INCREASING WITHIN pos,
+        val: real[nnz]
+  AS sum(<i, _> in 0:m) sum(<p, j> in idx(pos(i):pos(i + 1))) { (i, j + 1) -> val(p) }"""
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize("text", [COUNTED_FROM_BELOW, SHIFTED])
+@pytest.mark.parametrize("side", [1, 7, 40])
+def test_loops_that_count_from_below_zero_fill_no_table(
+    side: int, text: str, backend: str, tmp_path: Path
+) -> None:
+    (tmp_path / "f.sdql").write_text(text)
+    matrix = np.random.default_rng(side).integers(0, 3, (side, side)).astype(float)
+    stored = storel.tensor(matrix, "f", formats=tmp_path)
+    gram = "CREATE TENSOR y AS sum(<(i, j), a> in A, <(i, k), b> in A) { (j, k) -> a * b }"
+    np.testing.assert_array_equal(dense(gram, A=stored, backend=backend), matrix.T @ matrix)
+    triangles = "CREATE TENSOR t AS sum(<(i, j), a> in A, <(j, k), b> in A, <(i, k), c> in A) a * b * c"
+    found = dense(triangles, A=stored, backend=backend)
+    assert np.isclose(found, np.einsum("ij,jk,ik->", matrix, matrix, matrix))

@@ -59,7 +59,7 @@ def from_numpy(
     listed = int(np.count_nonzero(array)) if semiring == "plus_times" else array.size
     keys = 2 * array.ndim * np.dtype(np.int64).itemsize  # as they are found, and put in order
     require_memory(listed * (keys + array.itemsize), f"a list of the {listed:,} entries of a dense array")
-    if semiring == "plus_times":
+    if semiring == "plus_times" and array.ndim:
         coordinates = np.array(np.nonzero(array), dtype=np.int64).reshape(array.ndim, -1)
         return pack(wanted, coordinates, array[tuple(coordinates)], array.shape, semiring)
     coordinates = np.indices(array.shape).reshape(array.ndim, array.size)

@@ -149,6 +149,8 @@ class Iterations:
         match expression:
             case Name(name) if name in self._regular:
                 return self._regular[name].values()
+            case Call(Name(array), _) if array in self.arrays and not self.count:
+                return np.empty(self.shape, self.arrays[array].dtype)
             case Call(Name(array), (index,)) if array in self.arrays and self.shape:
                 address = self._address(index)
                 if address is not None:

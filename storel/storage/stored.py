@@ -125,7 +125,10 @@ class Stored:
         ring = SEMIRINGS[self.semiring]
         held = self.type if len(values) == places else ring.with_zero(self.type)
         dense = np.full(self.shape, ring.zero if len(values) < places else 0, dtype=held.dtype)
-        dense[tuple(coordinates)] = values
+        if self.rank:
+            dense[tuple(coordinates)] = values
+        elif len(values):
+            dense[()] = values[0]
         return dense
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:

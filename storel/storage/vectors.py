@@ -29,9 +29,11 @@ def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Ma
             inner = evaluate_vector(operand, names, arrays)
             return -inner if operator == "-" else np.logical_not(inner)
         case Binary(operator, left, right) if operator in OPERATORS:
-            return OPERATORS[operator](
-                evaluate_vector(left, names, arrays), evaluate_vector(right, names, arrays)
-            )
+            sides = evaluate_vector(left, names, arrays), evaluate_vector(right, names, arrays)
+            with np.errstate(
+                divide="ignore", invalid="ignore"
+            ):  # a condition may exclude what is divided by 0
+                return OPERATORS[operator](*sides)
         case Call(Name(array), (index,)) if array in arrays:
             return read_at(array, arrays[array], evaluate_vector(index, names, arrays))
         case Call(Name(name), arguments) if name in _FUNCTIONS:

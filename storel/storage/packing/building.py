@@ -34,6 +34,8 @@ class Building:
         self.arrays: dict[str, Array] = {}
         self._storage = storage
         self._written: dict[str, list[tuple[Array, int]]] = {}
+        self._found: set[str] = set()
+        """Boundaries and words of bits: all of their elements follow from what they delimit and mark."""
         self._declarations = {declaration.name: declaration for declaration in storage.arrays}
         self._index_type = index_type
         self._memory_limit = memory_limit
@@ -50,6 +52,7 @@ class Building:
     def restore(self, before: tuple[dict[str, int], dict[str, Array]]) -> None:
         """Forget the sizes and boundaries that were found since; nothing may have been written."""
         self.sizes, self.arrays = before
+        self._found &= self.arrays.keys()
 
     def length(self, name: str) -> int | None:
         """Return the length of an array, or None while it is not known."""
@@ -77,8 +80,9 @@ class Building:
         # there may be more places than entries
         is_large = (boundaries[-1:] > np.iinfo(self._index_type).max).any()
         self.arrays[name] = boundaries if is_large else boundaries.astype(self._index_type)
+        self._found.add(name)
         for each in self._declarations[name].properties:
-            if isinstance(each, FromTo) and isinstance(each.last, Name):
+            if isinstance(each, FromTo) and isinstance(each.last, Name) and len(boundaries):
                 self.sizes.setdefault(each.last.name, int(boundaries[-1]))
 
     def set_bits(self, name: str, addresses: Array, positions: Array) -> None:
@@ -88,6 +92,7 @@ class Building:
         words = self._array(name, np.dtype(word), 0)
         shifted = np.left_shift(np.int64(1), positions).astype(words.dtype)
         np.bitwise_or.at(words, addresses, shifted)
+        self._found.add(name)
 
     def write(self, name: str, addresses: Array, elements: Array, padding: Any = 0) -> Array:
         """Write elements to their addresses; return at which of them another element is."""
@@ -100,6 +105,8 @@ class Building:
 
         Return whether it is known that each has a place of its own; else ``clashes`` tells.
         """
+        if name in self._found:
+            return False
         self.bind_length(name, addresses)
         stored = self._array(name, elements.dtype, padding)
         earlier = self._written.setdefault(name, [])

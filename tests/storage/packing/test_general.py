@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -446,3 +447,48 @@ def test_declared_properties_are_verified() -> None:
 def test_what_does_not_fit_into_memory_is_refused() -> None:
     with pytest.raises(MemoryLimitError, match="val would need"):
         pack(resolved("tridiagonal"), np.array([[0], [0]]), np.ones(1), (2**30, 2**30), memory_limit=2**20)
+
+
+def test_boundaries_that_are_keys_too_must_agree() -> None:
+    selfish = created(
+        "USING pos: int[m + 1] ASCENDING FROM 0 TO nnz, col: int[nnz] IN 0:n, val: real[nnz] "
+        "AS sum(<h, _> in 0:m) sum(<p, i> in pos(pos(h):pos(h + 1))) if (i // m == h) then "
+        "{ (i, col(p)) -> val(p) }"
+    )
+    with pytest.raises(FormatError, match=r"shares pos\(1\) with another entry"):
+        from_dense(selfish, np.array([[3.0, 0.0, 0.0], [3.0, 0.0, 0.0], [0.0, 3.0, 0.0]]))
+
+
+def test_boundaries_without_an_end_are_refused() -> None:
+    short = created(
+        "USING pos: int[m] ASCENDING FROM 0 TO nnz, val: real[nnz] "
+        "AS sum(<i, _> in 0:m) sum(<p, _> in pos(i):pos(i + 1)) { (i, p - pos(i)) -> val(p) }"
+    )
+    with pytest.raises(FormatError, match=r"declared of pos: pos\(0\) is nothing"):
+        from_dense(short, np.ones((0, 0)))
+
+
+def test_what_is_never_read_need_not_be_there() -> None:
+    constant = created(
+        "USING row: int[nnz] IN 0:m INCREASING (row, col), col: int[nnz] IN 0:n, val: real[2 * nnz] "
+        "AS sum(<p, i> in row(0:nnz)) { (i, col(p)) -> val(0) }"
+    )
+    assert from_dense(constant, np.zeros((2, 2))).to_coo()[1].tolist() == []
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_a_condition_keeps_from_being_divided_by_zero() -> None:
+    divided = created(
+        "USING val: real[m * n] "
+        "AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) if (i > 0 and j % i == 0) then { (i, j) -> val(i * n + j) }"
+    )
+    dense = np.diag([0.0, 1.0, 1.0])
+    np.testing.assert_array_equal(from_dense(divided, dense).to_numpy(), dense)
+
+
+@pytest.mark.parametrize("value", [0.0, 5.0])
+def test_a_number_is_stored_in_any_format(value: float, tmp_path: Path) -> None:
+    (tmp_path / "second.sdql").write_text("CREATE FORMAT second(T: real) USING val: real[2] AS val(1)")
+    tensor = storel.tensor(np.array(value), "second", formats=tmp_path)
+    assert tensor.arrays["val"].tolist() == [0.0, value]
+    assert tensor.item() == value

@@ -127,7 +127,7 @@ def from_arrays(
 ) -> Tensor:
     """Wrap the arrays of a format; lengths, types and declared properties are verified.
 
-    Values are made truths where the semiring's numbers are.
+    Values are made truths where the semiring's numbers are, and of one type where arrays differ.
 
     Raises DataError naming the array and the first bad position.
     """
@@ -148,21 +148,30 @@ def from_arrays(
     }
     sizes = all_sizes(storage, shape, given)
     verify_properties(storage, given, sizes)
-    values = next((each.name for each in reversed(storage.arrays) if each.holds_values), None)
-    if values is None:
+    stored_type = _common_type(storage, given, semiring)
+    for each in storage.arrays:
+        if each.holds_values:
+            given[each.name] = given[each.name].astype(stored_type.dtype, copy=False)
+    if stored_type is ScalarType.BOOL and any(not isinstance(chain.leaf, Call) for chain in storage.chains):
+        raise FormatError(
+            f"format {storage.name} computes its entries, which truth values are not",
+            hint="give its arrays as integers",
+        )
+    return Tensor(shape, stored_type, storage, given, sizes, semiring)
+
+
+def _common_type(storage: Format, given: Mapping[str, Array], semiring: str) -> ScalarType:
+    """Return a type that holds the elements of all arrays of values; raises FormatError without one."""
+    types = [given[each.name].dtype for each in storage.arrays if each.holds_values]
+    if not types:
         raise FormatError(
             f"format {storage.name} declares no array of values, so nothing says their type",
             expected="one that is real",
             span=storage.declaration.span,
         )
-    if SEMIRINGS[semiring].has_truths:
-        given[values] = given[values].astype(bool, copy=False)
-    if given[values].dtype == bool and any(not isinstance(chain.leaf, Call) for chain in storage.chains):
-        raise FormatError(
-            f"format {storage.name} computes its entries, which truth values are not",
-            hint="give its arrays as integers",
-        )
-    return Tensor(shape, scalar_type_of(given[values]), storage, given, sizes, semiring)
+    found = ScalarType.of(np.result_type(*types))
+    assert found is not None
+    return ScalarType.BOOL if SEMIRINGS[semiring].has_truths else found
 
 
 def _wrapped(matrix: Any, storage: Format, semiring: str) -> Tensor | None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import storel
 from storel.errors import DataError, FormatError, StorelError, TypeMismatchError
 from storel.storage.build import from_arrays, from_coordinates, from_numpy, from_scipy
 from storel.storage.formats import Formats
@@ -219,3 +220,17 @@ def test_a_format_without_an_array_of_values_is_refused(tmp_path: Path) -> None:
     storage = Formats((tmp_path,)).find("marks", 1)
     with pytest.raises(FormatError, match="declares no array of values"):
         from_arrays(storage, {"mark": np.array([True, False])}, (2,))
+
+
+def test_arrays_of_values_of_different_types_have_a_common_one() -> None:
+    factors = {"u": np.array([0.5, 1.0]), "v": np.array([1, 3], dtype=np.int32)}
+    product = storel.tensor(factors, "low_rank(k=1)", shape=(2, 2))
+    assert product.dtype == np.float64
+    np.testing.assert_array_equal(product.to_numpy(), [[0.5, 1.5], [1.0, 3.0]])
+    whole = storel.tensor(np.array([[1.5, 2.5], [0.0, 3.5]]), "hyb(1)")
+    mixed = dict(whole.arrays) | {"rest_val": np.array([2], dtype=np.int64)}
+    np.testing.assert_array_equal(
+        storel.tensor(mixed, "hyb(1)", shape=(2, 2)).to_numpy(), [[1.5, 2.0], [0.0, 3.5]]
+    )
+    truths = storel.tensor(mixed, "hyb(1)", shape=(2, 2), semiring="or_and")
+    assert {truths.arrays[name].dtype for name in ("near_val", "rest_val")} == {np.dtype(bool)}

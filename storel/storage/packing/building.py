@@ -40,10 +40,7 @@ class Building:
         self._index_type = index_type
         self._memory_limit = memory_limit
         for name in self._declarations:
-            length = self.length(name) or 0
-            if length < 0:
-                raise FormatError(f"format {storage.text} gives {name} a negative length", found=str(length))
-            require_memory(length, name, memory_limit)
+            self._require_places(name, self.length(name) or 0, 1)
 
     def snapshot(self) -> tuple[dict[str, int], dict[str, Array]]:
         """Return what is known now, for ``restore``."""
@@ -174,8 +171,15 @@ class Building:
                 f"format {self._storage.name} cannot be packed: nothing fixes the length of {name}",
                 hint="give its arrays themselves",
             )
-        require_memory(length * dtype.itemsize, name, self._memory_limit)
+        self._require_places(name, length, dtype.itemsize)
         return np.full(length, padding, dtype) if padding else np.zeros(length, dtype)
+
+    def _require_places(self, name: str, length: int, itemsize: int) -> None:
+        if length < 0:
+            raise FormatError(
+                f"format {self._storage.text} gives {name} a negative length", found=str(length)
+            )
+        require_memory(length * itemsize, name, self._memory_limit)
 
     def _type(self, name: str) -> np.dtype[Any]:
         return self._index_type if self._declarations[name].holds_indices else np.dtype(bool)

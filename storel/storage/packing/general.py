@@ -214,7 +214,9 @@ class _Entries:
         first = int(np.argmax(differs)) if differs.any() else both
         written = tuple(self.coordinates[:, first : first + 1].T.tolist())
         read = tuple(coordinates[:, first : first + 1].T.tolist())
-        if not read or (written and written < read):
+        if not (read or written):
+            what = "entries are read more than once"
+        elif not read or (written and written < read):
             what = f"entry {self.text(first)} is not read back"
         elif written == read:
             what = f"entry {self.text(first)} reads back as {values[first]}"

@@ -492,3 +492,19 @@ def test_a_number_is_stored_in_any_format(value: float, tmp_path: Path) -> None:
     tensor = storel.tensor(np.array(value), "second", formats=tmp_path)
     assert tensor.arrays["val"].tolist() == [0.0, value]
     assert tensor.item() == value
+
+
+def test_a_length_that_entries_make_negative_is_refused() -> None:
+    shrinking = created(
+        "USING row: int[nnz] IN 0:m, col: int[nnz] IN 0:n, val: real[2 - nnz] "
+        "AS sum(<p, i> in row(0:nnz)) { (i, col(p)) -> val(p) }"
+    )
+    with pytest.raises(FormatError, match="gives val a negative length"):
+        from_dense(shrinking, np.ones((3, 3)))
+
+
+def test_truths_that_are_read_twice_are_refused() -> None:
+    once = "sum(<i, _> in 0:m) sum(<j, _> in 0:n) { (i, j) -> val(i * n + j) }"
+    twice = created(f"USING val: real[m * n] AS ({once}) + ({once})")
+    with pytest.raises(FormatError, match="entries are read more than once"):
+        from_dense(twice, np.array([[True, True]]))

@@ -224,7 +224,7 @@ def _call_of(
     outcome: Outcome, environment: Environment, options: CallOptions, given: frozenset[str]
 ) -> Call | None:
     """Return calls of what a program became, if that is one kernel, and it reads only what was given."""
-    if len(outcome.compilations) != 1 or options.backend == "interpret" or environment.arrays:
+    if len(outcome.compilations) != 1 or options.backend == "interpret" or outcome.loads_files:
         return None
     if any(each.name not in outcome.compilations for each in outcome.saved):  # a tensor as it was given
         return None

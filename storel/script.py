@@ -60,7 +60,8 @@ class Outcome:
 
     ``chosen`` are the formats of what was to be stored in one that is chosen. ``work`` is None unless it
     was asked for, ``profiles`` are those of what is analyzed; ``seconds`` says what loading, compiling and
-    running took; ``includes_files`` says that the script is not all of its text.
+    running took; ``includes_files`` says that the script is not all of its text, ``loads_files`` that its
+    data is not all that was given.
     """
 
     results: dict[str, Tensor] = field(default_factory=dict[str, Tensor])
@@ -73,6 +74,7 @@ class Outcome:
     work: Work | None = None
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     includes_files: bool = False
+    loads_files: bool = False
 
 
 @dataclass
@@ -194,6 +196,7 @@ class Runner:
 
     def _load(self, statement: Statement) -> None:
         environment = self.environment
+        self.outcome.loads_files |= isinstance(statement, LoadTensor | LoadArray | LoadArrays)
         match statement:
             case CreateFormat():
                 environment.formats.create(statement)

@@ -242,6 +242,18 @@ def test_programs_with_files_are_run_from_them(count: Count, tmp_path: Path) -> 
     assert count.runs == 4
 
 
+@pytest.mark.parametrize("numbers", [(2.0, 3.0), (2, 3)], ids=["reals", "sizes"])
+def test_numbers_in_files_are_read_again(tmp_path: Path, numbers: tuple[float, float]) -> None:
+    program = tmp_path / "p.sdql"
+    program.write_text("LOAD ARRAYS FROM 'c.npz'\nCREATE TENSOR y AS sum(<_, v> in x) v * c")
+    kernel = None
+    for number in numbers:
+        np.savez(tmp_path / "c.npz", c=np.array(number))
+        kernel = kernel or storel.compile(program, x=np.ones(4))
+        for result in (storel.run(program, x=np.ones(4)), kernel(x=np.ones(4))):
+            assert dense(result) == 4 * number
+
+
 def test_what_is_saved_as_it_was_given_is_a_result_again() -> None:
     program, x = "CREATE TENSOR y AS x * 2; SAVE x TO 'x.npz'; SAVE y TO 'y.npz'", np.ones(3)
     kernel = storel.compile(program, x=x)

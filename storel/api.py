@@ -13,7 +13,7 @@ from storel.advice.trial import Trial
 from storel.kernels import Kernel, run_again, runner_of, source_of, split
 from storel.loading import as_tensor, declared_tensor, format_text, load_tensor
 from storel.notation import einsum_source
-from storel.storage.files.kinds import as_path
+from storel.storage.files.paths import as_path
 from storel.storage.formats import known_formats
 from storel.storage.summary import Summary, read_summary, summary_from
 from storel.storage.tensor import Tensor

@@ -96,11 +96,12 @@ def as_tensor(
     """
     if is_automatic(reference):
         return smallest(as_tensor(value, formats, shape=shape, semiring=semiring), formats)
-    stored = _stored(value, formats, reference, shape, semiring)
-    if shape is not None and stored.shape != as_shape(shape):
+    extents = None if shape is None else as_shape(shape)
+    stored = _stored(value, formats, reference, extents, semiring)
+    if extents is not None and stored.shape != extents:
         raise DataError(
             "the data does not have the shape that was asked for",
-            expected=f"shape {as_shape(shape)}",
+            expected=f"shape {extents}",
             found=f"shape {stored.shape}",
         )
     return stored
@@ -231,15 +232,15 @@ def _from_dictionary(
     if value and all(isinstance(key, str) for key in value):
         if reference is None or shape is None:
             raise FormatError("the arrays of a format need format= and shape=")
-        arrays = {name: np.asarray(array) for name, array in value.items()}
+        arrays = {name: _as_array(array) for name, array in value.items()}
         return from_arrays(formats.resolve(reference, len(shape)), arrays, shape, semiring=semiring)
     keys = [key if isinstance(key, tuple) else (key,) for key in value]
     rank = len(keys[0]) if keys else len(shape or ())
     if any(len(key) != rank for key in keys):
         raise DataError("the keys of a dictionary must all have the same number of coordinates")
-    coordinates = np.array(keys).reshape(len(keys), rank).T
+    coordinates = _as_array(keys).T if keys else np.zeros((rank, 0))
     storage = None if reference is None else formats.resolve(reference, rank)
-    values = np.array(list(value.values()), dtype=None if value else np.float64)
+    values = _as_array(list(value.values()))  # of nothing: reals
     return from_coordinates(coordinates, values, shape, formats, storage, semiring)
 
 

@@ -25,6 +25,7 @@ from storel.errors import (
 
 MATRIX = np.array([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]])
 CSR_ARRAYS = {"pos": np.array([0, 1, 3]), "idx": np.array([1, 0, 2]), "val": np.array([1.0, 2.0, 3.0])}
+MASKED = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
 ENTRIES = {(0, 1): 1.0, (1, 0): 2.0, (1, 2): 3.0}
 DOUBLE = "CREATE TENSOR r AS A * 2"
 
@@ -106,6 +107,14 @@ def test_scalars(value: Any) -> None:
         (lambda: storel.tensor(sp.csr_array(MATRIX), shape=(2, 4)), DataError, "does not have the shape"),
         (lambda: storel.tensor(storel.tensor(MATRIX), shape=(6,)), DataError, "does not have the shape"),
         (lambda: storel.tensor(MATRIX, shape=6), DataError, "made of integers"),  # pyright: ignore
+        (lambda: storel.tensor({0: 1.0}, shape=6), DataError, "made of integers"),  # pyright: ignore
+        (lambda: storel.tensor(CSR_ARRAYS, "csr", shape=6), DataError, "made of integers"),  # pyright: ignore
+        (lambda: storel.tensor(CSR_ARRAYS | {"idx": [0, [1]]}, "csr", shape=(2, 3)), DataError, "no array"),
+        (lambda: storel.tensor(CSR_ARRAYS | {"val": MASKED}, "csr", shape=(2, 3)), DataError, "masked"),
+        (lambda: storel.tensor({0: [1.0, 2.0], 1: [3.0]}), DataError, "no array"),
+        (lambda: storel.tensor({((0, 1), 2): 1.0}), DataError, "no array"),
+        (lambda: storel.tensor({((0, 1),): 1.0}), DataError, "do not fit together"),
+        (lambda: storel.tensor(MATRIX, formats=3), TypeMismatchError, "no path"),  # pyright: ignore
         (lambda: storel.tensor(storel.tensor(MATRIX), semiring="min_plus"), TypeMismatchError,
          "keeps its semiring"),
         (lambda: storel.tensor(MATRIX, "crs"), FormatError, "unknown format 'crs'"),

@@ -19,6 +19,7 @@ from storel.errors import FormatError, nearest
 from storel.source import Source, Span
 from storel.storage.chain import Chain, chains
 from storel.storage.defaults import Defaults, shipped_defaults
+from storel.storage.files.paths import as_path
 from storel.storage.levels import CONSTRUCTOR, ORDER, levels_format
 from storel.storage.parts import written_out
 from storel.storage.sizes import evaluate_size
@@ -264,7 +265,7 @@ def _arrived(name: str, declaration: CreateFormat, *mappings: tuple[tuple[str, A
 
 def known_formats(directory: str | Path | None) -> Formats:
     """Return the shipped formats, and those of ``directory``."""
-    return Formats(() if directory is None else (Path(directory),))
+    return Formats(() if directory is None else (as_path(directory),))
 
 
 def is_automatic(reference: FormatReference | None) -> bool:

@@ -10,7 +10,8 @@ from storel.semiring import SEMIRINGS
 from storel.storage.coordinates import combine
 from storel.storage.declared import declared_sizes
 from storel.storage.evident import verified_sizes
-from storel.storage.files.kinds import as_path, save_tensor
+from storel.storage.files.kinds import save_tensor
+from storel.storage.files.paths import as_path
 from storel.storage.formats import Format, known_formats
 from storel.storage.pack import full_arrays, packed_arrays, scalar_type_of
 from storel.storage.packing.parameters import with_parameters_of

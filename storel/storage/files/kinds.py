@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias, cast
 
 from numpy.typing import NDArray
 
-from storel.errors import DataError, TypeMismatchError, nearest
+from storel.errors import DataError, nearest
 from storel.storage.files.archive import read_archive, read_array
 from storel.storage.files.arrow import read_arrow, read_parquet, write_arrow, write_parquet
 from storel.storage.files.contents import Contents
@@ -74,13 +73,6 @@ def read_arrays(path: Path) -> dict[str, Array]:
     if _ending(path, (".npy", ".npz")) == ".npz":
         return read_archive(path)
     return {path.stem: read_array(path)}
-
-
-def as_path(path: object) -> Path:
-    """Return a file's path; raises TypeMismatchError for what is none, such as an open file."""
-    if not isinstance(path, str | os.PathLike):
-        raise TypeMismatchError("this is no path of a file", expected="a text or a Path", found=repr(path))
-    return Path(path)
 
 
 def _ending(path: Path, known: Iterable[str]) -> str:

@@ -81,10 +81,8 @@ def from_scipy(
     if matrix.format == "dia":
         # SciPy lists the entries row by row.
         require_memory(24 * matrix.shape[0], "listing the entries of diagonals")
-    listed = matrix.tocoo()
     shape = tuple(int(extent) for extent in matrix.shape)
-    coordinates = np.array(listed.coords, dtype=np.int64).reshape(len(shape), -1)
-    values = as_values(listed.data, "the matrix")
+    coordinates, values = _listed(matrix, shape)
     return pack(candidates[0], coordinates, values, shape, semiring)
 
 
@@ -200,11 +198,30 @@ def _wrapped(matrix: Any, storage: Format, semiring: str) -> Tensor | None:
     return from_arrays(storage, arrays, matrix.shape, semiring=semiring)
 
 
+def _listed(matrix: Any, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """Return the entries that SciPy lists; raises DataError if its arrays do not make a matrix."""
+    try:
+        listed = matrix.tocoo()
+        coordinates = np.array(listed.coords, dtype=np.int64).reshape(len(shape), len(listed.data))
+    except (ValueError, IndexError, TypeError) as error:
+        raise DataError("the matrix is broken: its entries cannot be listed", found=str(error)) from error
+    _check_coordinates(coordinates, shape)
+    return coordinates, as_values(listed.data, "the matrix")
+
+
 def _require_sound(matrix: Any) -> None:
     """Raise DataError for compressed indices that SciPy's own code would follow out of its arrays."""
     boundaries, minor = matrix.indptr, matrix.shape[0 if matrix.format == "csc" else -1]
+    major = 1 if matrix.ndim == 1 else matrix.shape[1 if matrix.format == "csc" else 0]
     if matrix.format == "bsr":
-        minor //= matrix.blocksize[1]
+        major, minor = major // matrix.blocksize[0], minor // matrix.blocksize[1]
+    for name, array in (("indptr", boundaries), ("indices", matrix.indices)):
+        if array.dtype.kind not in "iu":
+            raise DataError(f"the matrix is broken: {name} holds {array.dtype} values", expected="integers")
+    if len(boundaries) != major + 1:
+        raise DataError(
+            "the matrix is broken", expected=f"indptr of {major + 1} elements", found=f"{len(boundaries)}"
+        )
     available = min(len(matrix.indices), len(matrix.data))
     if boundaries[0] != 0 or boundaries[-1] > available or (boundaries[1:] < boundaries[:-1]).any():
         raise DataError("the matrix is broken", expected=f"indptr ascending from 0 to at most {available}")

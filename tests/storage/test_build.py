@@ -76,6 +76,27 @@ def test_broken_matrices_are_refused(name: str, part: str, position: int, value:
         from_scipy(given, FORMATS, FORMATS.find(name, 2))
 
 
+@pytest.mark.parametrize(
+    ("kind", "part", "array", "message"),
+    [
+        ("csr", "indptr", np.zeros(0, np.int32), "indptr of 3 elements"),
+        ("csc", "indptr", np.array([0, 1, 2, 3, 3]), "indptr of 4 elements"),
+        ("csr", "indices", np.array([0.0, 1.0, 2.0]), "indices holds float64 values"),
+        ("coo", "coords", (np.array([0, 0, -1]), np.array([0, 1, 2])), "coordinate 0 of entry 2 is -1"),
+        ("coo", "coords", (np.array([0, 0, 1]), np.array([0, 1, 3])), "coordinate 1 of entry 2 is 3"),
+        ("coo", "data", np.array([1.0, 2.0]), "cannot be listed"),
+        ("lil", "rows", np.array([[0, 7], [2]], dtype=object), "cannot be listed"),
+    ],
+)
+def test_broken_arrays_of_matrices_are_refused(kind: str, part: str, array: Any, message: str) -> None:
+    given = sp.csr_array((np.array([1.0, 2, 3]), np.array([0, 1, 2]), np.array([0, 2, 3])), shape=(2, 3))
+    broken = given.asformat(kind)
+    setattr(broken, part, array)
+    for name in (None, *NAMES):
+        with pytest.raises(DataError, match=message):
+            from_scipy(broken, FORMATS, None if name is None else FORMATS.find(name, 2))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_dense_arrays_go_into_every_format(name: str) -> None:
     dense = np.array([[0.0, 1, 0], [2, 0, 3]])

@@ -116,3 +116,11 @@ def test_statistics_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("{")
     with pytest.raises(DataError, match="no JSON"):
         read_summary(tmp_path / "bad.json")
+
+
+@pytest.mark.parametrize("ending", [".npz", ".npy", ".mtx", ".tns", ".mtx.gz"])
+def test_without_data_nothing_is_saved(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"t{ending}"
+    with pytest.raises(DataError, match="no data"):
+        storel.declare({"shape": [3, 3], "nnz": 2}).save(path)
+    assert not path.exists()

@@ -55,7 +55,8 @@ def keeps_arrays(path: Path) -> bool:
 
 
 def save_tensor(tensor: Stored, path: Path) -> None:
-    """Write a tensor to a file, as its ending says; on an error nothing is written."""
+    """Write a tensor to a file, as its ending says; on an error, such as without data, nothing is written."""
+    tensor.require_data()
     endings = [*WRITERS, ".mtx.gz", ".tns.gz"]
     ending = _ending(path, endings)
     write = WRITERS[ending.removesuffix(".gz")]

@@ -163,5 +163,7 @@ def forget(name: str) -> None:
     """Drop the note ``name`` from the cache; raises DataError if the system does not let it go."""
     try:
         (directory() / name).unlink(missing_ok=True)
+    except NotADirectoryError:
+        return
     except OSError as error:
         raise DataError(f"{directory() / name} cannot be removed: {error.strerror}") from error

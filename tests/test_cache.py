@@ -158,3 +158,14 @@ def test_notes(folder: Path) -> None:
     assert cache.recall("note") == "text"
     (folder / "note").write_bytes(b"\xff")
     assert cache.recall("note") is None
+
+
+def test_where_no_directory_can_be_there_is_nothing_to_forget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    monkeypatch.setenv("STOREL_CACHE_DIR", str(file / "below"))
+    cache.remember("note", "text")
+    cache.forget("note")
+    assert cache.recall("note") is None

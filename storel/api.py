@@ -10,7 +10,8 @@ from storel import kernels
 from storel.advice.advise import advise as advice_for
 from storel.advice.rows import Advice
 from storel.advice.trial import Trial
-from storel.kernels import Kernel, run_again, runner_of, source_of, split
+from storel.errors import UnknownNameError, nearest
+from storel.kernels import OPTIONS, Kernel, run_again, runner_of, source_of, split
 from storel.loading import as_tensor, declared_tensor, format_text, load_tensor
 from storel.notation import einsum_source
 from storel.storage.files.paths import as_path
@@ -106,6 +107,9 @@ def einsum(subscripts: str, /, *operands: Any, **options: Any) -> Tensor:
     >>> einsum("ij,j->i", np.eye(2), np.array([1.0, 2.0])).to_numpy()
     array([1., 2.])
     """
+    for name in sorted(options.keys() - OPTIONS):
+        hint = nearest(name, OPTIONS)
+        raise UnknownNameError(f"'{name}' is no option", expected=", ".join(sorted(OPTIONS)), hint=hint)
     stored = [tensor(operand) for operand in operands]
     source = einsum_source(subscripts, [operand.rank for operand in stored])
     names = {f"operand{number}": operand for number, operand in enumerate(stored)}

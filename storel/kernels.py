@@ -73,7 +73,7 @@ class Kernel:
 
     def __call__(self, **tensors: Any) -> Tensor | dict[str, Tensor]:
         """Run the program on ``tensors``; raises UnknownNameError for an option among them."""
-        if options := sorted(_OPTIONS.intersection(tensors).difference(self._operands, self._scalars)):
+        if options := sorted(OPTIONS.intersection(tensors).difference(self._operands, self._scalars)):
             raise UnknownNameError(
                 f"'{options[0]}' is an option, and those of a kernel are what it was compiled with",
                 hint=f"compile it again: storel.compile(…, {options[0]}=…)",
@@ -151,7 +151,7 @@ class CallOptions:
     threads: int | None = None
 
 
-_OPTIONS = frozenset(each.name for each in fields(CallOptions))
+OPTIONS = frozenset(each.name for each in fields(CallOptions))
 
 _ADMITTED: Mapping[str, tuple[tuple[type, ...], str]] = {
     "backend": ((str,), "a text"),
@@ -164,7 +164,7 @@ _ADMITTED: Mapping[str, tuple[tuple[type, ...], str]] = {
     "search": ((SearchOptions,), "storel.optimizer.outcome.Options"),
     "threads": ((Integral,), "an integer"),
 }
-"""What an option may be, unless it is None, in types and in words."""
+"""What an option may be, in types and in words, unless it is None as it is by default."""
 
 
 def split(keywords: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
@@ -172,16 +172,18 @@ def split(keywords: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
 
     Raises TypeMismatchError for an option of another type.
     """
-    options = {name: value for name, value in keywords.items() if name in _OPTIONS}
+    options = {name: value for name, value in keywords.items() if name in OPTIONS}
     for name, value in options.items():
         types, expected = _ADMITTED[name]
-        if value is not None and (isinstance(value, bool) or not isinstance(value, types)):
+        is_left_out = value is None and getattr(CallOptions(), name) is None
+        is_one = isinstance(value, types) and not isinstance(value, bool) and value == value  # no NaN
+        if not is_left_out and not is_one:
             raise TypeMismatchError(
                 f"the option {name} is of another type",
                 expected=expected,
                 found=f"{value!r} ({type(value).__name__})",
             )
-    return CallOptions(**options), {name: value for name, value in keywords.items() if name not in _OPTIONS}
+    return CallOptions(**options), {name: value for name, value in keywords.items() if name not in OPTIONS}
 
 
 def run_again(
@@ -271,7 +273,7 @@ def runner_of(source: str | Path, options: CallOptions, bindings: Mapping[str, A
     for name, value in bindings.items():
         bind(environment, name, value)
     runner = Runner(environment, compiler_options(options))
-    runner.keywords = _OPTIONS
+    runner.keywords = OPTIONS
     runner.result_format = format_text(options.format)
     if _is_path(source):
         runner.directory = Path(source).parent
@@ -293,7 +295,7 @@ def _value(name: str, given: Any, formats: Formats) -> Value:
         return as_value(given, formats)
     except StorelError as error:
         error.message = f"{name}: {error.message}"
-        error.hint = error.hint or nearest(name, _OPTIONS)
+        error.hint = error.hint or nearest(name, OPTIONS)
         raise
 
 

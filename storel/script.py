@@ -15,7 +15,7 @@ from pathlib import Path
 from storel.candidates.choice import cheapest, smallest
 from storel.compiler import Compilation, Options, Task
 from storel.environment import Environment
-from storel.errors import ProgramSyntaxError, UnknownNameError, nearest
+from storel.errors import ProgramSyntaxError, TypeMismatchError, UnknownNameError, nearest
 from storel.execution import evaluate_reference, execute, measure, total_work
 from storel.expectation import expected_time
 from storel.inlining import Inlining
@@ -228,6 +228,14 @@ class Runner:
     def _bind_parameter(self, declaration: ParameterDeclaration, span: Span) -> None:
         """Give a parameter its type, and its default unless the caller gave it a value."""
         name, environment = declaration.name, self.environment
+        if (given := environment.tensors.get(name)) is not None:
+            raise TypeMismatchError(
+                f"parameter '{name}' is a tensor",
+                expected="a number",
+                found=f"shape {given.shape}",
+                span=span,
+                hint="the number in one of rank 0 is its .item()",
+            )
         if name not in environment.parameters or name in environment.declared:
             if declaration.default is None:
                 raise UnknownNameError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import pickle
 from collections.abc import Callable
 from pathlib import Path
@@ -130,9 +131,15 @@ def test_scalars(value: Any) -> None:
         (lambda: storel.compile(DOUBLE, A=MATRIX * 1j), TypeMismatchError, "^A: the array holds complex"),
         (lambda: storel.run(DOUBLE, A=MATRIX, bakend="c"), TypeMismatchError, "bakend: (?s:.*)'backend'"),
         (lambda: storel.run(DOUBLE, A=MATRIX, thread=None), TypeMismatchError, "thread: (?s:.*)'threads'"),
+        (lambda: storel.run(DOUBLE, A=MATRIX, backend=None), TypeMismatchError, "option backend"),
+        (lambda: storel.run(DOUBLE, A=MATRIX, memory_limit=math.nan), TypeMismatchError, "number of bytes"),
+        (lambda: storel.run("PARAMETER c: real\nCREATE TENSOR y AS c", c=np.array(2.0)), TypeMismatchError,
+         r"'c' is a tensor(?s:.*)\.item\(\)"),
         (lambda: storel.run("CREATE TENSOR"), ProgramSyntaxError, "expected"),
         (lambda: storel.run(Path("/nowhere.sdql")), ProgramSyntaxError, "nowhere"),
         (lambda: storel.explain(DOUBLE, A=MATRIX, stage="plans"), UnknownNameError, "unknown stage 'plans'"),
+        (lambda: storel.explain(DOUBLE, A=MATRIX, stage=3),  # pyright: ignore
+         UnknownNameError, "unknown stage '3'"),
     ],
 )  # fmt: skip
 def test_mistakes(make: Callable[[], Any], error: type[StorelError], message: str) -> None:
@@ -223,6 +230,8 @@ def test_only_a_scalar_is_a_number() -> None:
     [
         ("einsum", (3, MATRIX), {}, "no text"),
         ("einsum", ("i...->i", MATRIX), {}, "'.' is not an index"),
+        ("einsum", ("ij->i", MATRIX), {"thread": 1}, "did you mean 'threads'?"),
+        ("einsum", ("ij->i", MATRIX), {"operand0": MATRIX}, "'operand0' is no option"),
         ("read", (3,), {}, "no path"),
         ("tune", (DOUBLE,), {"seconds": "1", "A": MATRIX}, "seconds, from 0"),
         ("tune", (DOUBLE,), {"seconds": -1, "A": MATRIX}, "seconds, from 0"),

@@ -34,7 +34,7 @@ def explain_text(
     known = [each.name for each in STAGES]
     if stage is not None and stage not in known:
         raise UnknownNameError(
-            f"unknown stage '{stage}'", expected=", ".join(known), hint=nearest(stage, known)
+            f"unknown stage '{stage}'", expected=", ".join(known), hint=nearest(str(stage), known)
         )
     given = [explained(each, profiles.get(name)) for name, each in compilations.items()]
     return "\n\n".join(_definition(each, stage) for each in given)

@@ -40,7 +40,7 @@ def run(source: str | Path, /, **tensors: Any) -> Tensor | dict[str, Tensor]:
     25.0
     """
     options, bindings = split(tensors)
-    return run_again(source, options, bindings)
+    return run_again(source_of(source), options, bindings)
 
 
 def compile(source: str | Path, /, **tensors: Any) -> Kernel:  # noqa: A001
@@ -53,7 +53,7 @@ def compile(source: str | Path, /, **tensors: Any) -> Kernel:  # noqa: A001
     ``search`` (``storel.optimizer.outcome.Options``: budgets, costs, schedule and extractor, for research).
     """
     options, bindings = split(tensors)
-    return Kernel(source, options, bindings)
+    return Kernel(source_of(source), options, bindings)
 
 
 def explain(source: str | Path, /, stage: str | None = None, **tensors: Any) -> str:
@@ -75,7 +75,8 @@ def advise(source: str | Path, /, *, measure: bool = False, **tensors: Any) -> A
     True
     """
     options, bindings = split(tensors)
-    return advice_for(Trial.of(runner_of(source, options, bindings), source_of(source)), measures=measure)
+    program = source_of(source)
+    return advice_for(Trial.of(runner_of(program, options, bindings), program), measures=measure)
 
 
 def tune(source: str | Path, /, *, seconds: float = SECONDS, forget: bool = False, **tensors: Any) -> Tuning:
@@ -93,7 +94,8 @@ def tune(source: str | Path, /, *, seconds: float = SECONDS, forget: bool = Fals
     'as estimated'
     """
     options, bindings = split(tensors)
-    runner, program = runner_of(source, options, bindings), source_of(source)
+    program = source_of(source)
+    runner = runner_of(program, options, bindings)
     kernels.forget()  # what was run before was planned before
     return forgotten(runner, program) if forget else tuning_of(runner, program, seconds)
 

@@ -61,17 +61,17 @@ class Kernel:
     is compiled where it arrives, unless the cache there has it.
     """
 
-    def __init__(self, source: str | Path, options: CallOptions, tensors: Mapping[str, Any]) -> None:
-        self._source = source
+    def __init__(self, program: Source, options: CallOptions, tensors: Mapping[str, Any]) -> None:
+        self._program = program
         self._options = options
-        runner = runner_of(source, options, tensors)
+        runner = runner_of(program, options, tensors)
         runner.runs = False
         self._scalars = dict(runner.environment.parameters)
         self._operands = frozenset(runner.environment.tensors)
-        self._made: _Made | None = _Made(runner.run(source_of(source)), runner.environment)
+        self._made: _Made | None = _Made(runner.run(program), runner.environment)
         self._texts: dict[str | None, str] = {}
 
-    def __call__(self, **tensors: Any) -> Tensor | dict[str, Tensor]:
+    def __call__(self, /, **tensors: Any) -> Tensor | dict[str, Tensor]:
         """Run the program on ``tensors``; raises UnknownNameError for an option among them."""
         if options := sorted(OPTIONS.intersection(tensors).difference(self._operands, self._scalars)):
             raise UnknownNameError(
@@ -81,7 +81,7 @@ class Kernel:
         formats = _formats(self._options.formats)
         values = {name: _value(name, each, formats) for name, each in tensors.items()}
         result = None if self._call is None else self._call(values)
-        return run_again(self._source, self._options, self._scalars | values) if result is None else result
+        return run_again(self._program, self._options, self._scalars | values) if result is None else result
 
     @cached_property
     def _call(self) -> Call | None:
@@ -187,7 +187,7 @@ def split(keywords: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
 
 
 def run_again(
-    source: str | Path, options: CallOptions, bindings: Mapping[str, Any]
+    program: Source, options: CallOptions, bindings: Mapping[str, Any]
 ) -> Tensor | dict[str, Tensor]:
     """Run a program, as it was planned for like data if it was run before.
 
@@ -195,8 +195,7 @@ def run_again(
     """
     formats = _formats(options.formats)
     values = {name: _value(name, value, formats) for name, value in bindings.items()}
-    text = source_of(source)
-    key = _key(text, options, values)
+    key = _key(program, options, values)
     with _CHANGING:
         call = _RUN.get(key)
         if call is not None:
@@ -204,8 +203,8 @@ def run_again(
     result = None if call is None else call(values)
     if result is not None:
         return result
-    runner = runner_of(source, options, values)
-    outcome = runner.run(text)
+    runner = runner_of(program, options, values)
+    outcome = runner.run(program)
     given = frozenset(name for name, value in values.items() if isinstance(value, Tensor))
     made = _call_of(outcome, runner.environment, options, given)
     if key is not None and made is not None and not outcome.includes_files:
@@ -239,14 +238,14 @@ def _call_of(
     return Call.of(compilation, data, options.memory_limit)
 
 
-def _key(source: Source, options: CallOptions, values: Mapping[str, Value]) -> Hashable:
+def _key(program: Source, options: CallOptions, values: Mapping[str, Value]) -> Hashable:
     """Return what the plan of a program depends on, None if that cannot be said or changes behind us."""
     if options.formats is not None or options.rules is not None or options.search is not None:
         return None
     try:
         compiler = None if options.backend in ("numba", "interpret") else toolchain.find()
         facts = tuple((name, _facts(value)) for name, value in sorted(values.items()))
-        key = (source.text, options, compiler, threads.count(options.threads), facts)
+        key = (program.text, options, compiler, threads.count(options.threads), facts)
         hash(key)
     except TypeError:  # an option that is none is refused with a message
         return None
@@ -267,16 +266,15 @@ def _shipped_formats() -> Formats:
     return known_formats(None)
 
 
-def runner_of(source: str | Path, options: CallOptions, bindings: Mapping[str, Any]) -> Runner:
-    """Return what runs a program, its names bound."""
+def runner_of(program: Source, options: CallOptions, bindings: Mapping[str, Any]) -> Runner:
+    """Return what runs a program, its names bound; paths in it are relative to the script."""
     environment = Environment(known_formats(options.formats))
     for name, value in bindings.items():
         bind(environment, name, value)
     runner = Runner(environment, compiler_options(options))
     runner.keywords = OPTIONS
     runner.result_format = format_text(options.format)
-    if _is_path(source):
-        runner.directory = Path(source).parent
+    runner.directory = Path(program.name).parent
     return runner
 
 

@@ -254,6 +254,27 @@ def test_numbers_in_files_are_read_again(tmp_path: Path, numbers: tuple[float, f
             assert dense(result) == 4 * number
 
 
+def pickled(kernel: storel.Kernel) -> storel.Kernel:
+    return pickle.loads(pickle.dumps(kernel))
+
+
+@pytest.mark.parametrize("move", [copy, pickled])
+def test_a_kernel_is_the_program_that_was_compiled(tmp_path: Path, move: Any) -> None:
+    script = tmp_path / "p.sdql"
+    script.write_text("CREATE TENSOR y AS sum(<_, v> in x) v")
+    kernel = move(storel.compile(script, x=np.ones(3)))
+    script.write_text("CREATE TENSOR y AS sum(<_, v> in x) v * 2")
+    assert [dense(kernel(x=np.ones(size))) for size in (3, 4)] == [3.0, 4.0]
+    script.unlink()
+    assert dense(kernel(x=np.ones(5))) == 5.0
+
+
+def test_any_name_may_be_that_of_a_tensor() -> None:
+    program = "CREATE TENSOR y AS sum(<_, v> in self, <_, w> in source) v * w"
+    given = {"self": np.ones(2), "source": np.ones(3)}
+    assert dense(storel.compile(program, **given)(**given)) == dense(storel.run(program, **given)) == 6.0
+
+
 def test_what_is_saved_as_it_was_given_is_a_result_again() -> None:
     program, x = "CREATE TENSOR y AS x * 2; SAVE x TO 'x.npz'; SAVE y TO 'y.npz'", np.ones(3)
     kernel = storel.compile(program, x=x)

@@ -1,11 +1,25 @@
 """storel: a compiler and cost-based optimizer for tensor programs over declarative storage."""
 
-from storel.advice.rows import Advice
-from storel.api import advise, compile, declare, einsum, explain, read, run, tensor, tune  # noqa: A004
-from storel.errors import StorelError
-from storel.kernels import Kernel
-from storel.storage.tensor import Tensor
-from storel.tuning.rows import Tuning
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as in typing, which takes 10 ms to import
+if TYPE_CHECKING:
+    from storel.api import (
+        Advice,
+        Kernel,
+        StorelError,
+        Tensor,
+        Tuning,
+        advise,
+        compile,  # noqa: A004
+        declare,
+        einsum,
+        explain,
+        read,
+        run,
+        tensor,
+        tune,
+    )
 
 __all__ = [
     "Advice",
@@ -23,3 +37,16 @@ __all__ = [
     "tensor",
     "tune",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import what the library offers once it is asked for: a command has to prepare for Ctrl-C before."""
+    if name not in __all__:
+        raise AttributeError(f"module 'storel' has no attribute '{name}'")
+    from storel import api
+
+    return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -10,6 +10,7 @@ from storel import kernels
 from storel.advice.advise import advise as advice_for
 from storel.advice.rows import Advice
 from storel.advice.trial import Trial
+from storel.errors import StorelError as StorelError
 from storel.errors import UnknownNameError, nearest
 from storel.kernels import OPTIONS, Kernel, run_again, runner_of, source_of, split
 from storel.loading import as_tensor, declared_tensor, format_text, load_tensor

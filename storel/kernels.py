@@ -28,7 +28,7 @@ from storel.compiler import (
 )
 from storel.environment import Environment, parameter_fact
 from storel.errors import DataError, StorelError, TypeMismatchError, UnknownNameError, nearest
-from storel.explain.text import explain_text
+from storel.explanation.text import explain_text
 from storel.loading import format_text
 from storel.optimizer.outcome import BINDERS
 from storel.optimizer.outcome import Options as SearchOptions

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from storel import cli
+from storel.cli import main
+from storel.cli.application import app
 
 COMMANDS = [
     *("run", "explain", "advise", "tune", "stats", "convert", "formats", "check-format", "rules"),
@@ -18,19 +19,19 @@ COMMANDS = [
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_an_example(command: str) -> None:
-    shown = CliRunner().invoke(cli.app, [command, "--help"])
+    shown = CliRunner().invoke(app, [command, "--help"])
     assert shown.exit_code == 0
     assert f"Example: storel {command}" in " ".join(shown.output.split())
 
 
 def test_help_lists_the_commands() -> None:
-    shown = CliRunner().invoke(cli.app, ["--help"])
+    shown = CliRunner().invoke(app, ["--help"])
     assert shown.exit_code == 0
     assert all(command in shown.output for command in COMMANDS)
 
 
 def test_the_version_is_that_of_the_package() -> None:
-    shown = CliRunner().invoke(cli.app, ["--version"])
+    shown = CliRunner().invoke(app, ["--version"])
     assert shown.exit_code == 0
     assert shown.output == f"storel {version('storel')}\n"
 
@@ -65,7 +66,7 @@ def test_exit_codes(arguments: list[str], code: int, tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["storel", *arguments])
     with pytest.raises(SystemExit) as ended:
-        cli.main()
+        main()
     assert (ended.value.code or 0) == code
 
 
@@ -78,6 +79,6 @@ def test_a_defect_is_told_from_a_mistake(
     monkeypatch.setattr("storel.report.formats_text", broken)
     monkeypatch.setattr("sys.argv", ["storel", "formats"])
     with pytest.raises(SystemExit) as ended:
-        cli.main()
+        main()
     assert ended.value.code == 3
     assert "failed internally" in capsys.readouterr().err

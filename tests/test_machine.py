@@ -11,9 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 import storel
-from storel import cli, machine
+from storel import machine
 from storel.calibration import measure
 from storel.calibration.probes import Probe, vector
+from storel.cli.application import app
 from storel.errors import DataError
 from storel.optimizer.constants import CONSTANTS
 
@@ -88,7 +89,7 @@ def test_the_command_measures_shows_and_resets(own_cache: Path, monkeypatch: pyt
     monkeypatch.setattr(measure, "PATIENCE", 0.0)
 
     def command(*options: str) -> str:
-        done = CliRunner().invoke(cli.app, ["calibrate", *options])
+        done = CliRunner().invoke(app, ["calibrate", *options])
         assert done.exit_code == 0, done.output
         return done.output
 

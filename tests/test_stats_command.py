@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import storel
-from storel import cli
+from storel.cli.application import app
 from storel.errors import DataError
 
 PROGRAM = "CREATE TENSOR s AS sum(<(i, j), a> in A) { i -> a }"
@@ -24,7 +24,7 @@ def matrix(tmp_path: Path) -> Path:
 
 
 def output(*arguments: str) -> str:
-    shown = CliRunner().invoke(cli.app, list(arguments))
+    shown = CliRunner().invoke(app, list(arguments))
     assert shown.exit_code == 0, shown.output
     return shown.output
 
@@ -64,4 +64,4 @@ def test_nothing_runs_on_statistics() -> None:
 def test_a_malformed_option(tmp_path: Path) -> None:
     script = tmp_path / "rows.sdql"
     script.write_text(PROGRAM)
-    assert CliRunner().invoke(cli.app, ["explain", str(script), "--stats", "A"]).exit_code == 2
+    assert CliRunner().invoke(app, ["explain", str(script), "--stats", "A"]).exit_code == 2

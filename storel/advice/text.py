@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from storel.advice.rows import Advice, OperandAdvice, Row, Together
-from storel.explain.figures import duration, size
+from storel.explanation.figures import duration, size
 
 BAR_WIDTH = 16
 TABLE_WIDTH = 120

@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from storel.bench.task import Measurement, Timing
-from storel.explain.figures import duration, size
+from storel.explanation.figures import duration, size
 
 NUMBERS = ("min", "median", "× rival", "× limit", "first", "memory")
 

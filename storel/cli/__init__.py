@@ -1,5 +1,12 @@
 """The command line: arguments in, exit codes out; what happens between is elsewhere."""
 
-from storel.cli.application import app, main
+from __future__ import annotations
 
-__all__ = ["app", "main"]
+from storel.cli.interrupts import ended_at_once
+
+
+def main() -> None:
+    """Run the command line, once all that it needs is imported."""
+    with ended_at_once():
+        from storel.cli.application import run_command
+    run_command()

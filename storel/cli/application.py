@@ -62,8 +62,8 @@ def _prepare_output() -> None:
         sys.stdout.reconfigure(errors="replace")
 
 
-def main() -> None:
-    """Run the command line; every failure becomes one message and an exit code."""
+def run_command() -> None:
+    """Run what the command line says; every failure becomes one message and an exit code."""
     _prepare_output()
     errors = Console(stderr=True, highlight=False)
     try:

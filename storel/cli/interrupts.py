@@ -1,12 +1,11 @@
-"""Ctrl-C ends a command, also while a kernel runs, of which the interpreter does not hear until it ends."""
+"""Ctrl-C ends a command, also while its modules are imported or a kernel runs, which may not hear of it."""
 
 from __future__ import annotations
 
 import os
 import signal
-import socket
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 INTERRUPTED = 130
@@ -17,30 +16,55 @@ GRACE = 0.5
 
 
 @contextmanager
+def ended_at_once() -> Generator[None]:
+    """Let an interrupt end the process, without an exception: modules that are imported make others of it.
+
+    Where interrupts are ignored, and in another thread than the main one, this does nothing.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler or not _hears_signals():
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda _, __: os._exit(INTERRUPTED))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
 def ended_by_interrupts() -> Generator[None]:
     """Let a thread end the process at an interrupt that the main thread does not hear of.
 
-    Signals are the main thread's: in another one this does nothing.
+    In another thread than the main one this does nothing.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if not _hears_signals():
         yield
         return
+    import socket  # here, since nothing listens to interrupts while this module is imported
+
     told, tells = socket.socketpair()
     tells.setblocking(False)
     heard = threading.Event()
     before = signal.set_wakeup_fd(tells.fileno(), warn_on_full_buffer=False)
-    threading.Thread(target=_end, args=(told, heard), daemon=True).start()
-    try:
-        yield
-    finally:
-        heard.set()
-        signal.set_wakeup_fd(before)
-        tells.close()
-
-
-def _end(told: socket.socket, heard: threading.Event) -> None:
-    """End the process if it is interrupted, and the main thread has not ``heard`` of it soon after."""
+    listener = threading.Thread(target=_end, args=(told.recv, heard), daemon=True)
+    listener.start()
     with told:
-        while signals := told.recv(1):
-            if signal.SIGINT in signals and not heard.wait(GRACE):
-                os._exit(INTERRUPTED)
+        try:
+            yield
+        finally:
+            heard.set()
+            signal.set_wakeup_fd(before)
+            tells.close()
+            listener.join()
+
+
+def _hears_signals() -> bool:
+    """Return whether this is the main thread: signals are its own."""
+    return threading.current_thread() is threading.main_thread()
+
+
+def _end(listen: Callable[[int], bytes], heard: threading.Event) -> None:
+    """End the process if it is interrupted, and the main thread has not ``heard`` of it soon after."""
+    while signals := listen(1):
+        if signal.SIGINT in signals and not heard.wait(GRACE):
+            os._exit(INTERRUPTED)

@@ -24,8 +24,8 @@ from storel.cli.options import (
 )
 from storel.environment import Environment
 from storel.errors import DataError, ProgramSyntaxError
-from storel.explain.render import Rendering, render
-from storel.explain.text import explain_text
+from storel.explanation.render import Rendering, render
+from storel.explanation.text import explain_text
 from storel.kernels import CallOptions, bind, compiler_options
 from storel.loading import declared_tensor, load_tensor
 from storel.script import Outcome, Progress, Runner, read_source

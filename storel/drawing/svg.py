@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import chain
 
 from storel.drawing.figure import Cell, Grid, arrays, colour, planes
-from storel.explain.markup import Markup, element
+from storel.explanation.markup import Markup, element
 from storel.storage.layout import Layout
 
 HEIGHT = 26

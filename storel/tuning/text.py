@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from storel.explain.figures import duration
+from storel.explanation.figures import duration
 from storel.tuning.rows import Row, Tuned, Tuning
 
 BAR_WIDTH = 16

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from storel import cli
 from storel.bench import kernels, measure, run
 from storel.bench.problem import Formulation, Problem
 from storel.bench.rivals.rival import Rival
 from storel.bench.rivals.table import RIVALS
 from storel.bench.table import table_of
 from storel.bench.task import Measurement, Task, Timing
+from storel.cli.application import app
 
 TINY = ("--size", "40", "--nonzeros", "200", "--repetitions", "1", "--backends", "c")
 
@@ -29,7 +29,7 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bench(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.app, ["bench", *TINY, *arguments])
+    return CliRunner().invoke(app, ["bench", *TINY, *arguments])
 
 
 def measured(path: Path, *arguments: str) -> list[dict[str, Any]]:
@@ -179,7 +179,7 @@ def test_ratios_are_drawn(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_are_told_before_anything_runs(arguments: tuple[str, ...], message: str) -> None:
-    shown = CliRunner().invoke(cli.app, ["bench", *arguments])
+    shown = CliRunner().invoke(app, ["bench", *arguments])
     assert message in str(shown.exception)
 
 

@@ -19,7 +19,7 @@ ENDLESS = "CREATE TENSOR y AS sum(<i, _> in 0:3000000, <j, _> in 0:100000) sqrt(
 COMMAND = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores interrupts
-from storel.cli.application import main
+from storel.cli import main
 main()
 """
 
@@ -41,3 +41,31 @@ def test_a_kernel_that_runs_is_interrupted(tmp_path: Path) -> None:
             assert running.wait(20) == INTERRUPTED
         finally:
             running.kill()
+
+
+IMPORTING = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+interrupted = sys.argv.pop(1)
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == interrupted:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+from storel.cli import main
+main()
+"""
+"""Runs a command that is interrupted when it begins to import the module that is named."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+@pytest.mark.parametrize(
+    "module",
+    ["storel.cli.application", "typer", "typing", "numpy", "numpy.exceptions", "storel.errors", "storel.api"],
+)
+def test_an_import_is_interrupted(module: str) -> None:
+    command = [sys.executable, "-c", IMPORTING, module, "formats"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (INTERRUPTED, "", "")

@@ -9,7 +9,7 @@ from strategies.explained import PROGRAMS, measured, program
 
 from storel.compiler import STAGES
 from storel.errors import UnknownNameError
-from storel.explain.text import explain_text
+from storel.explanation.text import explain_text
 from storel.plan.printer import render
 
 SCALED = program("scaled")

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from storel.compiler import Compilation
-from storel.explain.dot import explain_dot
-from storel.explain.html import explain_html
-from storel.explain.json import explain_json
-from storel.explain.text import explain_text
+from storel.explanation.dot import explain_dot
+from storel.explanation.html import explain_html
+from storel.explanation.json import explain_json
+from storel.explanation.text import explain_text
 from storel.profile import Profile
 
 Rendering: TypeAlias = Literal["text", "json", "html", "dot"]

@@ -13,10 +13,10 @@ from string import Template
 
 from storel.calculus import printer as term_printer
 from storel.compiler import STAGES, Compilation
-from storel.explain.figures import count, duration
-from storel.explain.markup import Markup, element, joined
-from storel.explain.text import NO_PROFILES, memory, runner_up_text, runs
-from storel.explain.tree import Explained, Operator, explained, flattened
+from storel.explanation.figures import count, duration
+from storel.explanation.markup import Markup, element, joined
+from storel.explanation.text import NO_PROFILES, memory, runner_up_text, runs
+from storel.explanation.tree import Explained, Operator, explained, flattened
 from storel.optimizer.browse import Class, Node, reached
 from storel.optimizer.limits import PhaseReport
 from storel.profile import Profile
@@ -39,7 +39,7 @@ def explain_html(
 
 
 def _resource(name: str) -> str:
-    return (files("storel.explain") / name).read_text("utf-8")
+    return (files("storel.explanation") / name).read_text("utf-8")
 
 
 def _definition(this: Explained, prefix: str) -> Markup:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from storel.cli import app
+from storel.cli.application import app
 
 SCRIPT = """
 LOAD TENSOR A FROM 'a.npy' STORED AS csr

@@ -9,7 +9,7 @@ import pytest
 from strategies.explained import PROGRAMS, measured, program
 
 from storel.compiler import STAGES
-from storel.explain.json import explain_json
+from storel.explanation.json import explain_json
 
 KEYS = {
     "format", "converted", "backend", "stages", "nanoseconds", "phases", "considered", "destination",

@@ -10,8 +10,8 @@ import pytest
 from strategies.explained import PROGRAMS, measured, program
 
 from storel.compiler import STAGES
-from storel.explain.html import explain_html
-from storel.explain.markup import element
+from storel.explanation.html import explain_html
+from storel.explanation.markup import element
 
 VOID = {"meta", "input"}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from strategies.explained import measured, program
 
-from storel.explain.html import explain_html
+from storel.explanation.html import explain_html
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None

@@ -7,8 +7,8 @@ import re
 import pytest
 from strategies.explained import PROGRAMS, measured, program
 
-from storel.explain.dot import explain_dot
-from storel.explain.tree import explained, flattened
+from storel.explanation.dot import explain_dot
+from storel.explanation.tree import explained, flattened
 
 BOX = re.compile(
     r'^    (n0(?:_\d+)*) \[label="((?:[^"\\]|\\.)*)", fillcolor=(?:white|"0\.08 [01]\.\d+ 1\.0")\];$'

@@ -8,8 +8,8 @@ from typing import Any
 
 from storel.calculus import printer as term_printer
 from storel.compiler import STAGES, Compilation
-from storel.explain.text import NO_PROFILES
-from storel.explain.tree import Explained, Operator, explained
+from storel.explanation.text import NO_PROFILES
+from storel.explanation.tree import Explained, Operator, explained
 from storel.optimizer.limits import PhaseReport
 from storel.profile import Profile
 

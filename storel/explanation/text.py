@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from storel.calculus import printer as term_printer
 from storel.compiler import STAGES, Compilation
 from storel.errors import UnknownNameError, nearest
-from storel.explain.figures import count, duration, size
-from storel.explain.tree import Explained, Operator, explained, flattened
+from storel.explanation.figures import count, duration, size
+from storel.explanation.tree import Explained, Operator, explained, flattened
 from storel.optimizer.limits import PhaseReport
 from storel.optimizer.outcome import Priced
 from storel.plan import printer as plan_printer

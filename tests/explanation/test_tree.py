@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from strategies.explained import PROGRAMS, measured, program
 
-from storel.explain.tree import Operator, explained, flattened
+from storel.explanation.tree import Operator, explained, flattened
 from storel.plan.printer import render
 
 

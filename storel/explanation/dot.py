@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from storel.compiler import Compilation
-from storel.explain.figures import count, duration
-from storel.explain.text import NO_PROFILES
-from storel.explain.tree import Explained, Operator, explained, flattened
+from storel.explanation.figures import count, duration
+from storel.explanation.text import NO_PROFILES
+from storel.explanation.tree import Explained, Operator, explained, flattened
 from storel.profile import Profile
 
 

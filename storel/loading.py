@@ -193,11 +193,13 @@ def _from_entries(
 def declared_tensor(summary: Summary, formats: Formats, reference: FormatReference | None = None) -> Tensor:
     """Return a tensor without data, to plan for: in a format, its own, or the default for sparse data.
 
-    Raises FormatError for a format that needs the data itself.
+    Raises FormatError for a format that needs the data itself, DataError where one is to be chosen.
     """
     rank = len(summary.shape)
     if reference is None and summary.format is not None:
         reference = parse_format(summary.format)
+    if is_automatic(reference):
+        return smallest(declared_tensor(replace(summary, format=None), formats), formats)
     if reference is None:
         return declare(summary, formats.default(rank, is_dense=rank == 0))
     return declare(summary, formats.resolve(reference, rank))

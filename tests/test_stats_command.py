@@ -65,3 +65,11 @@ def test_a_malformed_option(tmp_path: Path) -> None:
     script = tmp_path / "rows.sdql"
     script.write_text(PROGRAM)
     assert CliRunner().invoke(app, ["explain", str(script), "--stats", "A"]).exit_code == 2
+
+
+@pytest.mark.parametrize("text", ["auto", ""])
+def test_no_format_is_chosen_by_statistics_alone(text: str) -> None:
+    given = {"shape": [3, 4], "nnz": 4, "format": "auto"}
+    with pytest.raises(DataError, match="formats are chosen by trying them on data") as raised:
+        storel.declare(given, text or None)
+    assert raised.value.hint == "name the format to plan for, or bind the data itself"

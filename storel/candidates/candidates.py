@@ -84,6 +84,11 @@ def candidates(
 
     Raises DataError if the tensor is declared by its statistics only.
     """
+    if tensor.declared is not None:
+        raise DataError(
+            "formats are chosen by trying them on data, but this tensor is declared by its statistics",
+            hint="name the format to plan for, or bind the data itself",
+        )
     most = MOST_CANDIDATES if most is None else most
     start = time.perf_counter()
     tensor.to_coo()

@@ -241,7 +241,8 @@ def _as_indices(coordinates: Array) -> Array:
     if not is_index.all():
         axis, number = (int(each) for each in np.argwhere(~is_index)[0])
         raise DataError(
-            f"coordinate {axis} of entry {number} is {coordinates[axis, number]}", expected="an integer"
+            f"coordinate {axis} of entry {number} is {coordinates[axis, number]}",
+            expected="an integer below 2**63",
         )
     return coordinates.astype(np.int64)
 
@@ -268,8 +269,10 @@ def _check_coordinates(coordinates: Array, shape: tuple[int, ...]) -> None:
         outside = (coordinates[axis] < 0) | (coordinates[axis] >= extent)
         if outside.any():
             first = int(np.argmax(outside))
+            key = tuple(int(coordinate) for coordinate in coordinates[:, first])
+            allowed = "not negative" if key[axis] < 0 else f"in 0:{extent}"
             raise DataError(
-                f"coordinate {axis} of entry {first} is {coordinates[axis, first]}, outside 0:{extent}"
+                f"coordinate {axis} of entry {first} is {key[axis]}", expected=allowed, found=f"the key {key}"
             )
 
 

@@ -20,7 +20,7 @@ from storel.errors import DataError
 from storel.semiring import SEMIRINGS
 from storel.storage.formats import Format
 from storel.storage.iterations import Iterations
-from storel.storage.samples import Sample, best_fit, fitting, places, structures
+from storel.storage.samples import Sample, Structure, best_fit, fitting, places, structures
 from storel.storage.tensor import Tensor
 from storel.syntax.nodes.expressions import Call, Expression, Name
 from storel.syntax.walk import children
@@ -32,6 +32,9 @@ Element: TypeAlias = tuple[str, int]
 
 PATTERN = np.array([[1, 0, 1, 0], [0, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 1]], dtype=bool)
 """Where the example has entries, again and again: an empty row, an empty column, and a full corner."""
+
+FEW_KEYS = 8
+"""How much of each dimension is tried first, to find out which entries a format holds."""
 
 MOST_DRAWN = 20_000
 """How many places, and how many elements, are still drawn; nobody looks at more, which takes minutes."""
@@ -70,17 +73,43 @@ def example(storage: Format, shape: tuple[int, ...]) -> Tensor:
     Raises the FormatError or DataError of packing if none is found, DataError for more than can be drawn.
     """
     _require_drawable("places", math.prod(shape))
-    coordinates = places(shape)
-    if shape:
-        coordinates = coordinates[:, PATTERN[coordinates[:-1].sum(axis=0) % 4, coordinates[-1] % 4]]
-    count = coordinates.shape[1]
-    entries = Sample(shape, coordinates, np.arange(1, count + 1), np.arange(count))
-    best = best_fit(storage, (structure(entries) for _, structure in structures(shape)))
+    entries = _pattern(shape)
+    tried = [structure for _, structure in structures(shape)]
+    best = best_fit(storage, (each(entries) for each in _likely(storage, shape, tried)))
+    best = best or best_fit(storage, (each(entries) for each in tried))
     if best is None:
         return entries.packed(storage)
     numbered = _numbered(best)
     fits = fitting(storage, numbered).refusal is None
     return (numbered if fits else best).packed(storage)
+
+
+def _pattern(shape: tuple[int, ...]) -> Sample:
+    """Return entries where the pattern has some, with the values 1, 2, …, each a group of its own."""
+    coordinates = places(shape)
+    if shape:
+        coordinates = coordinates[:, PATTERN[coordinates[:-1].sum(axis=0) % 4, coordinates[-1] % 4]]
+    count = coordinates.shape[1]
+    return Sample(shape, coordinates, np.arange(1, count + 1), np.arange(count))
+
+
+def _likely(storage: Format, shape: tuple[int, ...], tried: list[Structure]) -> list[Structure]:
+    """Return the structure that fits best with a few keys of each dimension, where trying takes little time.
+
+    A shape that is no larger needs none.
+    """
+    small = tuple(min(extent, FEW_KEYS) for extent in shape)
+    if small == shape:
+        return []
+    held = [_held(storage, each(_pattern(small))) for each in tried]
+    return [tried[held.index(max(held))]]
+
+
+def _held(storage: Format, sample: Sample) -> float:
+    """Return how many groups of a sample a format holds, infinity for all."""
+    fit = fitting(storage, sample)
+    count = 0 if fit.part is None else len(np.unique(fit.part.groups))
+    return math.inf if count and fit.refusal is None else count
 
 
 def _require_drawable(what: str, count: int) -> None:
@@ -133,8 +162,9 @@ def _marks(tensor: Tensor, leaves: dict[Element, set[Key]]) -> dict[Key, int]:
     """Return the mark of each entry; entries whose value is the same element share one."""
     first: dict[Key, Key] = {}
     for sharing in leaves.values():
+        earliest = min(sharing)
         for key in sharing:
-            first[key] = min(first.get(key, key), *sharing)
+            first[key] = min(first.get(key, key), earliest)
     marks: dict[Key, int] = {}
     found: dict[Key, int] = {}
     for key in map(tuple, tensor.to_coo()[0].T.tolist()):

@@ -8,7 +8,8 @@ from storel.errors import FormatError
 from storel.source import Source
 from storel.storage.formats import Format, Formats
 from storel.storage.layout import example, layout
-from storel.storage.tensor import pack
+from storel.storage.samples import Sample
+from storel.storage.tensor import Tensor, pack
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse, parse_format
 
@@ -103,3 +104,18 @@ def test_entries_with_one_value_are_called_by_their_keys() -> None:
 def test_what_does_not_fit_says_why() -> None:
     with pytest.raises(FormatError, match="does not store tensors of this shape"):
         example(resolved("symmetric"), (3, 4))
+
+
+def test_a_large_example_takes_few_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts: list[int] = []
+    packed = Sample.packed
+
+    def counted(sample: Sample, storage: Format) -> Tensor:
+        attempts.append(len(sample))
+        return packed(sample, storage)
+
+    monkeypatch.setattr(Sample, "packed", counted)
+    drawn = layout(example(Formats().find("constant", 2), (60, 60)))
+    assert set(drawn.entries.values()) == {0}
+    assert len(drawn.entries) == 3600
+    assert sum(each > 64 for each in attempts) < 5

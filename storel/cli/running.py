@@ -66,11 +66,12 @@ def run(
     options = CallOptions(
         backend, formats, rules, memory_limit, floating_point, binders=binders, threads=threads
     )
+    outputs = _outputs(output or [])
     runner = runner_for(script, binding or [], options)
     runner.counts_work = work
-    runner.requested = tuple(name for name, _ in _outputs(output or []))
+    runner.requested = tuple(name for name, _ in outputs)
     outcome = runner.run(read_script(script))
-    _save(outcome, out, _outputs(output or []), runner.directory)
+    _save(outcome, out, outputs, runner.directory)
     for name, chosen in outcome.chosen.items():
         print(f"{name} is stored as {chosen}", file=sys.stderr)
     if as_json:
@@ -78,7 +79,7 @@ def run(
         return
     if outcome.explained:
         print(explain_text(outcome.compilations, profiles=outcome.profiles))
-    if out is None and not output and not outcome.saved:
+    if out is None and not outputs and not outcome.saved:
         for name, tensor in outcome.results.items():
             print(report.tensor_text(name, tensor))
     if time:
@@ -145,9 +146,7 @@ def runner_for(
 
 def _bind(runner: Runner, text: str) -> None:
     environment = runner.environment
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier() or not value:
-        raise typer.BadParameter(f"'{text}' is not NAME=FILE[:format] or NAME=NUMBER")
+    name, value = _named(text, "NAME=FILE[:format] or NAME=NUMBER")
     number = _number(value)
     if number is not None:
         bind(environment, name, number)
@@ -159,11 +158,17 @@ def _bind(runner: Runner, text: str) -> None:
 
 
 def _declare(environment: Environment, text: str) -> None:
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier() or not value:
-        raise typer.BadParameter(f"'{text}' is not NAME=FILE.json[:format]")
+    name, value = _named(text, "NAME=FILE.json[:format]")
     path, reference = path_and_format(value)
     environment.add_tensor(name, declared_tensor(read_summary(path), environment.formats, reference))
+
+
+def _named(text: str, form: str) -> tuple[str, str]:
+    """Return the name and what it stands for; raises BadParameter for what is not of the form."""
+    name, _, value = text.partition("=")
+    if not name.isidentifier() or not value:
+        raise typer.BadParameter(f"'{text}' is not {form}")
+    return name, value
 
 
 def _number(text: str) -> bool | int | float | None:
@@ -178,11 +183,7 @@ def _number(text: str) -> bool | int | float | None:
 
 
 def _outputs(texts: list[str]) -> list[tuple[str, Path]]:
-    pairs = [text.partition("=") for text in texts]
-    for text, (name, equals, path) in zip(texts, pairs, strict=True):
-        if not (name and equals and path):
-            raise typer.BadParameter(f"'{text}' is not NAME=FILE")
-    return [(name, Path(path)) for name, _, path in pairs]
+    return [(name, Path(path)) for name, path in (_named(text, "NAME=FILE") for text in texts)]
 
 
 def read_script(script: str) -> Source:

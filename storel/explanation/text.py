@@ -55,7 +55,7 @@ def operators_text(this: Explained) -> str:
 
 def phase_text(report: PhaseReport) -> str:
     """Return how a phase of rewriting ended, and which rules it applied."""
-    fired = ", ".join(f"{name} {count}" for name, count in sorted(report.matches.items()) if count)
+    fired = ", ".join(f"{name} {times}" for name, times in sorted(report.matches.items()) if times)
     return (
         f"{report.phase}: {report.stop.value} after {report.iterations} iterations, {report.nodes} e-nodes, "
         f"{report.milliseconds:.0f} ms; rules: {fired or 'none'}"

@@ -70,7 +70,7 @@ def run(
     runner = runner_for(script, binding or [], options)
     runner.counts_work = work
     runner.requested = tuple(name for name, _ in outputs)
-    outcome = runner.run(read_script(script))
+    outcome = _outcome(runner, script)
     _save(outcome, out, outputs, runner.directory)
     for name, chosen in outcome.chosen.items():
         print(f"{name} is stored as {chosen}", file=sys.stderr)
@@ -124,7 +124,7 @@ def explain(
     for text in stats or []:
         _declare(runner.environment, text)
     runner.runs = runner.analyzes = analyze
-    outcome = runner.run(read_script(script))
+    outcome = _outcome(runner, script)
     text = render(rendering, outcome.compilations, outcome.profiles, stage)
     if out is None:
         print(text)
@@ -142,6 +142,14 @@ def runner_for(
     for text in bindings:
         _bind(runner, text)
     return runner
+
+
+def _outcome(runner: Runner, script: str) -> Outcome:
+    """Run a script, and say what is doubtful in it."""
+    outcome = runner.run(read_script(script))
+    for warning in outcome.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    return outcome
 
 
 def _bind(runner: Runner, text: str) -> None:

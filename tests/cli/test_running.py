@@ -109,3 +109,12 @@ def test_streams_that_are_closed_or_know_ascii_only(line: str, code: int, out: s
     assert (ended.returncode, ended.stdout) == (code, out)
     assert ended.stderr.startswith(message)
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("name", ["run", "explain"])
+def test_what_is_doubtful_is_told(name: str) -> None:
+    script = "CREATE TENSOR y: real[9] AS sum(<_, k> in O) { k -> 1 }"
+    storel.tensor(np.array([1, 2])).save("o.npy")
+    told = command(name, "-", "-b", "O=o.npy", stdin=script)
+    assert told.code == 0
+    assert told.err.startswith("warning: the value 'k' of a tensor is used as a key")

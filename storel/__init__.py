@@ -45,7 +45,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'storel' has no attribute '{name}'")
     from storel import api
 
-    return getattr(api, name)
+    found = globals()[name] = getattr(api, name)
+    return found
 
 
 def __dir__() -> list[str]:

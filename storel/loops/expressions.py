@@ -258,7 +258,7 @@ class ExpressionLowering:
         ring = SEMIRINGS[semiring]
         left = _holding_zero(left, semiring)
         product = self._arithmetic(ring.times_name, left, right, role)
-        if self.is_finite or not type_of(product).is_real or role is Role.INDEX:
+        if self.is_finite or not type_of(product).is_real:
             return product
         joined = type_of(product)
         zero = convert(Constant(ring.zero, joined), joined)

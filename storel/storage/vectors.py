@@ -30,9 +30,7 @@ def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Ma
             return -inner if operator == "-" else np.logical_not(inner)
         case Binary(operator, left, right) if operator in OPERATORS:
             sides = evaluate_vector(left, names, arrays), evaluate_vector(right, names, arrays)
-            with np.errstate(
-                divide="ignore", invalid="ignore"
-            ):  # a condition may exclude what is divided by 0
+            with np.errstate(divide="ignore", invalid="ignore"):  # a condition may exclude a division by 0
                 return OPERATORS[operator](*sides)
         case Call(Name(array), (index,)) if array in arrays:
             return read_at(array, arrays[array], evaluate_vector(index, names, arrays))

@@ -315,4 +315,6 @@ def _is_admitted(dtype: np.dtype[Any], annotation: TypeAnnotation | None) -> boo
 
 def format_text(reference: str | FormatReference | None) -> FormatReference | None:
     """Return what ``format=`` means: text as after ``STORED AS``, or what was parsed already."""
-    return parse_format(reference) if isinstance(reference, str) else reference
+    if reference is None or isinstance(reference, FormatReference):
+        return reference
+    return parse_format(reference)

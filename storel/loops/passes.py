@@ -6,6 +6,7 @@ from storel.loops.ahead import look_ahead
 from storel.loops.coalesce import coalesce
 from storel.loops.nodes import Kernel
 from storel.loops.reorder import reorder
+from storel.loops.runs import group
 from storel.loops.sieve import sift
 from storel.loops.simplify import simplify
 from storel.loops.streams import stream
@@ -15,6 +16,6 @@ from storel.symbols import Symbols
 
 def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     """Return the kernel as it is rendered; real sums are added up in any order if ``reorders``."""
-    kernel = coalesce(simplify(kernel))
+    kernel = group(coalesce(simplify(kernel)), symbols)
     kernel = tile(sift(reorder(kernel) if reorders else kernel))
     return stream(look_ahead(kernel, symbols), symbols)

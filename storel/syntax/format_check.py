@@ -8,6 +8,7 @@ from storel.errors import TypeMismatchError, UnknownNameError
 from storel.semiring import PLUS_TIMES
 from storel.syntax.free_names import free_names
 from storel.syntax.infer import Inference
+from storel.syntax.nodes.declarations import FromTo, InRange, Pad
 from storel.syntax.nodes.expressions import Expression
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.resolve import resolve
@@ -35,18 +36,18 @@ def check_format(declaration: CreateFormat) -> None:
 
 
 def _declared(declaration: CreateFormat) -> Iterator[tuple[str, Variable]]:
-    """Yield what the mapping may name; raises ``UnknownNameError`` for a name declared twice."""
-    lengths: tuple[Expression, ...] = declaration.type.extents
-    for array in declaration.arrays:
-        lengths += array.type.extents
-    for length in lengths:
-        for name in sorted(free_names(length) - CALLS.keys()):
-            yield name, Variable(INTEGER, Role.KEY)
+    """Yield what the mapping may name; raises ``UnknownNameError`` for a name that stands for two things."""
     seen: set[str] = set()
     for each in (*declaration.parameters, *declaration.arrays, *declaration.parts):
         if each.name in seen:
             raise UnknownNameError(f"'{each.name}' is declared twice in one format", span=each.span)
         seen.add(each.name)
+    no_sizes = {each.name for each in (*declaration.arrays, *declaration.parts)}
+    for size in _sizes(declaration):
+        for name in sorted(free_names(size) - CALLS.keys()):
+            if name in no_sizes:
+                raise UnknownNameError(f"'{name}' is a part of the format, and no size", span=size.span)
+            yield name, Variable(INTEGER, Role.KEY)
     for parameter in declaration.parameters:
         yield parameter.name, Variable(Type(SCALAR_TYPES[parameter.type.scalar]), Role.KEY)
     for array in declaration.arrays:
@@ -56,3 +57,18 @@ def _declared(declaration: CreateFormat) -> Iterator[tuple[str, Variable]]:
     for part in declaration.parts:
         scalar = SCALAR_TYPES[declaration.type.scalar]
         yield part.name, Variable(Type(scalar, len(declaration.type.extents)))
+
+
+def _sizes(declaration: CreateFormat) -> Iterator[Expression]:
+    """Yield what is computed of sizes: extents, lengths of arrays, and numbers in their properties."""
+    yield from declaration.type.extents
+    for array in declaration.arrays:
+        yield from array.type.extents
+        for each in array.properties:
+            match each:
+                case InRange(one, two) | FromTo(one, two):
+                    yield from (one, two)
+                case Pad(value):
+                    yield value
+                case _:
+                    pass

@@ -36,6 +36,9 @@ def test_what_ships_is_sound(path: Path) -> None:
         ("val: real[n]", "val", "an array is no dictionary"),
         ("val: real[n], val: real[n]", "{}", "declared twice"),
         ("val: real[n]", "sum(<i, x> in val) { x -> i }", "a key must be an integer"),
+        ("pos: int[n + 1], val: real[pos]", "{}", "'pos' is a part of the format, and no size"),
+        ("pos: int[n + 1] FROM 0 TO val, val: real[nnz]", "{}", "'val' is a part of the format, and no size"),
+        ("near: coo, val: real[near]", "near", "'near' is a part of the format, and no size"),
     ],
 )
 def test_mistakes_in_a_format(using: str, mapping: str, message: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from enum import Enum
 
 from storel.source import Span
 
@@ -72,8 +73,22 @@ class MemoryLimitError(StorelError):
     """A buffer would not fit into the memory limit."""
 
 
+class Cause(Enum):
+    """Why a kernel failed. Some causes have a subject: the array that is read, the operator that reduces."""
+
+    DIVISION = "an integer is divided by zero"
+    POWER = "an integer is taken to a negative power"
+    READ = "an array is read outside"
+    NOTHING = "the least or the greatest of no entries"
+    KEY = "a key of the result is outside"
+    CAPACITY = "the result does not fit into the memory limit"
+
+
 class EvaluationError(StorelError):
     """A program failed while it ran: an array read out of bounds, an overflow, a broken promise."""
+
+    cause: Cause | None = None
+    subject: str = ""
 
 
 class BackendError(StorelError):

@@ -1,10 +1,10 @@
-"""Where in a program a kernel failed, as far as what it says tells."""
+"""Where in a program a kernel failed, as far as its cause tells."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from storel.errors import EvaluationError
+from storel.errors import Cause, EvaluationError
 from storel.source import NOWHERE
 from storel.syntax.nodes.expressions import (
     Binary,
@@ -23,7 +23,7 @@ from storel.syntax.nodes.expressions import (
 )
 from storel.syntax.walk import scoped_children
 
-_REDUCED = {"minimum": "min", "maximum": "max"}
+_REDUCING = {"min": "minimum", "max": "maximum"}
 
 
 def show_place(error: EvaluationError, expression: Expression, stored: Collection[str]) -> None:
@@ -32,11 +32,11 @@ def show_place(error: EvaluationError, expression: Expression, stored: Collectio
     ``expression`` is the program with its views, and ``stored`` the tensors in it. Kernels know of no texts:
     a plan is hardly ever what was written.
     """
-    if error.message.startswith("a key of the result"):
+    if error.cause is Cause.KEY:
         places = {each.span for each in _entered(expression, stored)}
     else:
         parts = _parts(expression, stored)
-        places = {each.span for each in parts if _may_fail(each, error.message)}
+        places = {each.span for each in parts if _may_fail(each, error)}
     if error.span is None and len(places) == 1 and NOWHERE not in places:
         error.span = places.pop()
 
@@ -66,16 +66,16 @@ def _parts(expression: Expression, stored: Collection[str]) -> Iterator[Expressi
             yield from _parts(child, stored)
 
 
-def _may_fail(expression: Expression, message: str) -> bool:
-    """Return whether a failure with this message may be one of ``expression`` itself."""
-    match expression, message.split():
-        case Binary("//" | "%", _, divisor), ["integer", "division", *_]:
+def _may_fail(expression: Expression, error: EvaluationError) -> bool:
+    """Return whether the failure may be one of ``expression`` itself."""
+    match expression, error.cause:
+        case Binary("//" | "%", _, divisor), Cause.DIVISION:
             return not (isinstance(divisor, Number) and divisor.value)
-        case Call(Name("pow")), ["an", "integer", "to", "the", "negative", "power", *_]:
+        case Call(Name("pow")), Cause.POWER:
             return True
-        case Call(Name(name)), ["array", read, "is", "read", *_]:
-            return name == read
-        case Comprehension(monoid), ["the", reduced, "of", "no", "entries"]:
-            return monoid == _REDUCED.get(reduced)
+        case Call(Name(name)), Cause.READ:
+            return name == error.subject
+        case Comprehension(monoid), Cause.NOTHING:
+            return error.subject == _REDUCING.get(monoid)
         case _:
             return False

@@ -12,12 +12,13 @@ from typing import TypeAlias
 
 from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Term, Variable
+from storel.errors import Cause
 from storel.loops.coiteration import Part
 from storel.loops.emitter import convert, index, times
 from storel.loops.expressions import ExpressionLowering, between
 from storel.loops.hashing import HashTarget, clear, open_table, sort_slots
 from storel.loops.iteration import IterationLowering
-from storel.loops.nodes import Buffer, Constant, Expression, Load, Local, Role
+from storel.loops.nodes import Buffer, Constant, Expression, Failure, Load, Local, Role
 from storel.loops.nodes import If as Branch
 from storel.loops.profile import Profile
 from storel.loops.protocol import LENGTHS
@@ -176,9 +177,10 @@ class ActionLowering:
             return
         key = self.emitter.declare("key", key)
         message = f"a key of the result is {{}}, {self._why_refused(limit.extent, terms)}"
+        failure = Failure(Cause.KEY, message)
 
         def require(is_zero: Expression) -> None:
-            self.expressions.fail_unless(is_zero, message, key)
+            self.expressions.fail_unless(is_zero, failure, key)
 
         with self._again(), self.emitter.block() as outside:
             fill(NowhereTarget(self.emitter, limit.zero, require))
@@ -295,7 +297,8 @@ class ActionLowering:
         else:
             seen = self.emitter.declare("seen", Constant(False, ScalarType.BOOL))
             self.run(value, FirstLocalTarget(self.emitter, local, seen, store.operator), scope)
-            self.expressions.fail_unless(seen, f"the {store.operator} of no entries", index(0))
+            failure = Failure(Cause.NOTHING, f"the {store.operator} of no entries", store.operator)
+            self.expressions.fail_unless(seen, failure, index(0))
         return local, Interval()
 
     def _table(self, store: TableStore) -> tuple[View, Expression]:

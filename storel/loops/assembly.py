@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
 
+from storel.errors import Cause
 from storel.loops.emitter import INDEX, Emitter, compare, convert, index, plus, times
 from storel.loops.nodes import (
     Assign,
@@ -23,6 +24,7 @@ from storel.loops.nodes import (
     Cast,
     Constant,
     Expression,
+    Failure,
     For,
     Load,
     Local,
@@ -47,7 +49,9 @@ def result_names(levels: Levels) -> tuple[str, ...]:
     return (*names, "result.val")
 
 
-CAPACITY_MESSAGE = "the result has more than {} entries: that does not fit into the memory limit"
+NO_ROOM = Failure(
+    Cause.CAPACITY, "the result has more than {} entries: that does not fit into the memory limit"
+)
 
 
 @dataclass
@@ -63,7 +67,7 @@ class Assembly:
     extents: tuple[Expression, ...]
     limits: tuple[int, ...]
     index_type: ScalarType
-    fail_unless: Callable[[Expression, str, Expression], None]
+    fail_unless: Callable[[Expression, Failure, Expression], None]
     swept: int = 0
     cursors: dict[int, Local] = field(default_factory=dict[int, Local])
     filled: dict[int, Local] = field(default_factory=dict[int, Local])
@@ -177,7 +181,7 @@ class Assembly:
     def check_capacity(self, level: int) -> None:
         capacity = self.capacities[level]
         fits = Binary("less", self.cursors[level], capacity)
-        self.fail_unless(fits, CAPACITY_MESSAGE, capacity)
+        self.fail_unless(fits, NO_ROOM, capacity)
 
     def _close(self, level: int, key: Expression) -> None:
         """Emit the end of the entry ``key`` of ``level``: an appended one stays only if it has entries."""

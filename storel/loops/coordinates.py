@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from storel.loops.assembly import CAPACITY_MESSAGE
+from storel.loops.assembly import NO_ROOM
 from storel.loops.emitter import INDEX, compare, convert
 from storel.loops.expressions import ExpressionLowering
 from storel.loops.nodes import Buffer, Cast, Constant, Expression, Local, Role, Store
@@ -58,7 +58,7 @@ class CoordinatesTarget:
             return
         value = reduced(emitter, fill, leaf.type, leaf.operator, self.zero, is_simple=is_simple)
         fits = compare("less", self.cursor, self.capacity)
-        self.expressions.fail_unless(fits, CAPACITY_MESSAGE, self.capacity)
+        self.expressions.fail_unless(fits, NO_ROOM, self.capacity)
         for buffer, each in zip(self.coordinates, keys, strict=True):
             emitter.emit(Store(buffer, self.cursor, convert(each, buffer.type)))
         emitter.emit(Store(self.val, self.cursor, value))

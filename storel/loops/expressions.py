@@ -35,6 +35,7 @@ from storel.calculus.nodes import (
     Variable,
 )
 from storel.calculus.verify import Type, with_zero
+from storel.errors import Cause
 from storel.functions import FUNCTIONS, NEGATIVE_POWER
 from storel.loops.emitter import INDEX, Emitter, convert, index, plus
 from storel.loops.hashing import find, row_at
@@ -47,6 +48,7 @@ from storel.loops.nodes import (
     Constant,
     Expression,
     Fail,
+    Failure,
     Load,
     Local,
     Role,
@@ -73,7 +75,7 @@ class ExpressionLowering:
     emitter: Emitter
     symbols: Symbols
     is_finite: bool
-    failures: list[str] = field(default_factory=list[str])
+    failures: list[Failure] = field(default_factory=list[Failure])
 
     def lower(self, term: Term, scope: Scope, role: Role = Role.VALUE) -> Expression:
         """Return an expression for ``term``; its arithmetic counts as ``role``."""
@@ -191,11 +193,11 @@ class ExpressionLowering:
         position = self.emitter.declare("at", self.key(key, scope))
         return position, None if self._is_key(key, row, scope) else between(position, row.extents[0])
 
-    def fail_unless(self, condition: Expression, message: str, detail: Expression) -> None:
-        """Emit a check that ends the kernel with ``message`` (``{}`` is the detail)."""
-        if message not in self.failures:
-            self.failures.append(message)
-        code = self.failures.index(message)
+    def fail_unless(self, condition: Expression, failure: Failure, detail: Expression) -> None:
+        """Emit a check that ends the kernel with ``failure``."""
+        if failure not in self.failures:
+            self.failures.append(failure)
+        code = self.failures.index(failure)
         self.emitter.emit(Branch(Unary("not", condition), (Fail(code, convert(detail, INDEX)),)))
 
     def _variable(self, scope: Scope, position: int) -> Expression:
@@ -243,7 +245,8 @@ class ExpressionLowering:
 
     def _check(self, position: Expression, fact: ArraySymbol) -> None:
         message = f"array {fact.name} is read at position {{}}, outside 0:{fact.length}"
-        self.fail_unless(between(position, index(fact.length)), message, position)
+        failure = Failure(Cause.READ, message, fact.name)
+        self.fail_unless(between(position, index(fact.length)), failure, position)
 
     def _arithmetic(self, operator: str, left: Expression, right: Expression, role: Role) -> Expression:
         if operator in ("or", "and"):
@@ -283,12 +286,13 @@ class ExpressionLowering:
     def _check_divisor(self, divisor: Expression) -> None:
         if not (isinstance(divisor, Constant) and divisor.value != 0):
             nonzero = Binary("not_equal", divisor, convert(index(0), type_of(divisor)))
-            self.fail_unless(nonzero, "integer division by zero", index(0))
+            self.fail_unless(nonzero, Failure(Cause.DIVISION, "integer division by zero"), index(0))
 
     def _check_exponent(self, base: Expression, exponent: Expression) -> None:
         if not (type_of(base).is_real or type_of(exponent).is_real):
             exponent = self.emitter.declare("exponent", convert(exponent, INDEX))
-            self.fail_unless(Binary("greater_equal", exponent, index(0)), NEGATIVE_POWER, exponent)
+            failure = Failure(Cause.POWER, NEGATIVE_POWER)
+            self.fail_unless(Binary("greater_equal", exponent, index(0)), failure, exponent)
 
     def _conditional(
         self, condition: Term, body: Term, semiring: str, scope: Scope, role: Role

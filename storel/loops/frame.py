@@ -9,7 +9,7 @@ from storel.loops.actions import ActionLowering
 from storel.loops.emitter import Emitter, index, times
 from storel.loops.expressions import ExpressionLowering
 from storel.loops.hashing import capacity_for
-from storel.loops.nodes import Binary, Expression, Role
+from storel.loops.nodes import Binary, Expression, Failure, Role
 from storel.loops.scope import Scope
 from storel.loops.targets import LocalTarget
 from storel.plan.binding import store_terms
@@ -32,7 +32,7 @@ class Frame:
         symbols: Symbols,
         is_finite: bool,
         stores: tuple[Store, ...] = (),
-        failures: list[str] | None = None,
+        failures: list[Failure] | None = None,
     ) -> None:
         self.emitter = Emitter(symbols)
         self.extents = tuple(map(store_terms, stores))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from storel.calculus.nodes import Symbol, Term
 from storel.loops.actions import store_buffer
-from storel.loops.assembly import CAPACITY_MESSAGE, Assembly
+from storel.loops.assembly import NO_ROOM, Assembly
 from storel.loops.coordinates import CoordinatesTarget
 from storel.loops.division import COUNT, CUTS, PART_HIGH, PART_LOW, divide
 from storel.loops.emitter import INDEX, convert, index, plus
@@ -20,6 +20,7 @@ from storel.loops.nodes import (
     Allocation,
     Buffer,
     Expression,
+    Failure,
     Join,
     Kernel,
     Load,
@@ -98,8 +99,8 @@ def lower(
     )
 
 
-def _allocation(slot: int, need: Need, failures: list[str]) -> Allocation:
-    overflow = failures.index(CAPACITY_MESSAGE) if need.is_checked and CAPACITY_MESSAGE in failures else None
+def _allocation(slot: int, need: Need, failures: list[Failure]) -> Allocation:
+    overflow = failures.index(NO_ROOM) if need.is_checked and NO_ROOM in failures else None
     return Allocation(
         need.buffer, slot, need.fill, need.is_output, need.used, overflow, need.join, need.into, need.marks
     )

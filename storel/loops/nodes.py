@@ -15,10 +15,11 @@ interpreter can report machine-independent work.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from storel.errors import Cause
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 
@@ -237,6 +238,15 @@ class Fail:
     detail: Expression
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What a ``Fail`` says: ``message``, with ``{}`` for its detail. ``subject`` is that of the cause."""
+
+    cause: Cause
+    message: str
+    subject: str = ""
+
+
 Statement: TypeAlias = Declare | Assign | Store | Update | For | While | If | Sort | Fail
 
 
@@ -291,8 +301,8 @@ class Kernel:
 
     ``bound(scalars, inputs, sizes)`` fills ``sizes`` (int64, one element per allocation);
     ``compute(scalars, inputs, allocations, lengths)`` does the work and fills ``lengths`` (int64, one
-    element per allocation with ``used``); the parameters come in this order. ``failures`` are the
-    messages of ``Fail`` codes, with ``{}`` for the detail.
+    element per allocation with ``used``); the parameters come in this order. ``failures`` are what
+    the codes of ``Fail`` stand for.
 
     A kernel that has ``divide`` computes a part of its result, between the scalars ``part.low`` and
     ``part.high``: ``divide(scalars, inputs, cuts)`` fills ``cuts`` (int64) with the ends of as many parts of
@@ -302,7 +312,7 @@ class Kernel:
     bound: Procedure
     compute: Procedure
     allocations: tuple[Allocation, ...]
-    failures: tuple[str, ...] = field(default=())
+    failures: tuple[Failure, ...] = ()
     divide: Procedure | None = None
     operator: str = "add"
 

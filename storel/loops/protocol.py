@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from storel.errors import EvaluationError, MemoryLimitError, StorelError
+from storel.errors import Cause, EvaluationError, MemoryLimitError, StorelError
 from storel.loops.nodes import Allocation, Buffer, Kernel, Role
 from storel.memory import amount
 from storel.scalars import ScalarType
@@ -48,10 +48,13 @@ def capacities(kernel: Kernel, sizes: Sequence[int], memory_limit: int | None) -
 
 def failure(kernel: Kernel, code: int, detail: int) -> StorelError:
     """Return the error that ``Fail`` with this code and detail stands for."""
-    message = kernel.failures[code].replace("{}", str(detail))
-    if any(allocation.overflow == code for allocation in kernel.allocations):
+    failed = kernel.failures[code]
+    message = failed.message.replace("{}", str(detail))
+    if failed.cause is Cause.CAPACITY:
         return MemoryLimitError(message, hint="raise the memory limit, or ask for a smaller result")
-    return EvaluationError(message)
+    error = EvaluationError(message)
+    error.cause, error.subject = failed.cause, failed.subject
+    return error
 
 
 def length_count(kernel: Kernel) -> int:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Term
+from storel.errors import Cause
 from storel.loops.emitter import INDEX, convert, index, plus
 from storel.loops.expressions import ExpressionLowering
-from storel.loops.nodes import Assign, Binary, Expression, Load, Local, Role, While
+from storel.loops.nodes import Assign, Binary, Expression, Failure, Load, Local, Role, While
 from storel.loops.nodes import If as Branch
 from storel.loops.scope import Scope
 from storel.plan.nodes import Elements
@@ -60,7 +61,7 @@ class Scans:
             ends = Binary("less_equal", last, index(fact.length))
             message = f"array {source.array} is read up to position {{}}, outside 0:{fact.length}"
             inside = Binary("or", is_empty, Binary("and", starts, ends))
-            self.expressions.fail_unless(inside, message, last)
+            self.expressions.fail_unless(inside, Failure(Cause.READ, message, source.array), last)
         return first, last
 
     def search(

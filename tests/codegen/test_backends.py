@@ -30,7 +30,7 @@ from strategies.loops import (
 )
 
 from storel.codegen import c_source
-from storel.errors import EvaluationError, MemoryLimitError
+from storel.errors import Cause, EvaluationError, MemoryLimitError
 from storel.loops import interpret
 from storel.loops.nodes import (
     Allocation,
@@ -42,6 +42,7 @@ from storel.loops.nodes import (
     Declare,
     Expression,
     Fail,
+    Failure,
     For,
     If,
     Kernel,
@@ -155,7 +156,7 @@ def distinct_values(sort_from: int) -> Kernel:
             Store(LENGTHS, integer(0), count),
             Store(LENGTHS, integer(1), count),
         ],
-        ("more than {} entries do not fit",),
+        (Failure(Cause.CAPACITY, "more than {} entries do not fit"),),
     )
 
 
@@ -290,7 +291,7 @@ def test_binary_search_and_failure() -> None:
                 ),
             )
         ],
-        ("", "{} is not in the table"),
+        (Failure(Cause.KEY, ""), Failure(Cause.READ, "{} is not in the table", "table")),
     )
     table_values = np.arange(0, 100, 7)
     good = {"table": table_values, "wanted": np.array([0, 98, 7, 49, 49], np.int32)}

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from strategies.loops import FLOAT64, INT32, INT64, Array, N, check, index, integer, kernel, plus
 
+from storel.errors import Cause
 from storel.loops.ahead import look_ahead
 from storel.loops.nodes import (
     Ahead,
@@ -21,6 +22,7 @@ from storel.loops.nodes import (
     Declare,
     Expression,
     Fail,
+    Failure,
     For,
     If,
     Kernel,
@@ -57,7 +59,7 @@ def looking(*body: Statement, length: int = 1 << 20, sizes: Symbols | None = Non
     allocation = (Allocation(Y, 0, fill=0.0, is_output=True), times(N, WIDTH))
     inputs = [POS, IDX, SHORT, LIMITS, FEW, D]
     known = {**facts(length), **(sizes or {})}
-    made = look_ahead(kernel(inputs, [allocation], list(body), ("bad",)), known)
+    made = look_ahead(kernel(inputs, [allocation], list(body), (Failure(Cause.KEY, "bad"),)), known)
     verify(made)
     return made
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from storel.errors import EvaluationError, MemoryLimitError
+from storel.errors import Cause, EvaluationError, MemoryLimitError
 from storel.loops.interpret import Work, run
 from storel.loops.nodes import (
     Allocation,
@@ -14,6 +14,7 @@ from storel.loops.nodes import (
     Declare,
     Expression,
     Fail,
+    Failure,
     For,
     If,
     Kernel,
@@ -46,7 +47,7 @@ def kernel(*body: Statement) -> Kernel:
         Procedure("bound", (N,), (X, SIZES), sizes),
         Procedure("compute", (N,), (X, Y, KEYS, LENGTHS), body),
         (Allocation(Y, 0, 0.0, is_output=True), Allocation(KEYS, 1, 0)),
-        ("failed at {}",),
+        (Failure(Cause.KEY, "failed at {}"),),
     )
 
 

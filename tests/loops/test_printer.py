@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from strategies.loops import INT64, LENGTHS, SIZES, N, index, integer, kernel, next_to, plus
 
+from storel.errors import Cause
 from storel.loops.nodes import (
     Ahead,
     Allocation,
@@ -12,6 +13,7 @@ from storel.loops.nodes import (
     Declare,
     Expression,
     Fail,
+    Failure,
     For,
     If,
     Load,
@@ -62,7 +64,7 @@ def test_kernel() -> None:
             Sort(keys, integer(0), N),
             For(index("k"), integer(0), N, (lanes,), tiles=(Row(keys, N, 8),), ahead=Ahead((row,), N)),
         ],
-        ("failed at {}",),
+        (Failure(Cause.KEY, "failed at {}"),),
     )
     assert kernel_text(made).splitlines() == [
         f"bound(n: int64; x: int64[], {SIZES.name}: int64[])",

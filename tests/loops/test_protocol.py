@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from storel.errors import EvaluationError, MemoryLimitError
-from storel.loops.nodes import Allocation, Buffer, Kernel, Procedure
+from storel.errors import Cause, EvaluationError, MemoryLimitError
+from storel.loops.nodes import Allocation, Buffer, Failure, Kernel, Procedure
 from storel.loops.protocol import capacities, failure, length_count
 from storel.scalars import ScalarType
 
@@ -18,7 +18,7 @@ def test_capacities_share_what_the_limit_leaves() -> None:
         Allocation(Buffer("idx", ScalarType.INT64), 2, is_output=True, used=1, overflow=0),
     )
     nothing = Procedure("nothing", (), (), ())
-    kernel = Kernel(nothing, nothing, allocations, ("full at {}",))
+    kernel = Kernel(nothing, nothing, allocations, (Failure(Cause.CAPACITY, "full at {}"),))
     assert capacities(kernel, [10, 100, 100], None) == (100, 10, 100)
     assert capacities(kernel, [10, 100, 100], 1640) == (100, 10, 100)
     assert capacities(kernel, [10, 100, 100], 840) == (50, 10, 50)
@@ -29,8 +29,10 @@ def test_capacities_share_what_the_limit_leaves() -> None:
 
 def test_failures() -> None:
     nothing = Procedure("nothing", (), (), ())
-    kernel = Kernel(nothing, nothing, (Allocation(VALUES, 0, used=2, overflow=1),), ("bad key {}", "full"))
-    assert isinstance(failure(kernel, 0, -3), EvaluationError)
-    assert failure(kernel, 0, -3).message == "bad key -3"
+    failures = (Failure(Cause.READ, "beyond {}", "idx"), Failure(Cause.CAPACITY, "full"))
+    kernel = Kernel(nothing, nothing, (Allocation(VALUES, 0, used=2, overflow=1),), failures)
+    error = failure(kernel, 0, -3)
+    assert isinstance(error, EvaluationError)
+    assert (error.message, error.cause, error.subject) == ("beyond -3", Cause.READ, "idx")
     assert isinstance(failure(kernel, 1, 0), MemoryLimitError)
     assert length_count(kernel) == 3

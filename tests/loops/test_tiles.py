@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from strategies.loops import FLOAT32, FLOAT64, INT64, N, check, index, integer, kernel, plus
 
+from storel.errors import Cause
 from storel.loops import interpret
 from storel.loops.nodes import (
     Allocation,
@@ -19,6 +20,7 @@ from storel.loops.nodes import (
     Declare,
     Expression,
     Fail,
+    Failure,
     For,
     If,
     Kernel,
@@ -73,7 +75,7 @@ def added(operator: str = "add", of: ScalarType = FLOAT64, width: Expression = W
 def tiled(*body: Statement, of: ScalarType = FLOAT64, fill: float = 0, width: Expression = WIDTH) -> Kernel:
     result = Allocation(replace(Y, type=of), 0, fill=of.dtype.type(fill).item(), is_output=True)
     inputs = [POS, IDX, replace(D, type=of)]
-    plain = simplify(kernel(inputs, [(result, times(N, width))], list(body), ("full",)))
+    plain = simplify(kernel(inputs, [(result, times(N, width))], list(body), (Failure(Cause.KEY, "full"),)))
     made = tile(plain)
     verify(made)
     return made

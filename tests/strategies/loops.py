@@ -17,6 +17,7 @@ from storel.loops.nodes import (
     Buffer,
     Constant,
     Expression,
+    Failure,
     Kernel,
     Local,
     Procedure,
@@ -61,7 +62,7 @@ def kernel(
     inputs: list[Buffer],
     outputs: list[tuple[Allocation, Expression]],
     body: list[Statement],
-    failures: tuple[str, ...] = (),
+    failures: tuple[Failure, ...] = (),
 ) -> Kernel:
     """A kernel over the scalar n; each allocation comes with its size."""
     bound = [Store(SIZES, integer(allocation.slot), size) for allocation, size in outputs]

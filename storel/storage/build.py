@@ -17,6 +17,7 @@ from storel.storage.evident import verified_sizes
 from storel.storage.formats import Format, Formats
 from storel.storage.pack import all_sizes, full_arrays, scalar_type_of
 from storel.storage.properties import verify_properties
+from storel.storage.reads import verify_reads
 from storel.storage.signature import LevelKind, level_signature
 from storel.storage.tensor import Tensor, pack
 from storel.syntax.nodes.expressions import Call
@@ -123,7 +124,7 @@ def from_arrays(
     shape: tuple[int, ...],
     semiring: str = "plus_times",
 ) -> Tensor:
-    """Wrap the arrays of a format; lengths, types and declared properties are verified.
+    """Wrap the arrays of a format; lengths, types, declared properties and reads are verified.
 
     Values are made truths where the semiring's numbers are, and of one type where arrays differ.
 
@@ -146,6 +147,7 @@ def from_arrays(
     }
     sizes = all_sizes(storage, shape, given)
     verify_properties(storage, given, sizes)
+    verify_reads(storage, given, sizes)
     stored_type = _common_type(storage, given, semiring)
     for each in storage.arrays:
         if each.holds_values:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from storel.storage.packing.affine import affine
 from storel.storage.packing.extremes import LARGEST_INT32, Interval
-from storel.storage.vectors import outside
+from storel.storage.vectors import ReadOutside
 from storel.syntax.nodes.expressions import Expression
 
 Array: TypeAlias = NDArray[Any]
@@ -107,7 +107,7 @@ class Address:
             return np.empty(regular.lengths, array.dtype)
         least, greatest = regular.extremes
         if least < 0 or greatest >= len(array):
-            raise outside(name, array, least if least < 0 else max(least, len(array)))
+            raise ReadOutside(name, array, least if least < 0 else max(least, len(array)))
         strides = [step * array.strides[0] for step in regular.steps]
         return as_strided(array[regular.first :], regular.lengths, strides, writeable=False)
 

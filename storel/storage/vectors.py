@@ -16,6 +16,13 @@ from storel.syntax.nodes.expressions import Binary, Call, Expression, Let, Name,
 Array: TypeAlias = NDArray[Any]
 
 
+class ReadOutside(FormatError):
+    """A mapping reads what an array has not."""
+
+    def __init__(self, name: str, array: Array, position: int) -> None:
+        super().__init__(f"the mapping reads {name}({position}), outside 0:{len(array)}")
+
+
 def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Mapping[str, Array]) -> Any:
     """Return the values of ``expression``; ``names`` are vectors or sizes, ``arrays`` are read."""
     match expression:
@@ -50,17 +57,12 @@ def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Ma
 
 
 def read_at(name: str, array: Array, positions: Any) -> Any:
-    """Return the elements at positions; raises FormatError for one that the array has not."""
+    """Return the elements at positions; raises ReadOutside for one that the array has not."""
     given = np.asarray(positions)
     if given.size and (given.min() < 0 or given.max() >= len(array)):
         is_outside = (given < 0) | (given >= len(array))
-        raise outside(name, array, int(given.reshape(-1)[np.argmax(is_outside)]))
+        raise ReadOutside(name, array, int(given.reshape(-1)[np.argmax(is_outside)]))
     return array[positions]
-
-
-def outside(name: str, array: Array, position: int) -> FormatError:
-    """Return the error for a mapping that reads what an array has not."""
-    return FormatError(f"the mapping reads {name}({position}), outside 0:{len(array)}")
 
 
 def _popcount(numbers: Any) -> Any:

@@ -340,7 +340,7 @@ def source_of(source: str | Path) -> Source:
     """Return the text of a program, or of the script that it is the path of."""
     match source:
         case str() | Path():
-            return read_source(Path(source)) if _is_path(source) else Source("<program>", str(source))
+            return read_source(Path(source)) if _is_path(source) else Source.given("<program>", str(source))
         case _:
             raise TypeMismatchError(
                 f"a {type(source).__name__} is no program", expected="a text, or the path of a script"

@@ -12,6 +12,11 @@ class Source:
     name: str
     text: str
 
+    @classmethod
+    def given(cls, name: str, text: str) -> Source:
+        """Return a text as if read from a file: without a mark of its encoding, its lines ended alike."""
+        return cls(name, text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
+
     def line_at(self, offset: int) -> tuple[int, int, str]:
         """Return the 1-based line and column of ``offset``, and that line's text."""
         start = self.text.rfind("\n", 0, offset) + 1

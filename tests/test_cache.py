@@ -31,6 +31,8 @@ from storel.loops.nodes import (
 from storel.runtime import toolchain
 from storel.runtime.kernel import Backend, load
 from storel.scalars import ScalarType
+from storel.source import Source
+from storel.syntax.parser import clear_tables, parse
 
 INT64, FLOAT64 = ScalarType.INT64, ScalarType.FLOAT64
 N, INDEX = Local("n", INT64), Local("i", INT64)
@@ -169,3 +171,11 @@ def test_where_no_directory_can_be_there_is_nothing_to_forget(
     cache.remember("note", "text")
     cache.forget("note")
     assert cache.recall("note") is None
+
+
+def test_a_directory_whose_name_is_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STOREL_CACHE_DIR", os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    clear_tables()
+    assert len(parse(Source("test", "CREATE TENSOR y AS 1 + 1")).statements) == 1
+    assert all(map(doubled, BACKENDS))
+    clear_tables()

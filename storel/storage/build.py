@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -249,8 +249,10 @@ def _as_indices(coordinates: Array) -> Array:
     return coordinates.astype(np.int64)
 
 
-def as_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the extents as Python integers; raises DataError unless they are integers from 0."""
+def as_shape(shape: Iterable[int]) -> tuple[int, ...]:
+    """Return the extents as Python integers; raises DataError unless they are ordered integers from 0."""
+    if isinstance(shape, Set | Mapping):
+        raise DataError("a shape has an order", expected="a tuple of integers", found=str(shape))
     try:
         extents = tuple(operator.index(extent) for extent in shape)
     except TypeError as error:

@@ -334,7 +334,7 @@ def read_formats(path: Path) -> tuple[Format, ...]:
 
 @cache
 def _parsed(path: Path, changed: int) -> tuple[Format, ...]:
-    script = parse(Source(str(path), path.read_text(encoding="utf-8")))
+    script = parse(Source(str(path), path.read_text(encoding="utf-8-sig")))
     return tuple(Format(each.name, each) for each in script.statements if isinstance(each, CreateFormat))
 
 

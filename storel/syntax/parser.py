@@ -126,12 +126,13 @@ def _find_keyword(token: Token) -> Token:
 
 
 def _cache_file(grammar: str) -> str | None:
-    """Return where lark keeps the tables, None if there is no such place."""
+    """Return where lark keeps the tables, None if there is no such place, or none that lark can name."""
     directory = cache_on_disk.directory()
+    place = str(directory / f"grammar-{cache_on_disk.digest(grammar)}.lark")
     try:
+        place.encode()
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
-            pass
-    except OSError:
+            return place
+    except (OSError, UnicodeEncodeError):
         return None
-    return str(directory / f"grammar-{cache_on_disk.digest(grammar)}.lark")

@@ -141,6 +141,11 @@ def test_a_script_with_a_byte_order_mark(tmp_path: Any) -> None:
     assert dense(tmp_path / "marked.sdql") == 2
 
 
+@pytest.mark.parametrize("text", ["\ufeffCREATE TENSOR y AS 1 + 1", "CREATE TENSOR y AS -- two\r 1 + 1\r\n"])
+def test_a_text_is_read_as_from_a_file(text: str) -> None:
+    assert dense(text) == 2
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [

@@ -150,6 +150,7 @@ COORDINATE_ERRORS: list[tuple[Any, Any, str]] = [
     ([0, 3], None, "coordinates and values do not fit together"),
     ([[0, 3]], (-4,), "an extent is at least 0"),
     ([[0, 3]], (4.5,), "a shape is made of integers"),
+    ([[0, 3]], {4}, "a shape has an order"),
 ]
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+EXPECTED, COUNTED = "expected", "counted"
+TIME_EXPECTED, TIME_ATTRIBUTED = "time (expected)", "time (attributed)"
+"""What the figures of an operator are called."""
+
 
 def count(number: float) -> str:
     """Return a number of things, of three digits at least.

@@ -13,7 +13,7 @@ from string import Template
 
 from storel.calculus import printer as term_printer
 from storel.compiler import STAGES, Compilation
-from storel.explanation.figures import count, duration
+from storel.explanation.figures import COUNTED, EXPECTED, TIME_ATTRIBUTED, TIME_EXPECTED, count, duration
 from storel.explanation.markup import Markup, element, joined
 from storel.explanation.text import NO_PROFILES, memory, runner_up_text, runs
 from storel.explanation.tree import Explained, Operator, explained, flattened
@@ -21,7 +21,7 @@ from storel.optimizer.browse import Class, Node, reached
 from storel.optimizer.limits import PhaseReport
 from storel.profile import Profile
 
-MEASURED = ("expected", "counted", "time (attributed)")
+MEASURED = (EXPECTED, COUNTED, TIME_ATTRIBUTED)
 
 
 def explain_html(
@@ -66,7 +66,7 @@ def _definition(this: Explained, prefix: str) -> Markup:
 def _plan(this: Explained) -> Markup:
     every = [each for _, each in flattened(this.operators)]
     most = max(max(each.expected, float(each.counted or 0)) for each in every)
-    titles = ("expected", "time (expected)") if this.profile is None else MEASURED
+    titles = (EXPECTED, TIME_EXPECTED) if this.profile is None else MEASURED
     head = element(
         "div",
         element("span", class_="bars"),
@@ -91,9 +91,9 @@ def _summary(this: Explained) -> str:
 
 
 def _operator(operator: Operator, most: float) -> Markup:
-    bars = [_bar("expected", operator.expected, most)]
+    bars = [_bar(EXPECTED, operator.expected, most)]
     if operator.counted is not None:
-        bars.append(_bar("counted", operator.counted, most))
+        bars.append(_bar(COUNTED, operator.counted, most))
     line = (
         element("span", *bars, class_="bars"),
         element("span", *_figures(operator), class_="figures"),
@@ -112,13 +112,13 @@ def _bar(kind: str, number: float, most: float) -> Markup:
 
 
 def _figures(operator: Operator) -> Iterator[Markup]:
-    yield element("span", count(operator.expected), title="expected")
+    yield element("span", count(operator.expected), title=EXPECTED)
     if operator.counted is None or operator.attributed is None or operator.factor is None:
-        yield element("span", duration(operator.nanoseconds), title="time (expected)")
+        yield element("span", duration(operator.nanoseconds), title=TIME_EXPECTED)
         return
     is_far = operator.factor >= 2
-    yield element("span", count(operator.counted), title="counted", class_="far" if is_far else "near")
-    yield element("span", duration(operator.attributed), title="time (attributed)")
+    yield element("span", count(operator.counted), title=COUNTED, class_="far" if is_far else "near")
+    yield element("span", duration(operator.attributed), title=TIME_ATTRIBUTED)
 
 
 def _stages(compilation: Compilation) -> Markup:

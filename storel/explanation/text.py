@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping
 from storel.calculus import printer as term_printer
 from storel.compiler import STAGES, Compilation
 from storel.errors import UnknownNameError, nearest
-from storel.explanation.figures import count, duration, size
+from storel.explanation.figures import (
+    COUNTED,
+    EXPECTED,
+    TIME_ATTRIBUTED,
+    TIME_EXPECTED,
+    count,
+    duration,
+    size,
+)
 from storel.explanation.tree import Explained, Operator, explained, flattened
 from storel.optimizer.limits import PhaseReport
 from storel.optimizer.outcome import Priced
@@ -108,8 +116,8 @@ def _search(this: Explained) -> Iterator[str]:
 
 def _titles(this: Explained) -> tuple[str, ...]:
     if this.profile is None:
-        return ("expected", "time (expected)")
-    return ("expected", "counted", "off by", "time (attributed)")
+        return (EXPECTED, TIME_EXPECTED)
+    return (EXPECTED, COUNTED, "off by", TIME_ATTRIBUTED)
 
 
 def _figures(operator: Operator, this: Explained) -> tuple[str, ...]:

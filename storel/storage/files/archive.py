@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.errors import DataError
+from storel.storage.files.contents import reason
 from storel.storage.files.text import reading
 
 Array: TypeAlias = NDArray[Any]
@@ -46,7 +47,7 @@ def read_array(path: Path) -> Array:
                 return np.asarray(np.lib.format.open_memmap(path, mode="r"))
             return np.lib.format.read_array(stream, allow_pickle=False)
         except _DAMAGED as error:
-            raise DataError(f"{path} is not a usable .npy file: {_reason(error)}") from error
+            raise DataError(f"{path} is not a usable .npy file: {reason(error)}") from error
 
 
 def read_archive(path: Path) -> dict[str, Array]:
@@ -61,7 +62,7 @@ def read_archive(path: Path) -> dict[str, Array]:
                         _read_member(archive, entry) if mapped is None else mapped
                     )
         except (*_DAMAGED, zipfile.BadZipFile, NotImplementedError, struct.error) as error:
-            raise DataError(f"{path} is not a usable .npz file: {_reason(error)}") from error
+            raise DataError(f"{path} is not a usable .npz file: {reason(error)}") from error
     return found
 
 
@@ -112,12 +113,3 @@ def _aligned_entry(name: str, position: int) -> zipfile.ZipInfo:
     field = _ALIGNMENT_FIELD.pack(_ALIGNMENT_KIND, 2 + padding, np.lib.format.ARRAY_ALIGN)
     entry.extra = field + bytes(padding)
     return entry
-
-
-def _reason(error: Exception) -> str:
-    """Return the first line of what a library says, without its advice to unpickle."""
-    return (
-        "it holds Python objects"
-        if "pickle" in str(error)
-        else (str(error) or "it ends early").splitlines()[0]
-    )

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.errors import DataError, TypeMismatchError
-from storel.storage.files.contents import SparseContents
+from storel.storage.files.contents import SparseContents, reason
 from storel.storage.files.description import KEY, Description, describe, parse_description
 from storel.storage.files.text import reading
 from storel.storage.stored import Stored
@@ -54,7 +54,7 @@ def read_stream(table: Any) -> SparseContents:
     try:
         rows = pyarrow.RecordBatchReader.from_stream(table).read_all()
     except (pyarrow.ArrowException, TypeError, ValueError) as error:
-        raise DataError(f"{what} is not a table: {str(error).splitlines()[0]}", expected=LAYOUT) from error
+        raise DataError(f"{what} is not a table: {reason(error)}", expected=LAYOUT) from error
     return _entries(rows, what)
 
 
@@ -92,8 +92,7 @@ def _read(path: Path, read: Callable[[BinaryIO], Any]) -> SparseContents:
         try:
             table = read(stream)
         except (pyarrow.ArrowException, ValueError) as error:
-            reason = (str(error) or "it ends early").splitlines()[0]
-            raise DataError(f"{path} is not a usable {path.suffix} file: {reason}") from error
+            raise DataError(f"{path} is not a usable {path.suffix} file: {reason(error)}") from error
     return _entries(table, str(path))
 
 

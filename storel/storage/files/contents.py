@@ -52,3 +52,10 @@ class StoredContents:
 
 
 Contents: TypeAlias = DenseContents | SparseContents | MatrixContents | StoredContents
+
+
+def reason(error: Exception) -> str:
+    """Return the first line of why a library cannot read a file, without its advice to unpickle."""
+    if "pickle" in str(error):
+        return "it holds Python objects"
+    return (str(error) or "it ends early").splitlines()[0]

@@ -22,6 +22,7 @@ from storel.storage.files.contents import (
     MatrixContents,
     SparseContents,
     StoredContents,
+    reason,
 )
 from storel.storage.files.description import KEY, describe, parse_description
 from storel.storage.stored import Stored
@@ -84,7 +85,7 @@ def _scipy_matrix(path: Path, arrays: dict[str, Array]) -> MatrixContents:
         if hasattr(matrix, "check_format"):
             matrix.check_format(full_check=True)
     except BROKEN as error:
-        raise DataError(f"{path} holds a broken matrix: {_first_line(error)}") from error
+        raise DataError(f"{path} holds a broken matrix: {reason(error)}") from error
     return MatrixContents(matrix)
 
 
@@ -110,7 +111,7 @@ def _pydata_entries(path: Path, arrays: dict[str, Array]) -> SparseContents:
         coordinates, values = _uncompressed(arrays, shape)
         return SparseContents(coordinates, values, shape, is_closed=True)
     except BROKEN as error:
-        raise DataError(f"{path} holds a broken tensor: {_first_line(error)}") from error
+        raise DataError(f"{path} holds a broken tensor: {reason(error)}") from error
 
 
 def _uncompressed(arrays: dict[str, Array], shape: tuple[int, ...]) -> tuple[Array, Array]:
@@ -130,7 +131,3 @@ def _uncompressed(arrays: dict[str, Array], shape: tuple[int, ...]) -> tuple[Arr
     coordinates = np.empty((len(shape), matrix.nnz), dtype=np.int64)
     coordinates[order] = np.unravel_index(row * columns + column, extents)
     return coordinates, matrix.data
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0] or type(error).__name__

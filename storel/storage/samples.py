@@ -1,8 +1,9 @@
 """Tensors to try a format on, and what fits of them.
 
-Which tensors a format holds is written nowhere but in its mapping, so it is found by packing: what is
-refused is halved until it is one group. A group is entries that are there together or not at all, since many
-formats hold an entry only with others: its mirror image, the rest of its diagonal, one in each row.
+Which tensors a format holds is written nowhere but in its mapping, so it is found by packing. Where the
+error says which entries do not fit, the others are tried again; else what is refused is halved until it is
+one group. A group is entries that are there together or not at all, since many formats hold an entry only
+with others: its mirror image, the rest of its diagonal, one in each row.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from storel.errors import DataError, FormatError
 from storel.storage.formats import Format
+from storel.storage.packing.selection import EntriesDoNotFit
 from storel.storage.tensor import Tensor, pack
 
 Array: TypeAlias = NDArray[Any]
@@ -46,6 +48,11 @@ class Sample:
         kept = is_kept[self.groups]
         return Sample(self.shape, self.coordinates[:, kept], self.values[kept], self.groups[kept])
 
+    def groups_at(self, keys: Array) -> Array:
+        """Return the groups of the entries with some keys."""
+        places, wanted = (np.ravel_multi_index(tuple(each), self.shape) for each in (self.coordinates, keys))
+        return self.groups[np.isin(places, wanted)]
+
     def separate(self) -> Sample:
         """Return the same entries, each a group of its own."""
         return replace(self, groups=np.arange(len(self)))
@@ -74,13 +81,14 @@ def fitting(storage: Format, sample: Sample) -> Fit:
     kept = np.zeros(sample.group_count, dtype=bool)
     if _refusal(storage, sample.part(kept)) is not None:
         return Fit(None, refusal)
-    pending = _halves(range(sample.group_count))
+    pending = _parts(sample, np.arange(sample.group_count), refusal)
     while pending:
         tried = pending.pop()
-        kept[tried.start : tried.stop] = True
-        if _refusal(storage, sample.part(kept)) is not None:
-            kept[tried.start : tried.stop] = False
-            pending += _halves(tried)
+        kept[tried] = True
+        refused = _refusal(storage, sample.part(kept))
+        if refused is not None:
+            kept[tried] = False
+            pending += _parts(sample, tried, refused)
     return Fit(sample.part(kept), refusal)
 
 
@@ -105,8 +113,15 @@ def _refusal(storage: Format, sample: Sample) -> FormatError | DataError | None:
     return None
 
 
-def _halves(groups: range) -> list[range]:
-    """Return both halves of several groups, the one to try first last."""
+def _parts(sample: Sample, groups: Array, refusal: FormatError | DataError) -> list[Array]:
+    """Return what to try of several groups that are refused, the part to try first last.
+
+    That is what the refusal leaves, if it says which entries do not fit, else both halves.
+    """
+    if isinstance(refusal, EntriesDoNotFit):
+        fitting = np.setdiff1d(groups, sample.groups_at(refusal.keys))
+        if 0 < len(fitting) < len(groups):
+            return [fitting]
     middle = len(groups) // 2
     return [groups[middle:], groups[:middle]] if middle else []
 

@@ -12,6 +12,7 @@ from strategies.structured import ALIKE, FITTING, SQUARE
 
 from storel.storage.formats import Format, Formats
 from storel.storage.samples import Sample, best_fit, fitting, random_entries, structures
+from storel.storage.tensor import Tensor
 from storel.syntax.parser import parse_format
 
 Array: TypeAlias = NDArray[Any]
@@ -103,3 +104,16 @@ def test_the_best_fit_is_the_first_that_fits_as_a_whole() -> None:
     part = best_fit(resolved("diagonal"), [sample("any entries", (6, 6), 1.0)])
     assert part is not None
     assert len(part) == 6
+
+
+@pytest.mark.parametrize("name", ["diagonal", "skyline", "tridiagonal", "block_diagonal", "pattern"])
+def test_what_the_error_names_is_not_tried_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts, pack_sample = list[int](), Sample.packed
+
+    def counted(self: Sample, storage: Format) -> Tensor:
+        attempts.append(len(self))
+        return pack_sample(self, storage)
+
+    monkeypatch.setattr(Sample, "packed", counted)
+    assert fitting(resolved(name), sample("any entries", (32, 32))).part is not None
+    assert len(attempts) < 10

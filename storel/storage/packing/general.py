@@ -27,7 +27,7 @@ from storel.storage.packing.distinct import reads_are_distinct
 from storel.storage.packing.leaf import Leaf, NotUnderstood, leaf_of
 from storel.storage.packing.matching import match
 from storel.storage.packing.placement import Placement
-from storel.storage.packing.selection import Misfit
+from storel.storage.packing.selection import EntriesDoNotFit, Misfit
 from storel.storage.packing.taking import Takings
 from storel.storage.packing.tiles import tile_of
 from storel.storage.packing.turned import TurnedChain, turn_round
@@ -166,7 +166,9 @@ class _Entries:
                 addresses = placement.value(required.address)
                 elements = placement.vectors[required.element]
                 clashes = building.write_indices(required.array, addresses, elements)
-                self._require_agreement(placement.entries, required.array, addresses, clashes, building)
+                self._require_agreement(
+                    placement.entries, required.array, addresses, elements, clashes, building
+                )
 
     def _write_values(
         self, leaf: Leaf, numbers: Array, values: Array, addresses: Array, building: Building, zero: Any
@@ -188,7 +190,7 @@ class _Entries:
             addresses = (firsts[:, None] + np.arange(width)).reshape(-1) if width > 1 else firsts
             leaves = self._leaves(leaf, self._values_of(numbers))
             clashes = building.clashes(leaf.values, addresses, leaves)
-            self._require_agreement(numbers, leaf.values, addresses, clashes, building)
+            self._require_agreement(numbers, leaf.values, addresses, leaves, clashes, building)
 
     def _leaves(self, leaf: Leaf, values: Array) -> Array:
         """Return what is stored of the values of some entries."""
@@ -196,15 +198,14 @@ class _Entries:
             raise FormatError(f"{self.storage.name}: truth values have no negative")
         return -values if leaf.is_negated else values
 
-    def do_not_fit(self, left: Array, misfit: Misfit | None) -> FormatError:
+    def do_not_fit(self, left: Array, misfit: Misfit | None) -> EntriesDoNotFit:
         """Return the error for entries that no chain takes."""
         count = f"{len(left)} of {len(self.values)} entries"
         verb = "do" if len(left) != 1 else "does"
         first = int(left[0])
         reason = misfit.reason if misfit and misfit.entry == first else "no part takes it"
-        return FormatError(
-            f"{self.storage.name}: {count} {verb} not fit; the first is {self.text(first)}: {reason}"
-        )
+        message = f"{self.storage.name}: {count} {verb} not fit; the first is {self.text(first)}: {reason}"
+        return EntriesDoNotFit(message, self.coordinates[:, left])
 
     def read_back_otherwise(self, coordinates: Array, values: Array) -> FormatError:
         """Return the error that names the first of the sorted entries read back that is not as it was."""
@@ -225,14 +226,23 @@ class _Entries:
         return FormatError(f"{self.storage.name}: {what}", hint="another entry is stored at the same place")
 
     def _require_agreement(
-        self, numbers: Array, array: str, addresses: Array, clashes: Array, building: Building
+        self,
+        numbers: Array,
+        array: str,
+        addresses: Array,
+        elements: Array,
+        clashes: Array,
+        building: Building,
     ) -> None:
         if clashes.any():
             first = int(np.argmax(clashes))
             address, entry = int(addresses[first]), int(numbers[first])
-            raise FormatError(
+            _, firsts, places = np.unique(addresses, return_index=True, return_inverse=True)
+            others = is_different(elements, elements[firsts][places])
+            raise EntriesDoNotFit(
                 f"{self.storage.name}: entry {self.text(entry)} shares {array}({address}) "
-                f"with another entry that has {building.arrays[array][address]}"
+                f"with another entry that has {building.arrays[array][address]}",
+                self.coordinates[:, numbers[others]],
             )
 
 

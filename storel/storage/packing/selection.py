@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from storel.errors import FormatError
 from storel.storage.packing.building import Building
 from storel.storage.packing.columns import LARGEST_KEPT, collected, pieces
 from storel.storage.packing.extremes import LARGEST_INT32, Interval, interval
@@ -30,6 +31,14 @@ class Misfit:
 
     entry: int
     reason: str
+
+
+class EntriesDoNotFit(FormatError):
+    """A format does not hold some entries; ``keys`` are theirs, rank × count, as far as is known."""
+
+    def __init__(self, message: str, keys: Array) -> None:
+        super().__init__(message)
+        self.keys = keys
 
 
 @dataclass

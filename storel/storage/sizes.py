@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from storel.errors import FormatError
-from storel.functions import Domain
+from storel.functions import WORD, Domain
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number, Unary
 from storel.syntax.spelling import CALLS, OPERATORS
 
@@ -52,6 +52,8 @@ def _apply(operator: str, left: int, right: int, expression: Binary) -> int:
             return left % right
         case "//" | "%":
             raise FormatError("a size is divided by 0", span=expression.span)
+        case "<<" if left and not (0 <= right < WORD and abs(left << right) < 2 ** (WORD - 1)):
+            raise FormatError(f"a size is shifted out of {WORD} bits", span=expression.span)
         case _ if operator in OPERATORS and OPERATORS[operator].domain is Domain.INTEGERS:
             return int(OPERATORS[operator].meaning(left, right))
         case _:

@@ -27,12 +27,13 @@ from storel.optimizer.association import associated
 from storel.optimizer.browse import Graph, graph_of
 from storel.optimizer.elimination import eliminated, in_order_of_keys, loops
 from storel.optimizer.expansion import monomials
+from storel.optimizer.extract import Extractor
 from storel.optimizer.facts import encoded
 from storel.optimizer.footprint import footprint
 from storel.optimizer.limits import Limits, PhaseReport, Stop
 from storel.optimizer.outcome import BINDERS, DEFAULT, Optimized, Options, Priced
 from storel.optimizer.precautions import cautious
-from storel.optimizer.rewriting import Rewriter, size
+from storel.optimizer.rewriting import Rewriter, is_outgrown, size
 from storel.optimizer.rulefile import IN_ORDER, RuleSet
 from storel.optimizer.saturate import alternate, saturate
 from storel.optimizer.sharing import Sharing, hoisted
@@ -214,5 +215,14 @@ def _phase(
     extractors = [
         options.extractor(classes, source, symbols, variation, options.cost) for variation in variations
     ]
-    terms = [cautious(extractor.term(), symbols) for extractor in extractors]
+    terms = [cautious(_extracted(extractor, term), symbols) for extractor in extractors]
     return terms, report, graph_of(extractors[0])
+
+
+def _extracted(extractor: Extractor, term: Term) -> Term:
+    """Return the best of the terms that are equal to ``term``: itself if rules let them grow without end."""
+    try:
+        found = extractor.term()
+    except RecursionError:  # deeper than can be written down
+        return term
+    return term if is_outgrown(found) else found

@@ -31,6 +31,9 @@ from storel.symbols import Symbols
 STEPS = 20_000
 """Rewritings after which the rest is left to the e-graph; only rules that undo each other take as many."""
 
+DEEPEST = 200
+"""Levels of a term, and changes at one place; only rules that match what they make reach as many."""
+
 _KINDS = {
     "": "",
     **{name: "".join(kind for kind in layout if kind in TERMS) for name, layout in LAYOUTS.items()},
@@ -43,6 +46,10 @@ _Rules: TypeAlias = dict[str, tuple[tuple[Skeleton | None, Rule], ...]]
 _Seen = tuple[Term, bool, tuple[Type, ...], tuple[Interval, ...]]
 
 
+class _OutgrownError(Exception):
+    """A term has become deeper, or has changed more often at one place, than any program's does."""
+
+
 class Rewriter:
     """Rewrites terms by the eager rules; ``matches`` counts what each of them did."""
 
@@ -53,30 +60,43 @@ class Rewriter:
         self._known: dict[_Seen, Term] = {}
         self.matches = Counter[str]()
 
-    def normal(self, term: Term, place: Place | None = None) -> Term:
-        """Return ``term``, which is closed unless its ``place`` is given, as no eager rule changes it."""
-        place = Place(self._symbols) if place is None else place
+    def normal(self, term: Term) -> Term:
+        """Return ``term``, which is closed, as no eager rule changes it.
+
+        Where rules let it grow without end it stays as it is: an e-graph has a limit.
+        """
+        before = self.matches.copy()
+        try:
+            return self._normal(term, Place(self._symbols), 0)
+        except _OutgrownError:
+            self.matches = before
+            return term
+
+    def _normal(self, term: Term, place: Place, depth: int) -> Term:
+        """Return a term at a place as no eager rule changes it; raises _OutgrownError."""
+        if depth > DEEPEST:
+            raise _OutgrownError
         if not children(term):
             return term
         asked = (term, place.is_index, *place.relevant(term))
         found = self._known.get(asked)
         if found is None:
-            found = self._known[asked] = self._settled(term, place)
+            found = self._known[asked] = self._settled(term, place, depth)
         return found
 
-    def _settled(self, term: Term, place: Place) -> Term:
-        while self.matches.total() < STEPS:
-            made = self._with_a_normal_child(term, place) or self._rewritten(term, place)
-            if made is None:
-                break
+    def _settled(self, term: Term, place: Place, depth: int) -> Term:
+        for _ in range(DEEPEST):
+            made = self._with_a_normal_child(term, place, depth) or self._rewritten(term, place)
+            if made is None or self.matches.total() >= STEPS:
+                return term if made is None else made
             term = made
-        return term
+        raise _OutgrownError
 
-    def _with_a_normal_child(self, term: Term, place: Place) -> Term | None:
+    def _with_a_normal_child(self, term: Term, place: Place, depth: int) -> Term | None:
         """Return ``term`` with the first child made normal that is not."""
         kinds = _KINDS[head(term, place)[0]]
         for position, ((child, binders), kind) in enumerate(zip(children(term), kinds, strict=True)):
-            made = self.normal(child, place.of_child(term, kind, binders))
+            made = self._normal(child, place.of_child(term, kind, binders), depth + 1)
             if made is not child:
                 return replaced(term, (position,), made)
         return None
@@ -111,6 +131,11 @@ class Rewriter:
         except MismatchError:
             return False
         return True
+
+
+def is_outgrown(term: Term, levels: int = DEEPEST) -> bool:
+    """Return whether a term has more levels than any that a program means."""
+    return levels == 0 or any(is_outgrown(child, levels - 1) for child, _ in children(term))
 
 
 def size(term: Term) -> int:

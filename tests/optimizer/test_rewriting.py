@@ -16,8 +16,9 @@ from storel.calculus.nodes import Add, If, Let, Literal, Multiply, Range, Single
 from storel.calculus.printer import show
 from storel.calculus.verify import infer
 from storel.optimizer.cost import estimate
+from storel.optimizer.limits import Limits
 from storel.optimizer.optimize import optimize
-from storel.optimizer.outcome import DEFAULT
+from storel.optimizer.outcome import DEFAULT, Options
 from storel.optimizer.rewriting import Rewriter
 from storel.optimizer.rulefile import collect, parse, shipped
 from storel.scalars import ScalarType
@@ -71,6 +72,24 @@ FLIP = "rule flip @simplify: ?a + ?b => ?b + ?a"
 
 def test_rules_that_undo_each_other_end() -> None:
     assert "+" in rewritten(FLIP, Add(ONE, Literal(2.0, ScalarType.FLOAT64)))
+
+
+@pytest.mark.parametrize("binders", ["named", "debruijn"])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "rule deeper @simplify: ?a * ?b => -(-?a) * ?b",
+        "rule below @decide: -?a => -(-(-?a))",
+        "rule inside @simplify: sum(<k, v> in ?R) ?b => sum(<k, v> in ?R) ?b * ?b / ?b",
+    ],
+)
+def test_rules_that_never_end_leave_a_plan(rule: str, binders: str) -> None:
+    """Limits end what the rules would go on with for ever; the answer is right."""
+    rules = collect((*SHIPPED.rules, *parse(rule)))
+    program = "PARAMETER a: real CREATE TENSOR y AS a * -a + sum(<i, _> in 0:3) a * i"
+    few = Limits(seconds=0.2)
+    search = Options(normalize=few, main=few, binders=binders)
+    assert float(storel.run(program, rules=rules, search=search, a=2.0)) == 2
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@
     open     ::= sum [[s]] (<k, v> in source) product | merge (<p, q, k> in <source, source>) product
                | find (<p> in source at term) product | if [[s]] term then term | let x = term in term
     source   ::= sum [: sum]
-    primary  ::= ?x | x | 1 | f(term, term) | unique(term) | {term -> term} | (term) | (sum : sum)
+    primary  ::= ?x | x | 1 | f(term) | f(term, term) | unique(term) | {term -> term} | (term) | (sum : sum)
 
 A method of ``Reader`` for each; all operators associate to the left. What starts at a word goes as far as
 it can. There are few rules, and they are read once: tables for a parser would take longer to build.
@@ -20,6 +20,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from storel.functions import FUNCTIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +280,7 @@ class Reader:
         return self._named(self.name())
 
     def _named(self, name: str) -> Pattern:
-        """Return the variable or constant of a name, what is read of it, or a function of two arguments."""
+        """Return the variable or constant of a name, what is read of it, or a function of its arguments."""
         found: Pattern = Bound(name)
         if name in ("true", "false"):
             found = Node("Truth", (int(name == "true"),))
@@ -291,6 +293,8 @@ class Reader:
             made = Node("Apply2", (name, first, self.term()))
         elif self.accepts(":"):
             made = Node("Slice", (found, first, self.term()))
+        elif name in FUNCTIONS and FUNCTIONS[name].arity == 1:
+            made = Node("Apply1", (name, first))
         else:
             made = Node("Look", (SEMIRING, found, first))
         self.expect(")")

@@ -60,7 +60,12 @@ class _Translation:
         self.facts.insert(0, f"(= {_ROOT} {matched})")
         unbound = sorted(_binders(right) - _binders(left))
         if unbound:
-            raise ProgramSyntaxError(f"rule {self.source.name}: {unbound[0]} is bound on the right only")
+            name = "_" if unbound[0].startswith("_") else unbound[0]
+            raise ProgramSyntaxError(
+                f"rule {self.source.name}: {name} is bound on the right only",
+                found=self.source.law or None,
+                hint="give the loop's variable one name on both sides" if name == "_" else None,
+            )
         guards = [self._guard(guard) for guard in self.source.guards]
         semirings = list(self._about_semiring(matched))
         matching = len(self.facts)

@@ -6,6 +6,7 @@ a small random term over the binders that all its occurrences, on both sides, ha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,6 +33,7 @@ from storel.calculus.nodes import (
     Variable,
 )
 from storel.calculus.verify import KEY, Type
+from storel.functions import FUNCTIONS
 from storel.optimizer.encoding import LAYOUTS, zero
 from storel.optimizer.occurrences import reindexed
 from storel.optimizer.patterns import Bound, Hole, Node, Pattern
@@ -119,7 +121,9 @@ class Instance:
         """Draw the instance; raises UnfitError where kinds do not fit together."""
         left = self.rule.left
         if isinstance(left, Node) and left.constructor.startswith("Apply"):
-            kind = TRUTH if left.arguments[0] in (*LOGICAL, *COMPARISONS) else KEY
+            function = str(left.arguments[0])
+            kinds = (KEY, self.value) if self._takes_values(function) else (KEY,)
+            kind = TRUTH if function in (*LOGICAL, *COMPARISONS) else self.pick(*kinds)
         elif "index" in self.rule.tags or _is_key(left):
             kind = KEY
         else:
@@ -209,9 +213,23 @@ class Instance:
             self.fitting_type(TRUTH, kind)
             is_integer = any(guard[0] == "integer" for found in self.guards.values() for guard in found)
             below = KEY if is_integer or "index" in self.rule.tags else self.pick(KEY, KEY, self.value)
+            self._choose_undefined(parts, below)
+        elif kind == self.value and self._takes_values(function):
+            below = kind
         else:
             below = self.fitting_type(KEY, kind)
         return Apply(function, tuple(self.part(part, below, scope) for part in parts))
+
+    def _takes_values(self, function: str) -> bool:
+        """Return whether a function is of numbers that need not be integers, and such are at hand."""
+        numbers = self.value.scalar.is_real and "index" not in self.rule.tags
+        return numbers and FUNCTIONS[function].domain.adjust(self.value.scalar) is not None
+
+    def _choose_undefined(self, parts: Sequence[Pattern], kind: Type) -> None:
+        """Let some of what is compared be NaN, which no comparison orders, nor finds equal to itself."""
+        for part in parts if kind.scalar.is_real else ():
+            if isinstance(part, Hole) and part.name not in self.chosen and self.pick(False, False, True):
+                self.chosen[part.name] = (Literal(math.nan, kind.scalar), kind, ())
 
     def source(self, pattern: str | int | Pattern, scope: Scope) -> tuple[Term, Type]:
         """Return an instance of what a sum runs over, and the kind of its values."""

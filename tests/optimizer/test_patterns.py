@@ -32,6 +32,7 @@ def loop(body: Pattern, semiring: str = SEMIRING) -> Node:
         ("?a * ?b * ?c", multiply(multiply(A, B), C)),
         ("?a - ?b - ?c", Node("Apply2", ("subtract", Node("Apply2", ("subtract", A, B)), C))),
         ("?a / ?b // ?c", Node("Apply2", ("floor_divide", Node("Apply2", ("divide", A, B)), C))),
+        ("exp(?a)", Node("Apply1", ("exp", A))),
         ("-?a * ?b", multiply(Node("Apply1", ("negate", A)), B)),
         (
             "not ?a or ?b and ?c",

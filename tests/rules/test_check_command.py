@@ -59,6 +59,7 @@ def test_never(tmp_path: Path) -> None:
         ("\nrule x: ?a - ?b => ?a + ?b", "line 2: rule x: nothing on the left says over which semiring"),
         ("rule x: ?a - ?a => zero", "line 1: rule x: nothing on the left says over which semiring"),
         ("rule x: foo(?a) => ?a", "line 1: rule x: foo is bound by no loop"),
+        ("rule x: sum(<k, v> in ?R) ?a => sum(<_, v> in ?R) ?a", "line 1: rule x: _ is bound on the right"),
         ("rule x: sum(<k, v> in ?R) ?a => v * ?a", "line 1: rule x: v is bound by no loop"),
         ("rule x: maximun(?a, ?b) => ?a", "line 1: rule x: there is no function maximun"),
         ("rule x: ?a * ?b => ?c * ?b", "line 1: rule x: ?c occurs on the right only"),

@@ -52,6 +52,12 @@ rule no-guard-for-rank: ?a * {?k -> ?b}  =>  {?k -> ?a * ?b}
 rule absorption: ?a + ?a * ?b  =>  ?a
 rule product-as-sum @index: ?a * ?b  =>  ?a + ?b
 rule sum-of-a-constant: sum(<k, v> in ?lo:?hi) ?a  =>  (?hi - ?lo) * ?a
+rule quotient-of-zero: (?a / ?b) * ?b  =>  ?a
+rule product-of-exponentials: exp(?a) * exp(?b)  =>  exp(?a * ?b)
+rule root-of-negative: sqrt(?a * ?a)  =>  ?a
+rule equal-to-itself-but-nan: if ?a == ?a then ?b  =>  ?b
+rule not-less-but-nan: not (?a < ?b)  =>  ?b <= ?a
+rule difference-of-infinities: ?a * (?b - ?c)  =>  ?a * ?b - ?a * ?c
 """
 
 
@@ -74,6 +80,18 @@ def test_numbers_are_values(rule: Rule) -> None:
     """What holds of numbers over a ring need not hold over another semiring."""
     verdict = check(rule, 100)
     assert "min_plus" in str(verdict.counterexample)
+
+
+REALS = """
+rule absolute-negated: abs(-?a)  =>  abs(?a)
+rule negated-sum @ring: -(?a + ?b)  =>  -?a + -?b
+rule greater: ?a > ?b  =>  ?b < ?a
+"""
+
+
+@pytest.mark.parametrize("rule", rulefile.parse(REALS), ids=lambda rule: rule.name)
+def test_functions_of_reals(rule: Rule) -> None:
+    assert check(rule, 50).is_sound
 
 
 def test_undefined_stays_undefined() -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from strategies.loops import FLOAT64, INT32, INT64, N, check, index, integer, kernel, plus
 
 import storel
+from storel.errors import Cause
 from storel.loops.nodes import (
     Allocation,
     Binary,
@@ -19,6 +20,7 @@ from storel.loops.nodes import (
     Declare,
     Expression,
     Fail,
+    Failure,
     For,
     If,
     Kernel,
@@ -49,7 +51,9 @@ def times(left: Expression, right: Expression) -> Binary:
 def grouped(*body: Statement, fact: ArraySymbol = SORTED, low: int = 0) -> Kernel:
     allocation = (Allocation(Y, 0, fill=0.0, is_output=True), times(N, WIDTH))
     loop = For(P, integer(low), N, body)
-    made = group(kernel([ROW, COLUMN, VAL], [allocation], [loop], ("bad",)), {"row": fact})
+    made = group(
+        kernel([ROW, COLUMN, VAL], [allocation], [loop], (Failure(Cause.KEY, "bad"),)), {"row": fact}
+    )
     verify(made)
     return made
 

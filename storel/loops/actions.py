@@ -18,31 +18,15 @@ from storel.loops.emitter import convert, index, times
 from storel.loops.expressions import ExpressionLowering, between
 from storel.loops.hashing import HashTarget, clear, open_table, sort_slots
 from storel.loops.iteration import IterationLowering
-from storel.loops.nodes import Buffer, Constant, Expression, Failure, Load, Local, Role
+from storel.loops.nodes import Buffer, Constant, Expression, Failure, Load, Role
 from storel.loops.nodes import If as Branch
 from storel.loops.profile import Profile
 from storel.loops.protocol import LENGTHS
 from storel.loops.rows import RowsTarget, row_buffers
 from storel.loops.scope import HashRow, HashTable, Occupied, Rows, Scope, Value, View
 from storel.loops.single import adds_one_value, light_value
-from storel.loops.stores import (
-    ListTarget,
-    TableTarget,
-    clear_list,
-    clear_table,
-    list_buffers,
-    sort_list,
-    zero_of,
-)
-from storel.loops.targets import (
-    AssignTarget,
-    FirstLocalTarget,
-    Limit,
-    LocalTarget,
-    NowhereTarget,
-    Target,
-    add_where,
-)
+from storel.loops.stores import ListTarget, TableTarget, clear_list, clear_table, list_buffers, sort_list
+from storel.loops.targets import AssignTarget, FirstLocalTarget, LocalTarget, NowhereTarget, Target, add_where
 from storel.plan.arrays import store_name
 from storel.plan.binding import is_scanned, store_terms
 from storel.plan.nodes import (
@@ -266,11 +250,7 @@ class ActionLowering:
                 self.run(action.body, target, scope.bind(view, Interval()))
             case ListStore():
                 view = self._list(store)
-                assert view.occupied is not None
-                count = view.occupied.count
-                assert isinstance(count, Local)
-                limit = Limit(view.limits[0], zero_of(view))
-                self.run(action.value, ListTarget(self.emitter, view, count, limit), scope)
+                self.run(action.value, ListTarget(self.emitter, view), scope)
                 if is_scanned(action.body):
                     sort_list(self.emitter, view)
                 self.run(action.body, target, scope.bind(view, Interval()))
@@ -343,10 +323,7 @@ class ActionLowering:
         rows = Rows(*buffers, extents, self.limits(store.extents))
         self.tables.append((store, rows))
         workspace = self._list(ListStore(store.type, store.operator, store.zero, store.extents[1]))
-        assert workspace.occupied is not None
-        count = workspace.occupied.count
-        assert isinstance(count, Local)
-        self.run(value, RowsTarget(self.emitter, rows, workspace, count), scope)
+        self.run(value, RowsTarget(self.emitter, rows, workspace), scope)
         return rows
 
     def limits(self, extents: tuple[Term, ...]) -> tuple[int, ...]:

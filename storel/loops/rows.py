@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from storel.loops.emitter import INDEX, Emitter, compare, index, plus
-from storel.loops.nodes import Buffer, Expression, For, Load, Local, Role, Select, Store
+from storel.loops.nodes import Buffer, Expression, For, Load, Role, Select, Store
 from storel.loops.nodes import If as Branch
 from storel.loops.scope import Rows, StoredRow, View
 from storel.loops.stores import ListTarget, clear_list, sort_list, zero_of
@@ -32,7 +32,6 @@ class RowsTarget:
     emitter: Emitter
     rows: Rows
     workspace: View
-    count: Local
 
     def __post_init__(self) -> None:
         self.cursor = self.emitter.declare("cursor", index(0))
@@ -46,8 +45,7 @@ class RowsTarget:
         raise AssertionError("a dictionary takes entries, not values")
 
     def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
-        limit = Limit(self.rows.limits[1], zero_of(self.workspace))
-        fill(ListTarget(self.emitter, self.workspace, self.count, limit))
+        fill(ListTarget(self.emitter, self.workspace))
         sort_list(self.emitter, self.workspace)
         self._append()
         clear_list(self.emitter, self.workspace)

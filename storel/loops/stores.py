@@ -61,22 +61,24 @@ class ListTarget:
 
     emitter: Emitter
     view: View
-    count: Local
-    limit: Limit
+
+    @property
+    def limit(self) -> Limit:
+        return Limit(self.view.limits[0], zero_of(self.view))
 
     def add(self, value: Expression) -> None:
         raise AssertionError("a dictionary takes entries, not values")
 
     def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
-        view, occupied = self.view, self.view.occupied
-        assert occupied is not None
+        view, occupied = self.view, _occupied(self.view)
+        assert isinstance(occupied.count, Local)
         value = reduced(self.emitter, fill, view.type, view.operator, zero_of(view), is_simple=is_simple)
         place = self.emitter.declare("place", key)
         self.emitter.emit(Update(view.buffer, place, view.operator, value))
         with self.emitter.block() as unmarked:
             self.emitter.emit(Store(occupied.marks, place, Constant(True, ScalarType.BOOL)))
-            self.emitter.emit(Store(occupied.places, self.count, place))
-            self.emitter.advance(self.count, index(1))
+            self.emitter.emit(Store(occupied.places, occupied.count, place))
+            self.emitter.advance(occupied.count, index(1))
         self.emitter.emit(Branch(Unary("not", Load(occupied.marks, place)), tuple(unmarked)))
 
 

@@ -2,7 +2,7 @@
 
 Names become De Bruijn indices, generators nested sums (``generators.py``). Values are over the program's
 semiring; keys, addresses, bounds, conditions and comparisons are ordinary arithmetic. A stored tensor is
-seen over the program's semiring (``views.py``) unless it is the source of a sum (``mixed.py``).
+seen over the semiring of what reads it (``views.py``) unless it is the source of a sum (``mixed.py``).
 """
 
 from __future__ import annotations
@@ -48,14 +48,13 @@ _WITH_UNIT = {"min": "least", "max": "greatest"}
 
 def lower(expression: Expression, symbols: Symbols, semiring: str = ORDINARY) -> Term:
     """Return the term of a composed, well-typed expression whose values are over ``semiring``."""
-    term = _Lowering(symbols, semiring).term(expression, Scope(), semiring)
+    term = _Lowering(symbols).term(expression, Scope(), semiring)
     return Empty(1) if term == NOTHING else separate(term, symbols)
 
 
 @dataclass(frozen=True, slots=True)
 class _Lowering:
     symbols: Symbols
-    program: str
 
     def term(self, node: Expression, scope: Scope, semiring: str) -> Term:
         """Lower any expression; its values are over ``semiring``."""
@@ -67,7 +66,7 @@ class _Lowering:
             case syntax.Truth(value):
                 return Literal(value, ScalarType.BOOL)
             case syntax.Mapped(_, mapping, own):
-                return seen_over(lower(mapping, self.symbols, own), own, self.program, self.symbols)
+                return seen_over(lower(mapping, self.symbols, own), own, semiring, self.symbols)
             case syntax.Sum(generators, body):
                 return self._total(
                     generators, scope, semiring, semiring, lambda inner: self.term(body, inner, semiring)

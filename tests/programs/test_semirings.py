@@ -191,3 +191,25 @@ def test_missing_integers_are_infinite(stored: str, backend: str) -> None:
     result = storel.run("CREATE TENSOR R OVER min_plus AS T", T=given, backend=backend, format=stored)
     assert isinstance(result, storel.Tensor)
     assert result.to_numpy().tolist() == [5, np.inf, np.inf]
+
+
+KEYS = np.array([2, 0, 1])
+ADDRESSED = [
+    ("sum(<i, v> in V) { K(i) -> v }", [2.0, 4.0, 1.0]),
+    ("sum(<i, _> in V) { i -> V(K(i)) }", [4.0, 1.0, 2.0]),
+    ("sum(<i, v> in V, <_, _> in 0:K(i)) { i -> v }", [1.0, INF, 4.0]),
+    ("sum(<i, v> in V) { i -> K(i) * v }", [3.0, INF, 5.0]),
+]
+
+
+@pytest.mark.parametrize("stored", ["dense", "coo", "hash"])
+@pytest.mark.parametrize(("text", "expected"), ADDRESSED, ids=[text for text, _ in ADDRESSED])
+@pytest.mark.parametrize("backend", ["c", "interpret"])
+def test_keys_that_are_looked_up_are_ordinary_numbers(
+    backend: str, text: str, expected: list[float], stored: str
+) -> None:
+    values = storel.tensor(np.array([1.0, 2.0, 4.0]), semiring="min_plus")
+    script = f"CREATE TENSOR R: real[3] OVER min_plus AS {text}"
+    result = storel.run(script, V=values, K=storel.tensor(KEYS, stored), backend=backend)
+    assert isinstance(result, storel.Tensor)
+    assert result.to_numpy().tolist() == expected

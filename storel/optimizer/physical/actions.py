@@ -45,7 +45,13 @@ from storel.optimizer.physical.preferences import StoreKind
 from storel.optimizer.physical.reductions import StoredEntries, any_entry, stored_entries, stored_rows
 from storel.optimizer.physical.scope import Monoid, Scope, sum_over
 from storel.optimizer.physical.shape import addends, entries_of, has_loop, is_store, semiring_of
-from storel.optimizer.physical.sources import elements, planned_source, without_ranges
+from storel.optimizer.physical.sources import (
+    computed_end,
+    elements,
+    planned_source,
+    with_named_end,
+    without_ranges,
+)
 from storel.optimizer.physical.stores import choose_store, in_rows, is_scanned, reduction_store
 from storel.plan.binding import row_extents, source_extents, store_terms
 from storel.plan.nodes import (
@@ -254,6 +260,12 @@ class ActionPlanner:
                 return self._loop(rows, scope, into)
             case Merge() | Find() if conditional := without_ranges(term):
                 return self.value(conditional, scope, into)
+            case Merge(left, right, body, semiring) if end := computed_end(left) or computed_end(right):
+                sides = with_named_end(left, end), with_named_end(right, end)
+                return self._let(end, Merge(*sides, shift(body, 1, 3), semiring), scope, into)
+            case Find(source, key, body, semiring) if end := computed_end(source):
+                named = with_named_end(source, end), shift(key, 1), shift(body, 1, 1)
+                return self._let(end, Find(*named, semiring), scope, into)
             case Sum(source, body, semiring):
                 skips_empty = strict(body, 0, semiring)
                 return self._loop_over(source, body, scope, self.value, into, skips_empty=skips_empty)
@@ -304,6 +316,8 @@ class ActionPlanner:
                 return Together(())
             case _:
                 pass
+        if end := computed_end(source):
+            return self._stored(end, scope, False, over(with_named_end(source, end), 1))
         planned = planned_source(source, self.symbols)
         if planned is None:
             return self._stored(source, scope, True, over(Variable(0), 1))

@@ -15,9 +15,10 @@ from storel.calculus.nodes import (
     Symbol,
     Term,
     Variable,
+    map_children,
 )
 from storel.optimizer.physical.facts import ZERO, array, size_term
-from storel.optimizer.physical.shape import is_store
+from storel.optimizer.physical.shape import has_loop, is_store
 from storel.plan.nodes import Elements, Entries, Positions, Source
 from storel.symbols import Symbols
 
@@ -39,6 +40,27 @@ def _range(source: Term) -> tuple[Term, Term] | None:
             return Apply("maximum", (ends[0], low)), Apply("minimum", (ends[1], high))
         case _:
             return None
+
+
+def computed_end(source: Term) -> Term | None:
+    """Return the first end of a range, or of a part of an array, that takes a loop; None if none does."""
+    match source:
+        case Slice(inner, low, high):
+            ends = computed_end(inner), low, high
+        case Range(low, high):
+            ends = low, high
+        case _:
+            return None
+    return next((end for end in ends if end is not None and has_loop(end)), None)
+
+
+def with_named_end(source: Term, end: Term) -> Term:
+    """Return ``source`` below a ``let`` that names an end of it."""
+    if source == end:
+        return Variable(0)
+    if isinstance(source, Range | Slice):
+        return map_children(source, lambda child, _: with_named_end(child, end))
+    return shift(source, 1)
 
 
 def without_ranges(term: Merge | Find) -> Term | None:

@@ -258,11 +258,12 @@ class Runner:
         inlining = Inlining(computed, self.environment, self.options)
         for definition in computed:
             is_run = definition.name in wanted or inlining.is_stored(definition)
-            tensor = self._compute(definition, inlining.views) if is_run else None
+            reference = (self.result_format if definition.name in results else None) or definition.format
+            tensor = self._compute(definition, inlining.views, reference) if is_run else None
             if tensor is None:
                 inlining.add(definition)
                 continue
-            if is_automatic(self.result_format or definition.format):
+            if is_automatic(reference):
                 tensor = smallest(tensor, self.environment.formats, self.options.memory_limit)
                 self.outcome.chosen[definition.name] = tensor.format
             self.environment.tensors[definition.name] = tensor
@@ -278,9 +279,11 @@ class Runner:
         is_explicit = bool(self.outcome.saved)
         return (*analysis.results, *self.requested) if is_explicit or not self.requested else self.requested
 
-    def _compute(self, definition: Definition, views: Mapping[str, View]) -> Tensor | None:
-        """Compile and run one definition; None if nothing is to be run."""
-        storage = self._storage(definition)
+    def _compute(
+        self, definition: Definition, views: Mapping[str, View], reference: FormatReference | None
+    ) -> Tensor | None:
+        """Compile and run one definition, to be stored as said; None if nothing is to be run."""
+        storage = self._storage(reference, definition.rank)
         analyzed = self.analyzes or Explain(definition.name, analyze=True) in self.outcome.explained
         counts = self.counts_work or analyzed
         if self.options.backend == "interpret" and self.runs and not counts:
@@ -308,11 +311,10 @@ class Runner:
             self._works.append(work)
             return tensor
 
-    def _storage(self, definition: Definition) -> Format | None:
-        reference = self.result_format or definition.format
+    def _storage(self, reference: FormatReference | None, rank: int) -> Format | None:
         if reference is None or is_automatic(reference):
             return None
-        return self.environment.formats.resolve(reference, definition.rank)
+        return self.environment.formats.resolve(reference, rank)
 
     @contextmanager
     def _timed(self, step: str) -> Generator[None]:

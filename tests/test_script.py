@@ -59,6 +59,15 @@ def test_every_definition_is_evaluated_by_the_reference() -> None:
     assert by_reference.compilations == {}
 
 
+@pytest.mark.parametrize("backend", ["c", "interpret"])
+def test_the_format_that_is_asked_for_is_that_of_the_result(backend: str) -> None:
+    script = "CREATE TENSOR v STORED AS coo AS sum(<(i, j), a> in A) { j -> a }; CREATE TENSOR r AS A * v(1)"
+    found = storel.run(script, A=A, backend=backend, format="csc")
+    assert isinstance(found, storel.Tensor)
+    assert found.format == "csc"
+    assert found.to_numpy().tolist() == (A * 4).tolist()
+
+
 THREE = "CREATE TENSOR p AS A * 2; CREATE TENSOR q AS A * 3; CREATE TENSOR r AS A * 4"
 
 

@@ -250,6 +250,9 @@ class ActionPlanner:
     def _copy(self, term: Term, scope: Scope, into: Monoid) -> Action:
         if not is_store(term):
             assert isinstance(term, Lookup)
+            if is_store(term.mapping):
+                named = Lookup(shift(term.mapping, 1), Variable(0), term.semiring)
+                return self._let(term.key, named, scope, into)
             body = Lookup(Variable(0), shift(term.key, 1), term.semiring)
             return self._let(term.mapping, body, scope, into)
         return self.dictionary(entries_of(term, "plus_times"), scope, into)

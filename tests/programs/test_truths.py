@@ -50,3 +50,15 @@ def test_a_declared_type_that_is_none_of_truths_is_refused() -> None:
     with pytest.raises(storel.StorelError, match="truths") as raised:
         storel.run("CREATE TENSOR S: real[4] OVER or_and AS X", X=NUMBERS)
     assert "bool" in str(raised.value) and "real[4]" in str(raised.value)
+
+
+@pytest.mark.parametrize("floating_point", ["strict", "reassociate"])
+def test_nothing_is_false_everywhere(floating_point: str) -> None:
+    nothing = storel.tensor(np.zeros(2, bool), "levels(fixed)", semiring="or_and")
+    kernel = storel.compile(
+        "CREATE TENSOR S: bool[2] OVER or_and AS X", X=nothing, format="dense", floating_point=floating_point
+    )
+    assert "filled with False" in kernel.explain("loops")
+    result = kernel(X=nothing)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_array_equal(result.to_numpy(), [False, False])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from storel.calculus.nodes import Term
-from storel.calculus.verify import infer
+from storel.calculus.verify import Type, infer
 from storel.optimizer.physical.actions import ActionPlanner
 from storel.optimizer.physical.aligning import aligned, multiplied_rows, united_rows
 from storel.optimizer.physical.destination import (
@@ -84,7 +84,10 @@ class _Planner:
     ring: Semiring
 
     def leaf(self, term: Term) -> ScalarStore:
-        return result_type(infer(term, self.symbols), self.ring)
+        """Return how values are combined: the type guessed for {} may not hold the zero that it is."""
+        found = infer(term, self.symbols)
+        held = Type(self.ring.with_zero(found.scalar), found.rank) if found.rank > 0 else found
+        return result_type(held, self.ring)
 
     def action(self, term: Term) -> Action:
         planner = ActionPlanner(self.symbols, self.request.preferences.store)

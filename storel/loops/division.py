@@ -2,7 +2,7 @@
 
 Where the work of the first iterations is a formula (``plan.work``), each cut is found by binary search, and
 what comes before it in ascending lists by another one; else all iterations are gone through, twice: for all
-of the work, then for the cuts.
+of the work, then for the cuts. Where no run of equal keys may be cut, cuts are then moved to the end of one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from storel.loops.scans import Scans
 from storel.loops.scope import Scope, Value
 from storel.loops.targets import LocalTarget
 from storel.plan.nodes import Elements, Loop
-from storel.plan.partition import HIGH, LOW, Split
+from storel.plan.partition import HIGH, LOW, Parts, Split
 from storel.plan.work import work_until
 from storel.scalars import ScalarType
 
@@ -60,6 +60,8 @@ def divide(split: Split, actions: ActionLowering, scope: Scope) -> None:
         before = _Before(until, split.lists, actions.iteration.scans, scope)
         total = _searched(before, emitter, high)
     emitter.emit(Store(CUTS, COUNT, high), Store(CUTS, plus(COUNT, index(1)), total))
+    if split.parts is Parts.RUNS and isinstance(split.source, Elements):
+        _between_runs(split.source.array, actions.iteration.scans, low, high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,20 @@ def _searched(before: _Before, emitter: Emitter, high: Local) -> Local:
         emitter.emit(Store(CUTS, part, first))
     emitter.emit(For(part, index(1), COUNT, tuple(body), Role.WORKSPACE))
     return total
+
+
+def _between_runs(array: str, scans: Scans, low: Local, high: Local) -> None:
+    """Emit: each cut is moved to where the next run of equal elements begins."""
+    emitter = scans.emitter
+    part = emitter.fresh("part")
+    with emitter.block() as body:
+        cut = emitter.declare("cut", Load(CUTS, part))
+        with emitter.block() as inside:
+            before = scans.element(array, plus(cut, index(-1)))
+            scans.search(array, cut, high, plus(before, index(1)))
+            emitter.emit(Store(CUTS, part, cut))
+        emitter.emit(Branch(Binary("less", low, cut), tuple(inside)))
+    emitter.emit(For(part, index(1), COUNT, tuple(body), Role.WORKSPACE))
 
 
 def _counted(split: Split, actions: ActionLowering, scope: Scope) -> Local:

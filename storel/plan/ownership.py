@@ -33,6 +33,9 @@ from storel.plan.nodes import (
 )
 from storel.symbols import ArraySymbol, Symbols
 
+FEWEST_RUNS = 64
+"""Fewer runs of equal elements may not be divided evenly among threads."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Owned:
@@ -68,22 +71,32 @@ class _Inside:
         return replace(self, context=context, depth=self.depth + len(context) - len(self.context))
 
 
-def enter_their_own(loops: Sequence[Loop], symbols: Symbols) -> bool:
-    """Return whether different iterations of loops with one source are proved to enter different places."""
-    found = [_owned(loop.body, inside) for loop in loops for inside in _bodies(loop.source, symbols)]
+def enter_their_own(loops: Sequence[Loop], symbols: Symbols, *, by_runs: bool = False) -> bool:
+    """Return whether different iterations of loops with one source are proved to enter different places.
+
+    Or else it says so ``by_runs`` of iterations that are not in the same run of equal elements.
+    """
+    found = [_owned(loop.body, inside) for loop in loops for inside in _bodies(loop.source, symbols, by_runs)]
     return len(found) == len(loops) and bool(reduce(_common, found))
 
 
-def _bodies(source: Source, symbols: Symbols) -> Iterator[_Inside]:
-    """Yield the body of a loop over ``source``, if its iterations can be told apart."""
+def _bodies(source: Source, symbols: Symbols, by_runs: bool) -> Iterator[_Inside]:
+    """Yield the body of a loop over ``source``, if its iterations, or their runs, can be told apart."""
     match source:
         case Positions():
             own = frozenset({0, 1})
         case Elements(array):
-            own = frozenset({0, 1}) if _is_unique(array, symbols) else frozenset({1})
+            are_told = _is_unique(array, symbols) or (by_runs and _has_runs(array, symbols))
+            own = frozenset({0, 1}) if are_told else frozenset({1})
         case _:
             return
     yield _Inside(symbols, own, _with_binders(source, (), symbols))
+
+
+def _has_runs(array: str, symbols: Symbols) -> bool:
+    """Return whether equal elements of an array follow each other, and there are many different ones."""
+    fact = symbols[array]
+    return isinstance(fact, ArraySymbol) and fact.never_descends and (fact.distinct or 0) >= FEWEST_RUNS
 
 
 def _is_unique(array: str, symbols: Symbols) -> bool:

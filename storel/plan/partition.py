@@ -3,8 +3,9 @@
     result <- loop x in l:h: B          =      result <- loop x in l:c: B  and  loop x in c:h: B
 
 What becomes of the parts' results depends on where the loop writes: to places of its own in one dense
-result, to the end of a sparse one, or to places that other parts write, too; then each part has a result of
-its own, and they are combined. No two threads ever write to one place, so none waits for another.
+result, as a list in the order of its keys does where it is cut between two of them, to the end of a sparse
+one, or to places that other parts write, too; then each part has a result of its own, and they are combined.
+No two threads ever write to one place, so none waits for another.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ class Parts(Enum):
     """What becomes of the results of the parts of a loop."""
 
     SHARED = "places of their own"
+    RUNS = "places of their own where no run of equal keys is cut"
     APPENDED = "one after the other"
     COMBINED = "combined"
 
@@ -171,6 +173,8 @@ def _parts(
                 return Parts.APPENDED if is_ascending and len(loops) == 1 else None
             if levels and enter_their_own(loops, symbols):
                 return Parts.SHARED
+            if levels and enter_their_own(loops, symbols, by_runs=True):
+                return Parts.RUNS
             is_free = reorders or not leaf.type.is_real
             if leaf.zero is not None and leaf.operator in EXACT | (REORDERED if is_free else frozenset()):
                 return Parts.COMBINED

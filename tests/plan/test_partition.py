@@ -34,6 +34,9 @@ SYMBOLS = {
     "n": SizeSymbol("n", 9),
     "index": ArraySymbol("index", ScalarType.INT32, 5, 0, 8),
     "order": ArraySymbol("order", ScalarType.INT32, 9, 0, 8, unique=True),
+    "row": ArraySymbol("row", ScalarType.INT32, 500, 0, 8, ascending=True, distinct=100),
+    "few": ArraySymbol("few", ScalarType.INT32, 500, 0, 8, ascending=True, distinct=10),
+    "any": ArraySymbol("any", ScalarType.INT32, 500, 0, 8, distinct=100),
     "x": ArraySymbol("x", ScalarType.FLOAT64, 9),
     "c": ParameterSymbol("c", ScalarType.FLOAT64),
 }
@@ -70,6 +73,16 @@ CASES: dict[str, tuple[Destination, Action, Parts | None]] = {
     "permuted places": (DENSE, own(Lookup(Symbol("order"), Variable(0))), Parts.SHARED),
     "elements that repeat": (DENSE, scan("index", Enter(Variable(0), ONE)), Parts.COMBINED),
     "elements that do not": (DENSE, scan("order", Enter(Variable(0), ONE)), Parts.SHARED),
+    "runs of elements": (DENSE, scan("row", Enter(Variable(0), ONE)), Parts.RUNS),
+    "rows of runs": (MATRIX, scan("row", Enter(Variable(0), own())), Parts.RUNS),
+    "few runs of elements": (DENSE, scan("few", Enter(Variable(0), ONE)), Parts.COMBINED),
+    "elements in no order": (DENSE, scan("any", Enter(Variable(0), ONE)), Parts.COMBINED),
+    "places of the next run": (
+        DENSE,
+        scan("row", Together((Enter(Variable(0), ONE), Enter(Add(Variable(0), number(1)), ONE)))),
+        Parts.COMBINED,
+    ),
+    "another list": (DENSE, scan("row", Enter(Lookup(Symbol("few"), Variable(1)), ONE)), Parts.COMBINED),
     "positions": (DENSE, scan("index", Enter(Variable(1), ONE)), Parts.SHARED),
     "blocks": (
         DENSE,

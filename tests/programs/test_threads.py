@@ -55,6 +55,30 @@ def test_what_becomes_of_the_parts(name: str, backend: str) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-12, err_msg=key)
 
 
+@pytest.mark.parametrize("threads", [2, 5, 64, 300])
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize(
+    "result", ["sum(<(i, j), v> in T) {i -> v * x(j)}", "sum(<(i, j), v> in T) {(i, j) -> v}"]
+)
+def test_no_run_of_equal_keys_is_cut(result: str, backend: str, threads: int) -> None:
+    lengths = np.array([0, 1, 40, 0, 3, 7, 90, 1, 1, 200, *[2] * 60, 0, 5])
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    columns = np.concatenate([np.arange(length) for length in lengths])
+    values = rng.integers(-9, 9, len(rows)).astype(float) + 0.5
+    table = storel.tensor((np.stack([rows, columns]), values), shape=(len(lengths), 200), format="coo")
+    given: dict[str, Any] = {"T": table, "x": rng.integers(1, 9, 200).astype(float)}
+    given = {name: value for name, value in given.items() if name in result}
+    kernel = storel.compile(
+        f"CREATE TENSOR R STORED AS dense AS {result}", backend=backend, threads=threads, **given
+    )
+    (phase,) = kernel.compilation.phases
+    assert phase.split is not None and phase.split.parts is Parts.RUNS
+    got = kernel(**given)
+    assert isinstance(got, storel.Tensor)
+    dense = table.to_numpy()
+    np.testing.assert_array_equal(got.to_numpy(), dense @ given["x"] if "x" in given else dense)
+
+
 def test_a_table_is_filled_in_a_phase_of_its_own() -> None:
     program = "CREATE TENSOR s AS sum(<(i, k), a> in A, <(k, j), b> in B) a * b"
     kernel = storel.compile(program, A=A, B=B)

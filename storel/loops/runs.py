@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
-from storel.loops.dependence import changing, declared, is_fixed, start_of
+from storel.loops.dependence import assigned, changing, declared, is_fixed, start_of
 from storel.loops.emitter import Emitter, compare, index, plus
 from storel.loops.nodes import (
     Assign,
@@ -97,73 +97,87 @@ class _Grouping:
         return tuple(statements)
 
     def _loop(self, loop: For) -> None:
-        key = next((each for each in self._keys(loop) if self._is_worth_it(loop, each.local)), None)
-        if key is None or loop.role is not Role.LOOP:
+        found = next((each for each in self._keys(loop) if _adds_there(loop, each)), None)
+        if found is None or loop.role is not Role.LOOP:
             self.emitter.emit(replace(loop, body=self._inside(loop.body)))
             return
-        emitter = self.emitter
+        emitter, (local, value) = self.emitter, (found.key.local, found.key.value)
         high = emitter.declare("stop", loop.high)
         end = emitter.declare("end", loop.low)
         with emitter.block() as run:
             begin = emitter.declare("begin", end)
-            emitter.emit(Declare(key.local, substituted(key.value, {loop.local: begin})))
+            emitter.emit(Declare(local, substituted(value, {loop.local: begin})))
             for step in (BLOCK, 1):
                 last = plus(end, index(step - 1))
-                is_same = compare("equal", substituted(key.value, {loop.local: last}), key.local)
+                is_same = compare("equal", substituted(value, {loop.local: last}), local)
                 goes_on = Binary("and", compare("less", last, high), is_same)
                 emitter.emit(While(goes_on, (Assign(end, plus(end, index(step))),), Role.INDEX))
-            fixed = [each for each in loop.body if each is not key and self._is_fixed(each, loop, key.local)]
-            body = self._inside(tuple(each for each in loop.body if each not in (key, *fixed)))
+            told = [each for each in loop.body if found.introduces(each)]
+            body = self._inside(tuple(each for each in loop.body if each not in (found.key, *told)))
             until = high if loop.until is None else loop.until
-            emitter.emit(*fixed, replace(loop, low=begin, high=end, body=body, until=until))
+            emitter.emit(*told, replace(loop, low=begin, high=end, body=body, until=until))
         emitter.emit(While(compare("less", end, high), tuple(run), Role.INDEX))
 
-    def _keys(self, loop: For) -> Iterator[Declare]:
+    def _keys(self, loop: For) -> Iterator[_Key]:
         """Yield what a loop looks up at its variable in the arrays that repeat, before all else."""
+        reassigned = frozenset(assigned(loop.body))
         for statement in loop.body:
             match statement:
-                case Declare(_, Load(buffer, place) | Cast(_, Load(buffer, place))):
-                    if buffer in self.repeating and place == loop.local:
-                        yield statement
+                case Declare(local, Load(buffer, place) | Cast(_, Load(buffer, place))):
+                    if buffer in self.repeating and place == loop.local and local not in reassigned:
+                        yield _Key(statement, changing(loop) - {local}, reassigned, self.constant)
                 case Declare():
                     pass
                 case _:
                     return
 
-    def _is_fixed(self, statement: Statement, loop: For, key: Local) -> bool:
-        """Return whether a statement of a loop's body introduces what ``key`` tells alone."""
-        if not isinstance(statement, Declare):
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """The ``key`` of each iteration of a loop, in which some locals are ``moving``, or ``reassigned``."""
+
+    key: Declare
+    moving: Set[Local]
+    reassigned: Set[Local]
+    constant: Set[Buffer]
+
+    def tells(self, expression: Expression, known: Mapping[Local, Expression]) -> bool:
+        """Return whether the key alone tells a value, by what is ``known`` of other locals."""
+        return is_fixed(substituted(expression, known), self.moving, self.constant)
+
+    def introduces(self, statement: Statement) -> bool:
+        """Return whether a statement declares what the key, without any other local of the loop, tells."""
+        if not isinstance(statement, Declare) or statement.local in self.reassigned:
             return False
-        known = _definitions(loop.body, key)
-        return is_fixed(substituted(statement.value, known), changing(loop) - {key}, self.constant)
+        return self.tells(statement.value, {})
 
-    def _is_worth_it(self, loop: For, key: Local) -> bool:
-        """Return whether a loop adds to a place, or to a row, that only ``key`` tells."""
-        if any(isinstance(each, Fail) for each in walk(loop.body)):
-            return False
-        moving, known = changing(loop) - {key}, _definitions(loop.body, key)
+    def definitions(self, body: tuple[Statement, ...]) -> Mapping[Local, Expression]:
+        """Return the values of what a body declares once and for all, but for the key."""
+        found: dict[Local, Expression] = {}
+        for statement in body:
+            if isinstance(statement, Declare) and statement.local not in {self.key.local, *self.reassigned}:
+                found[statement.local] = substituted(statement.value, found)
+        return found
 
-        def is_at_key(place: Expression | None) -> bool:
-            found = None if place is None else substituted(place, known)
-            return found is not None and key in parts(found) and is_fixed(found, moving, self.constant)
 
-        for statement in walk(loop.body):
-            match statement:
-                case Update(_, place) if is_at_key(place):
-                    return True
-                case For(lane, Constant(), Constant(), body):
-                    starts = [start_of(each.index, lane) for each in body if isinstance(each, Update)]
-                    if any(map(is_at_key, starts)):
-                        return True
-                case _:
-                    pass
+def _adds_there(loop: For, found: _Key) -> bool:
+    """Return whether a loop adds to a place, or to a row, that its key tells."""
+    if any(isinstance(each, Fail) for each in walk(loop.body)):
         return False
+    known = found.definitions(loop.body)
 
+    def is_told(place: Expression | None) -> bool:
+        if place is None or not found.tells(place, known):
+            return False
+        return found.key.local in parts(substituted(place, known))
 
-def _definitions(body: tuple[Statement, ...], key: Local) -> Mapping[Local, Expression]:
-    """Return the values of what the statements of a body declare themselves, but for ``key``."""
-    found: dict[Local, Expression] = {}
-    for statement in body:
-        if isinstance(statement, Declare) and statement.local != key:
-            found[statement.local] = substituted(statement.value, found)
-    return found
+    for statement in walk(loop.body):
+        match statement:
+            case Update(_, place) if is_told(place):
+                return True
+            case For(lane, Constant(), Constant(), body):
+                if any(is_told(start_of(each.index, lane)) for each in body if isinstance(each, Update)):
+                    return True
+            case _:
+                pass
+    return False

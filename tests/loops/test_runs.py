@@ -14,9 +14,11 @@ import storel
 from storel.errors import Cause
 from storel.loops.nodes import (
     Allocation,
+    Assign,
     Binary,
     Buffer,
     Cast,
+    Constant,
     Declare,
     Expression,
     Fail,
@@ -25,6 +27,7 @@ from storel.loops.nodes import (
     If,
     Kernel,
     Load,
+    Local,
     Role,
     Statement,
     Update,
@@ -66,12 +69,20 @@ def lanes(place: Expression) -> For:
     return For(J, integer(0), WIDTH, (added(plus(times(place, WIDTH), J)),))
 
 
+def lanes_into(total: Local) -> For:
+    return For(J, integer(0), integer(2), (Assign(total, Binary("add", total, VALUE, Role.VALUE)),))
+
+
+S = Local("s", FLOAT64)
+SUM = Declare(S, Constant(0.0, FLOAT64))
+
 TOGETHER: dict[str, tuple[Statement, ...]] = {
     "a place": (KEY, added(K)),
     "a place that the key tells": (KEY, added(plus(times(K, integer(3)), integer(1)))),
     "a row": (KEY, lanes(K)),
     "a row by another name": (KEY, Declare(R, K), lanes(R)),
     "under a condition": (KEY, If(Binary("less", Load(COLUMN, P), integer(2)), (added(K),))),
+    "after a sum": (KEY, SUM, lanes_into(S), Update(Y, K, "add", S)),
     "beside another place": (KEY, added(K), added(Load(COLUMN, P))),
 }
 
@@ -80,6 +91,8 @@ APART: dict[str, tuple[Statement, ...]] = {
     "a place that the key tells in part": (KEY, added(plus(K, Load(COLUMN, P)))),
     "no key at all": (added(integer(0)),),
     "a scattered row": (KEY, For(J, integer(0), K, (added(plus(K, Load(COLUMN, J))),))),
+    "a key that changes": (KEY, Assign(K, Cast(INT64, Load(COLUMN, P))), added(K)),
+    "a place that changes": (KEY, Declare(R, K), Assign(R, Load(COLUMN, P)), added(R)),
     "a failure": (KEY, If(Binary("less", K, integer(0)), (Fail(0, K),)), added(K)),
     "a key of the next entry": (Declare(K, Cast(INT64, Load(ROW, plus(P, integer(1))))), added(K)),
 }
@@ -114,8 +127,9 @@ def test_the_sums_are_the_same(name: str, low: int, keys: list[int]) -> None:
     places = 4 * rows[:, None] + np.arange(4) if "row" in name else places
     is_met = (np.arange(count) >= low) & ((given["column"] < 2) | ("condition" not in name))
     want = np.zeros(4 * count)
+    factor = 2 if "sum" in name else 1
     for place, value in zip(places[is_met], given["val"][is_met], strict=True):
-        want[place] += value
+        want[place] += factor * value
     check(grouped(*TOGETHER[name], low=low), {"n": count}, given, {"y": want})
 
 

@@ -228,7 +228,7 @@ STAGES = (
 )
 
 
-WORTH_THREADS = 500_000.0
+WORTH_THREADS = 100_000.0
 """The nanoseconds from which on a kernel is expected to gain by several threads."""
 
 NOTHING_CONVERTED: Mapping[str, Tensor] = {}

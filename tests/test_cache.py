@@ -29,7 +29,8 @@ from storel.loops.nodes import (
     Store,
 )
 from storel.runtime import toolchain
-from storel.runtime.kernel import Backend, load
+from storel.runtime.kernel import load
+from storel.runtime.library import Backend
 from storel.scalars import ScalarType
 from storel.source import Source
 from storel.syntax.parser import clear_tables, parse

@@ -11,8 +11,8 @@ from functools import cache, partial
 
 import numpy as np
 
-from storel.runtime import pool, toolchain
-from storel.runtime.kernel import load_entries
+from storel.runtime import toolchain, workers
+from storel.runtime.library import Entry, load_entries
 
 SIDE = 512
 """The rows of the matrices whose product NumPy computes."""
@@ -62,14 +62,14 @@ def peak(threads: int) -> tuple[Callable[[], object], int]:
     slots = [struct.pack("=qQ", STEPS, row.ctypes.data) for row in made]
 
     def run() -> object:
-        return pool.run_all([partial(add, each, None) for each in slots])
+        return workers.call_all(add, slots)
 
     run()
     return run, int(STEPS * made[:, 1].sum())
 
 
 @cache
-def _kernel() -> Callable[[bytes, None], int]:
+def _kernel() -> Entry:
     names = [f"c{number}" for number in range(_VECTORS)]
     starts = (f"{name} = factor + {number}.0" for number, name in enumerate(names))
     texts = {

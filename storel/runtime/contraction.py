@@ -23,7 +23,8 @@ from storel.loops.nodes import Allocation, Buffer
 from storel.memory import require_memory
 from storel.plan.contraction import Contraction, Operand
 from storel.runtime import buffers, pool
-from storel.runtime.kernel import Entry, Input, load_entries
+from storel.runtime.kernel import Input
+from storel.runtime.library import Entry, load_entries
 from storel.semiring import Scalar
 
 Array: TypeAlias = NDArray[Any]

@@ -1,38 +1,30 @@
-"""Source text to a callable kernel.
-
-Both backends give two functions with the protocol of ``codegen``: the address of a block of 8-byte slots
-goes in, 0 or a failure's code comes out.
-"""
+"""Kernels in machine code: memory for what they make, their arguments in slots, their failures as errors."""
 
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import struct
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from numpy.typing import NDArray
 
-from storel import cache, memory
+from storel import memory
 from storel.loops.division import COUNT
 from storel.loops.nodes import Buffer, For, Kernel, Local, Procedure, While
 from storel.loops.protocol import capacities, failure, length_count, needed_bytes
 from storel.loops.walk import walk
-from storel.runtime import buffers, toolchain
+from storel.runtime import buffers, workers
+from storel.runtime.library import Backend, Entry, load_entries
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 
 Array: TypeAlias = NDArray[Any]
-Backend: TypeAlias = Literal["c", "numba"]
-Entry: TypeAlias = Callable[[bytes, Any], int]
+Scalars: TypeAlias = Mapping[str, Scalar]
 
 NOTHING: Mapping[str, Array] = {}
 
-_ENTRY = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_void_p)
 _SLOT = {
     ScalarType.BOOL: "?7x",
     ScalarType.INT32: "i4x",
@@ -62,14 +54,11 @@ def located(arrays: Mapping[str, Array]) -> dict[str, Input]:
 
 
 class CompiledKernel:
-    """A kernel in machine code. Calls from several threads at once do not disturb each other.
-
-    ``is_counted`` says whether its ``bound`` has loops.
-    """
+    """A kernel in machine code. Calls from several threads at once do not disturb each other."""
 
     def __init__(self, kernel: Kernel, entries: Mapping[str, Entry]) -> None:
         self.kernel = kernel
-        self.is_counted = any(isinstance(each, For | While) for each in walk(kernel.bound.body))
+        self._is_counted = any(isinstance(each, For | While) for each in walk(kernel.bound.body))
         self._inputs = tuple((buffer.name, buffer.type.dtype) for buffer in kernel.inputs)
         self._procedures = {
             procedure.name: _Linked(kernel, procedure, entries[procedure.name])
@@ -80,7 +69,7 @@ class CompiledKernel:
 
     def __call__(
         self,
-        scalars: Mapping[str, Scalar],
+        scalars: Scalars,
         inputs: Mapping[str, Array],
         memory_limit: int | None = None,
     ) -> dict[str, Array]:
@@ -93,7 +82,7 @@ class CompiledKernel:
 
     def run(
         self,
-        scalars: Mapping[str, Scalar],
+        scalars: Scalars,
         inputs: Mapping[str, Input],
         memory_limit: int | None = None,
         begun: Mapping[str, Array] = NOTHING,
@@ -131,30 +120,54 @@ class CompiledKernel:
             found.append(address)
         return found
 
-    def bound(self, scalars: Mapping[str, Scalar], addresses: list[int]) -> list[int]:
+    def bound(self, scalars: Scalars, addresses: list[int]) -> list[int]:
         """Return how many elements each allocation needs."""
         sizes = self._sizes()
         self._procedures["bound"](scalars, [*addresses, ctypes.addressof(sizes)])
         return list(sizes)
 
+    def bound_parts(self, parts: Sequence[Scalars], addresses: list[int]) -> list[list[int]]:
+        """Return the same for each part, found at once where it is found by counting."""
+        if not self._is_counted:
+            return [self.bound(part, addresses) for part in parts]
+        sizes = [self._sizes() for _ in parts]
+        places = ([*addresses, ctypes.addressof(each)] for each in sizes)
+        self._procedures["bound"].call_all(list(zip(parts, places, strict=True)))
+        return [list(each) for each in sizes]
+
     def _counts(self, sizes: list[int]) -> list[int]:
         return [sizes[allocation.slot] for allocation in self.kernel.allocations]
 
-    def compute(
-        self, scalars: Mapping[str, Scalar], addresses: list[int], arrays: Sequence[Array]
-    ) -> list[int]:
+    def compute(self, scalars: Scalars, addresses: list[int], arrays: Sequence[Array]) -> list[int]:
         """Fill the allocated ``arrays``; return the used lengths."""
+        lengths = self._lengths_of(arrays)
+        self._procedures["compute"](scalars, self._places(addresses, arrays, lengths))
+        return list(lengths)
+
+    def compute_parts(
+        self, parts: Sequence[Scalars], addresses: list[int], arrays: Sequence[Sequence[Array]]
+    ) -> list[list[int]]:
+        """Do the same for each part with its arrays, at once."""
+        lengths = [self._lengths_of(own) for own in arrays]
+        places = (self._places(addresses, *each) for each in zip(arrays, lengths, strict=True))
+        self._procedures["compute"].call_all(list(zip(parts, places, strict=True)))
+        return [list(each) for each in lengths]
+
+    def _lengths_of(self, arrays: Sequence[Array]) -> ctypes.Array[ctypes.c_int64]:
+        """Return what takes the used lengths, with the lengths that there are."""
         lengths = self._lengths()
         for allocation, array in zip(self.kernel.allocations, arrays, strict=True):
             if allocation.used is not None:
                 lengths[allocation.used] = len(array)
-        places = [buffers.address(array) for array in arrays]
-        self._procedures["compute"](scalars, [*addresses, *places, ctypes.addressof(lengths)])
-        return list(lengths)
+        return lengths
 
-    def divide(
-        self, scalars: Mapping[str, Scalar], addresses: list[int], count: int
-    ) -> tuple[list[tuple[int, int]], int]:
+    @staticmethod
+    def _places(
+        addresses: list[int], arrays: Sequence[Array], lengths: ctypes.Array[ctypes.c_int64]
+    ) -> list[int]:
+        return [*addresses, *map(buffers.address, arrays), ctypes.addressof(lengths)]
+
+    def divide(self, scalars: Scalars, addresses: list[int], count: int) -> tuple[list[tuple[int, int]], int]:
         """Return the ends of at most ``count`` parts of the kernel's loop, and the work of all of them."""
         cuts = (ctypes.c_int64 * (count + 2))()
         self._procedures["divide"]({**scalars, COUNT.name: count}, [*addresses, ctypes.addressof(cuts)])
@@ -172,12 +185,20 @@ class _Linked:
         self._scalars = tuple(local.name for local in procedure.scalars)
         self._slots = _slots(procedure.scalars, procedure.buffers)
 
-    def __call__(self, scalars: Mapping[str, Scalar], addresses: list[int]) -> None:
-        values = [scalars[name] for name in self._scalars]
-        detail = ctypes.c_int64()
-        code = self._entry(self._slots.pack(*values, *addresses), ctypes.byref(detail))
-        if code != 0:
-            raise failure(self._kernel, code - 1, detail.value)
+    def __call__(self, scalars: Scalars, addresses: list[int]) -> None:
+        self._check(workers.call(self._entry, self._packed(scalars, addresses)))
+
+    def call_all(self, calls: Sequence[tuple[Scalars, list[int]]]) -> None:
+        """Make all calls at once; when they have ended, raise the first failure."""
+        for outcome in workers.call_all(self._entry, [self._packed(*each) for each in calls]):
+            self._check(outcome)
+
+    def _packed(self, scalars: Scalars, addresses: list[int]) -> bytes:
+        return self._slots.pack(*[scalars[name] for name in self._scalars], *addresses)
+
+    def _check(self, outcome: workers.Outcome) -> None:
+        if outcome.code != 0:
+            raise failure(self._kernel, outcome.code - 1, outcome.detail)
 
 
 def allowance(needed: int, begun: Mapping[str, Array]) -> int:
@@ -194,57 +215,6 @@ def load(source: str, kernel: Kernel, backend: Backend) -> CompiledKernel:
     """
     names = [procedure.name for procedure in kernel.procedures]
     return CompiledKernel(kernel, dict(zip(names, load_entries(source, names, backend), strict=True)))
-
-
-def load_entries(source: str, names: list[str], backend: Backend) -> list[Entry]:
-    """Return the functions ``storel_NAME`` of a source text, compiled or taken from the cache."""
-    return _load_c(source, names) if backend == "c" else _load_numba(source, names)
-
-
-def _load_c(source: str, names: list[str]) -> list[Entry]:
-    toolchain.choose("c")
-    compiler = toolchain.find()
-    assert compiler is not None, "choose raises where there is none"
-
-    def build(artifact: Path) -> None:
-        (artifact / "kernel.c").write_text(source, "utf-8")
-        compiler.compile(artifact / "kernel.c", artifact / "kernel.so")
-        cache.seal(artifact / "kernel.so")
-
-    def link(artifact: Path) -> list[Entry]:
-        cache.check_seal(artifact / "kernel.so")
-        try:
-            library = ctypes.CDLL(str(artifact / "kernel.so"))
-        except OSError as error:
-            raise cache.Damaged(str(error)) from error
-        return [_ENTRY((f"storel_{name}", library)) for name in names]
-
-    parts = (*compiler.command, compiler.version, *compiler.flags, toolchain.processor())
-    return cache.obtain(f"c-{cache.digest(source, *parts)}", build, link)
-
-
-def _load_numba(source: str, names: list[str]) -> list[Entry]:
-    """Run the module from the cache; Numba keeps its machine code beside it."""
-    name = f"numba-{cache.digest(source)}"
-
-    def build(artifact: Path) -> None:
-        (artifact / "kernel.py").write_text(source, "utf-8")
-
-    def run(artifact: Path) -> list[Entry]:
-        path = artifact / "kernel.py"
-        try:
-            if path.read_text("utf-8") != source:
-                raise cache.Damaged(f"{path} is damaged")
-            specification = importlib.util.spec_from_file_location(name, path)
-            assert specification is not None and specification.loader is not None
-            module = importlib.util.module_from_spec(specification)
-            sys.modules[name] = module  # Numba's cache looks it up there
-            specification.loader.exec_module(module)
-        except Exception as error:
-            raise cache.Damaged(f"{path}: {error}") from error
-        return [_ENTRY(getattr(module, f"storel_{name}").address) for name in names]
-
-    return cache.obtain(name, build, run)
 
 
 def _slots(scalars: tuple[Local, ...], arrays: tuple[Buffer, ...]) -> struct.Struct:

@@ -106,19 +106,15 @@ class ParallelKernel:
         if len(ends) == 1 or work < LEAST_WORK:
             return phase.run(whole, inputs, limit, begun)
         parts = [{**scalars, PART_LOW.name: low, PART_HIGH.name: high} for low, high in ends]
-        bounds = [partial(phase.bound, part, addresses) for part in parts]
-        sizes = pool.run_all(bounds) if phase.is_counted else [bound() for bound in bounds]
+        sizes = phase.bound_parts(parts, addresses)
         if not self._fits(phase, sizes, work, limit, begun):
             return phase.run(whole, inputs, limit, begun)
         regions = [
             _Region(allocation, [size[allocation.slot] for size in sizes], begun.get(allocation.buffer.name))
             for allocation in phase.kernel.allocations
         ]
-        tasks = [
-            partial(phase.compute, part, addresses, [region.parts[number] for region in regions])
-            for number, part in enumerate(parts)
-        ]
-        lengths = pool.run_all(tasks)
+        arrays = [[region.parts[number] for region in regions] for number in range(len(parts))]
+        lengths = phase.compute_parts(parts, addresses, arrays)
         outputs = [region for region in regions if region.allocation.is_output]
         operator = phase.kernel.operator
         joined = pool.run_all([partial(region.joined, lengths, operator) for region in outputs])

@@ -1,7 +1,7 @@
-"""The threads that compute the parts of a result.
+"""Threads of Python for tasks that are to run at once.
 
-Kernels release the interpreter's lock, so that threads of Python are all it takes; a pool of our own needs
-no other runtime, survives a fork, and serves both backends. A thread waits for its next task at a lock, which
+What they run releases the interpreter's lock: compilers, NumPy, and where there is no C compiler the parts of
+kernels (``workers``). A pool of our own survives a fork, and a thread waits for its next task at a lock, which
 takes less time than the queues of ``concurrent.futures``.
 
 A thread that wakes for a part of a few milliseconds must not wake on the processor of the thread that woke

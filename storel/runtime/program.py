@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from typing import Any
 
 from storel.loops.nodes import Kernel
 from storel.plan.contraction import Contraction
-from storel.runtime import pool
+from storel.runtime import pool, workers
 from storel.runtime.contraction import ContractionKernel, contraction_kernel
-from storel.runtime.kernel import Backend, CompiledKernel, load
+from storel.runtime.kernel import CompiledKernel, load
+from storel.runtime.library import Backend
 from storel.runtime.parallel import ParallelKernel, Step
 
 
@@ -40,7 +42,11 @@ class Program:
     @cached_property
     def compiled(self) -> CompiledKernel | ParallelKernel:
         """The machine code, compiled or taken from the cache; raises BackendError if neither can be."""
-        loaded = tuple(pool.run_all([partial(self._loaded, unit) for unit in self.kernels]))
+        tasks: list[Callable[[], CompiledKernel | ContractionKernel | None]]
+        tasks = [partial(self._loaded, unit) for unit in self.kernels]
+        if self.threads is not None:
+            tasks.append(workers.prepare)
+        loaded = [kernel for kernel in pool.run_all(tasks) if kernel is not None]
         first = loaded[0]
         if self.threads is None and isinstance(first, CompiledKernel):
             return first

@@ -26,7 +26,8 @@ from storel.loops.nodes import (
     Store,
 )
 from storel.loops.verify import verify
-from storel.runtime.kernel import Backend, load
+from storel.runtime.kernel import load
+from storel.runtime.library import Backend
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 

@@ -79,7 +79,8 @@ def measure(task: Task) -> Measurement:
     contestants = [_storel(problem, answer, backend, contest.threads) for backend in contest.backends]
     for name in contest.rivals:
         contestants += _rival(task.kernel, problem, answer, name)
-    moved = sum(map(bytes_of, problem.operands.values())) + bytes_of(answer)
+    made = bytes_of(answer)
+    moved = sum(map(bytes_of, problem.operands.values())) + made
     limits = probes(moved, problem.flops, problem.gathers, contest.threads)
     limiting = {name: Contestant(Timing(name), probe.run) for name, probe in limits.items()}
     _interleave([*contestants, *limiting.values()], contest.repetitions)
@@ -89,6 +90,7 @@ def measure(task: Task) -> Measurement:
         tuple(contestant.finished() for contestant in contestants),
         {name: probe.share * min(limiting[name].seconds) for name, probe in limits.items()},
         moved,
+        made,
         problem.flops,
     )
 

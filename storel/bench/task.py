@@ -75,20 +75,24 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """All contestants on one kernel, and the seconds below which the machine's limits allow none."""
+    """All contestants on one kernel, and the seconds below which the machine's limits allow none.
+
+    ``moved`` are the bytes of operands and answer, ``made`` those of the answer.
+    """
 
     kernel: str
     data: str
     timings: tuple[Timing, ...]
     limits: Mapping[str, float]
     moved: int
+    made: int
     flops: int
 
     @classmethod
     def of_failure(cls, task: Task, reason: str) -> Measurement:
         """Return what is known where the whole process failed."""
         failed = Timing("process", is_rival=False, failure=reason)
-        return cls(task.kernel, task.data.name, (failed,), {}, 0, 0)
+        return cls(task.kernel, task.data.name, (failed,), {}, 0, 0, 0)
 
     @property
     def best(self) -> Timing | None:

@@ -1,8 +1,8 @@
 """Threads of Python for tasks that are to run at once.
 
-What they run releases the interpreter's lock: compilers, NumPy, and where there is no C compiler the parts of
-kernels (``workers``). A pool of our own survives a fork, and a thread waits for its next task at a lock, which
-takes less time than the queues of ``concurrent.futures``.
+What they run releases the interpreter's lock: compilers, NumPy, and parts of kernels where there is no C
+compiler (``workers``). A pool of our own survives a fork, and a thread waits for its next task at a lock,
+which takes less time than the queues of ``concurrent.futures``.
 
 A thread that wakes for a part of a few milliseconds must not wake on the processor of the thread that woke
 it: the system would run the two in turn, and not notice for longer than the part takes. So the others are

@@ -196,7 +196,7 @@ def test_the_table_has_storel_first_and_ratios_to_the_fastest_right_rival() -> N
             Timing("storel", 2e-3, 3e-3, is_right=True, is_rival=False),
         ),
         {"stream": 4e-4, "flops": 1e-4},
-        *(0, 0),
+        *(0, 0, 0),
     )
     assert columns(2) == ["storel", "wrong", "fast", "slow", "limit: stream"]
     assert columns(5) == ["2.00", "WRONG", "1.00", "9.00", ""]

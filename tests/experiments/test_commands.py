@@ -104,3 +104,16 @@ def test_structure_changes_no_answer() -> None:
     text = output_of("benchmarks/structure.py", "--scale", "0.01", "--repetitions", "1")
     for name in ("band", "bcsr", "bucketed_ell", "symmetric", "low_rank", "star_join"):
         assert f"│ {name}" in text
+
+
+def test_growth_is_measured_for_each_size() -> None:
+    arguments = ("--nonzeros", "1000,4000", "--kernels", "spmv,add2", "--repetitions", "1", "--json")
+    found = json.loads(output_of("benchmarks/growth.py", *arguments))
+    assert [(each["kernel"], each["nonzeros"]) for each in found] == [
+        ("spmv", 1000),
+        ("spmv", 4000),
+        ("add2", 1000),
+        ("add2", 4000),
+    ]
+    for each in found:
+        assert each["nanoseconds"] > 0 and each["limit"] > 0 and each["times_limit"] > 0

@@ -15,7 +15,8 @@ both are left to the full cost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 from storel.calculus.binding import free_variables, shift, substitute
 from storel.calculus.nodes import (
@@ -80,10 +81,12 @@ class Sharing:
         return min(map(self._tabulate, dict.fromkeys((term, stored))), key=self.price)
 
     def _tabulate(self, term: Term) -> Term:
-        return _improved(self._settle(term), self._tables, self.price)
+        return _improved(
+            self._settle(term), lambda term: _moves(term, self._symbols), self.price, self._hoist
+        )
 
-    def _tables(self, term: Term) -> Iterator[Term]:
-        return (hoisted(moved, self._symbols) for moved in _moves(term, self._symbols))
+    def _hoist(self, term: Term) -> Term:
+        return hoisted(term, self._symbols)
 
     def _settle(self, term: Term) -> Term:
         if term not in self._settled:
@@ -92,25 +95,38 @@ class Sharing:
         return self._settled[term]
 
 
-def _improved(term: Term, moves: Callable[[Term], Iterable[Term]], price: Callable[[Term], float]) -> Term:
+def _improved(
+    term: Term,
+    moves: Callable[[Term], Iterator[Term]],
+    price: Callable[[Term], float],
+    finished: Callable[[Term], Term] = lambda term: term,
+) -> Term:
     """Take moves as long as there is one that is cheaper: the best of a few, going on where that one stood.
 
-    A long chain has dozens of moves, most of which pay, and are still there when another one is taken.
+    A long chain has dozens of moves, most of which pay, and are still there when another one is taken. They
+    are made, and ``finished``, as they are looked at.
     """
     least, start = price(term), 0
     for _ in range(ROUNDS):
-        made = list(dict.fromkeys(moves(term)))
-        ordered = [*range(start, len(made)), *range(min(start, len(made)))]
-        found = (
-            min((price(made[number]), number) for number in ordered[first : first + COMPARED])
-            for first in range(0, len(made), COMPARED)
-        )
-        cheaper = next((best for best in found if best[0] < least), None)
-        if cheaper is None:
+        pending = _in_turn(moves(term), start)
+        while batch := {number: finished(made) for number, made in islice(pending, COMPARED)}:
+            best = min((price(made), number) for number, made in batch.items())
+            if best[0] < least:
+                least, start = best
+                term = batch[start]
+                break
+        else:
             break
-        least, start = cheaper
-        term = made[start]
     return term
+
+
+def _in_turn(moves: Iterator[Term], start: int) -> Iterator[tuple[int, Term]]:
+    """Yield all distinct moves with their numbers, those from number ``start`` on first."""
+    seen: set[Term] = set()
+    distinct = enumerate(move for move in moves if not (move in seen or seen.add(move)))
+    earlier = list(islice(distinct, start))
+    yield from distinct
+    yield from earlier
 
 
 def _moves(term: Term, symbols: Symbols) -> Iterator[Term]:

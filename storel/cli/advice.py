@@ -12,10 +12,12 @@ from storel.advice.text import advice_text
 from storel.advice.trial import Trial
 from storel.cli.options import (
     BackendOption,
+    BindersOption,
     FloatingOption,
     FormatsOption,
     MemoryOption,
     RulesOption,
+    ThreadsOption,
 )
 from storel.cli.running import BindingOption, ScriptArgument, read_script, runner_for
 from storel.kernels import CallOptions
@@ -32,6 +34,8 @@ def advise(
     rules: RulesOption = None,
     memory_limit: MemoryOption = None,
     floating_point: FloatingOption = "reassociate",
+    binders: BindersOption = "named",
+    threads: ThreadsOption = None,
 ) -> None:
     """Show how fast a script is expected to be with each operand in each format that holds it.
 
@@ -41,7 +45,9 @@ def advise(
 
     Example: storel advise spmv.sdql -b A=matrix.mtx -b x=x.npy --measure
     """
-    options = CallOptions(backend, formats, rules, memory_limit, floating_point)
+    options = CallOptions(
+        backend, formats, rules, memory_limit, floating_point, binders=binders, threads=threads
+    )
     runner = runner_for(script, binding or [], options)
     advice = advice_for(Trial.of(runner, read_script(script)), measures=measure, progress=runner.progress)
     text = (

@@ -10,6 +10,7 @@ import typer
 from storel import report
 from storel.cli.options import (
     BackendOption,
+    BindersOption,
     FloatingOption,
     FormatsOption,
     MemoryOption,
@@ -37,6 +38,7 @@ def tune(
     rules: RulesOption = None,
     memory_limit: MemoryOption = None,
     floating_point: FloatingOption = "reassociate",
+    binders: BindersOption = "named",
     threads: ThreadsOption = None,
 ) -> None:
     """Measure other plans and schedules of a script; the fastest is what it runs by from now on.
@@ -48,7 +50,9 @@ def tune(
 
     Example: storel tune spmv.sdql -b A=matrix.mtx -b x=x.npy --seconds 10
     """
-    options = CallOptions(backend, formats, rules, memory_limit, floating_point, threads=threads)
+    options = CallOptions(
+        backend, formats, rules, memory_limit, floating_point, binders=binders, threads=threads
+    )
     with report.bar() as show:
         runner = runner_for(script, binding or [], options, lambda step: show(step, 0.0))
         source = read_script(script)

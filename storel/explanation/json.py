@@ -8,6 +8,7 @@ from typing import Any
 
 from storel.calculus import printer as term_printer
 from storel.compiler import STAGES, Compilation
+from storel.explanation.phases import DividedLoop, MatrixProduct, shared_phases
 from storel.explanation.text import NO_PROFILES
 from storel.explanation.tree import Explained, Operator, explained
 from storel.optimizer.limits import PhaseReport
@@ -23,6 +24,8 @@ def explain_json(
 
 def _definition(this: Explained) -> dict[str, Any]:
     compilation, optimized = this.compilation, this.compilation.optimized
+    shared = tuple(shared_phases(compilation))
+    divided = [phase for phase in shared if isinstance(phase, DividedLoop)]
     return {
         "format": compilation.result.wanted.name,
         "converted": {name: tensor.format for name, tensor in compilation.converted.items()},
@@ -42,6 +45,9 @@ def _definition(this: Explained) -> dict[str, Any]:
         ],
         "destination": this.destination,
         "operators": [_operator(each) for each in this.operators],
+        "threads": compilation.used_threads if divided else 1,
+        "divided": [asdict(loop) for loop in divided],
+        "matrix_products": [asdict(phase) for phase in shared if isinstance(phase, MatrixProduct)],
         "measured": None if this.profile is None else _measured(this.profile),
     }
 

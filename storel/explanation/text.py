@@ -16,10 +16,10 @@ from storel.explanation.figures import (
     duration,
     size,
 )
+from storel.explanation.phases import DividedLoop, MatrixProduct, shared_phases
 from storel.explanation.tree import Explained, Operator, explained, flattened
 from storel.optimizer.limits import PhaseReport
 from storel.optimizer.outcome import Priced
-from storel.plan import printer as plan_printer
 from storel.profile import Profile
 
 SHOWN_RUNNERS_UP = 3
@@ -134,16 +134,12 @@ def _figures(operator: Operator, this: Explained) -> tuple[str, ...]:
 
 def _threads(compilation: Compilation) -> Iterator[str]:
     """Yield how several threads share the work, a line for each loop that is run in parts."""
-    for phase in compilation.phases:
-        filled = "the result" if phase.filled is None else "a store"
-        if phase.contraction is not None:
-            product = phase.contraction
-            sizes = (product.extent(each) for each in (product.rows, product.summed, product.columns))
-            yield f"matrix product: {' x '.join(map(str, sizes))} fills {filled}"
-        elif phase.split is not None and compilation.used_threads > 1:
-            bounds = plan_printer.source_text(phase.split.source)
-            how = phase.split.parts.value
-            yield f"threads: {compilation.threads}, parts of {bounds} fill {filled}: {how}"
+    for phase in shared_phases(compilation):
+        match phase:
+            case MatrixProduct(rows, summed, columns, filled):
+                yield f"matrix product: {rows} x {summed} x {columns} fills {filled}"
+            case DividedLoop(source, parts, filled):
+                yield f"threads: {compilation.used_threads}, parts of {source} fill {filled}: {parts}"
 
 
 def _measured(this: Explained) -> Iterator[str]:

@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse
 from strategies.command_line import storel
 
+from storel.advice.trial import Measured, Tensors, Trial
 from storel.loading import as_tensor
 from storel.storage.formats import Formats
 
@@ -50,6 +51,40 @@ def test_json_is_one_object() -> None:
     assert list(operands) == ["A", "x"]
     formats = [row["format"] for row in operands["A"]["rows"]]
     assert formats.index("band(lower=1, upper=1)") < formats.index("csr")
+
+
+def test_binders_and_threads_are_those_of_all_that_is_planned_and_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    planned: list[tuple[str, int | None]] = []
+    run: list[set[int]] = []
+    expected, measured = Trial.expected, Trial.measured
+
+    def planning(trial: Trial, tensors: Tensors) -> float:
+        planned.append((trial.runner.options.binders, trial.runner.options.threads))
+        return expected(trial, tensors)
+
+    def running(trial: Trial, tensors: Tensors) -> Measured:
+        other = trial.runner.again(trial.analysis, tensors, runs=True)
+        run.append({each.threads for each in other.outcome.compilations.values()})
+        return measured(trial, tensors)
+
+    monkeypatch.setattr(Trial, "expected", planning)
+    monkeypatch.setattr(Trial, "measured", running)
+    shown = storel("advise", "p.sdql", *BINDINGS, "--measure", "--binders", "debruijn", "--threads", "3")
+    assert (shown.code, shown.err) == (0, "")
+    assert set(planned) == {("debruijn", 3)}
+    assert run and all(threads == {3} for threads in run)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [(("--binders", "lifted"), "unknown binders 'lifted'"), (("--threads", "0"), "threads")],
+)
+def test_options_that_are_none(option: tuple[str, str], message: str) -> None:
+    shown = storel("advise", "p.sdql", *BINDINGS, *option)
+    assert shown.code == 1
+    assert shown.err.startswith("error: ") and message in shown.err
 
 
 def test_nothing_to_advise_on() -> None:

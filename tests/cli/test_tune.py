@@ -88,3 +88,18 @@ def test_another_result_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown.code == 1
     assert "another result" in shown.out
     assert shown.err.startswith("error: plans give other results; please report this")
+
+
+def test_what_is_remembered_is_for_one_way_to_hold_binders() -> None:
+    named = storel(*PLAN)
+    indices = ("--binders", "debruijn")
+    shown = storel(*TUNE, *indices)
+    assert (shown.code, shown.err) == (0, "")
+    assert storel(*PLAN).out == named.out
+    assert "by list" in storel(*PLAN, *indices).out
+
+
+def test_unknown_binders() -> None:
+    shown = storel(*TUNE, "--binders", "lifted")
+    assert shown.code == 1
+    assert shown.err.startswith("error: unknown binders 'lifted'")

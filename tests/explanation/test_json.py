@@ -5,15 +5,22 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
+import scipy.sparse
 from strategies.explained import PROGRAMS, measured, program
 
-from storel.compiler import STAGES
+import storel
+from storel.compiler import STAGES, Options
+from storel.environment import Environment
 from storel.explanation.json import explain_json
+from storel.explanation.text import explain_text
+from storel.script import Runner
+from storel.source import Source
 
 KEYS = {
     "format", "converted", "backend", "stages", "nanoseconds", "phases", "considered", "destination",
-    "operators", "measured",
+    "operators", "threads", "divided", "matrix_products", "measured",
 }  # fmt: skip
 
 
@@ -56,3 +63,32 @@ def test_what_was_measured() -> None:
         times += operator["attributed_nanoseconds"]
         pending += operator["parts"]
     assert times == pytest.approx(1e9 * found["measured"]["seconds"])
+
+
+def explained(text: str, **inputs: object) -> tuple[dict[str, Any], str]:
+    """Return what JSON and text say of a program that is compiled for two threads."""
+    environment = Environment()
+    for name, value in inputs.items():
+        environment.add_tensor(name, storel.tensor(value))
+    compilations = Runner(environment, Options(threads=2), runs=False).run(Source("test", text)).compilations
+    return json.loads(json.dumps(explain_json(compilations)))["r"], explain_text(compilations)
+
+
+def test_matrix_products_are_told() -> None:
+    left, right = np.ones((300, 200)), np.ones((200, 400))
+    product = "CREATE TENSOR r AS sum(<(i, j), a> in A, <(j, k), b> in B) { (i, k) -> a * b }"
+    found, text = explained(product, A=left, B=right)
+    assert found["matrix_products"] == [{"rows": 300, "summed": 200, "columns": 400, "fills": "the result"}]
+    assert (found["threads"], found["divided"]) == (1, [])
+    assert "matrix product: 300 x 200 x 400 fills the result" in text
+
+
+def test_threads_are_told() -> None:
+    matrix = scipy.sparse.random(20_000, 20_000, density=0.002, format="csr", rng=np.random.default_rng(0))
+    product = "CREATE TENSOR r AS sum(<(i, j), a> in A) { i -> a * x(j) }"
+    found, text = explained(product, A=matrix, x=np.ones(20_000))
+    assert found["threads"] == 2
+    (loop,) = found["divided"]
+    assert loop["fills"] == "the result" and loop["parts"] == "places of their own"
+    assert f"threads: 2, parts of {loop['source']} fill the result: places of their own" in text
+    assert found["matrix_products"] == []

@@ -7,10 +7,14 @@ Anything that is not a ``StorelError`` is a defect of storel itself.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from enum import Enum
 
 from storel.source import Span
+
+_DIGITS = re.compile(r"\d{41,}")
+"""Numbers that no machine computes with, and nobody reads to their end."""
 
 
 class StorelError(Exception):
@@ -33,13 +37,13 @@ class StorelError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        lines = [self.message]
+        lines = [_shortened(self.message)]
         if self.span is not None:
             lines.append(self.span.render())
         if self.expected is not None:
-            lines.append(f"  expected: {self.expected}")
+            lines.append(f"  expected: {_shortened(self.expected)}")
         if self.found is not None:
-            lines.append(f"  found: {self.found}")
+            lines.append(f"  found: {_shortened(self.found)}")
         if self.hint is not None:
             lines.append(f"  hint: {self.hint}")
         return "\n".join(lines)
@@ -93,6 +97,15 @@ class EvaluationError(StorelError):
 
 class BackendError(StorelError):
     """A backend that was asked for is not there or does not work."""
+
+
+def _shortened(text: str) -> str:
+    """Return a text with the first digits of its numbers that are far too long, and how many they have.
+
+    >>> _shortened(f"the shape ({10**400}, 3)")
+    'the shape (1000000000… (401 digits), 3)'
+    """
+    return _DIGITS.sub(lambda found: f"{found[0][:10]}… ({len(found[0])} digits)", text)
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:

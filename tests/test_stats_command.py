@@ -73,3 +73,14 @@ def test_no_format_is_chosen_by_statistics_alone(text: str) -> None:
     with pytest.raises(DataError, match="formats are chosen by trying them on data") as raised:
         storel.declare(given, text or None)
     assert raised.value.hint == "name the format to plan for, or bind the data itself"
+
+
+def test_a_contradiction_names_the_file_the_tensor_and_both_figures(tmp_path: Path) -> None:
+    stated, script = tmp_path / "A.json", tmp_path / "rows.sdql"
+    stated.write_text(json.dumps({"shape": [9, 9], "nnz": 8, "modes": [{"l2": 4, "linf": 5}, {}]}))
+    script.write_text(PROGRAM)
+    shown = CliRunner().invoke(app, ["explain", str(script), "--stats", f"A={stated}"])
+    assert shown.exit_code == 1
+    message = str(shown.exception) if shown.exception and not shown.output else shown.output
+    assert f"{stated}, for A, mode 0: linf, the largest degree, is more than l2" in message
+    assert "at most 4" in message and "5" in message

@@ -168,7 +168,7 @@ def _bind(runner: Runner, text: str) -> None:
 def _declare(environment: Environment, text: str) -> None:
     name, value = _named(text, "NAME=FILE.json[:format]")
     path, reference = path_and_format(value)
-    environment.add_tensor(name, declared_tensor(read_summary(path), environment.formats, reference))
+    environment.add_tensor(name, declared_tensor(read_summary(path, name), environment.formats, reference))
 
 
 def _named(text: str, form: str) -> tuple[str, str]:

@@ -259,6 +259,8 @@ def as_shape(shape: Iterable[int]) -> tuple[int, ...]:
         raise DataError("a shape is made of integers", found=str(shape)) from error
     if any(extent < 0 for extent in extents):
         raise DataError("an extent is at least 0", found=f"the shape {shape}")
+    if max(extents, default=0) > ScalarType.INT64.last:
+        raise DataError("an extent does not fit into 64 bits", found=f"the shape {shape}")
     return extents
 
 

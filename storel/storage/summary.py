@@ -19,6 +19,12 @@ from storel.degrees import Degrees, uniform
 from storel.errors import DataError, nearest
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
+from storel.storage.contradictions import (
+    bounds_of_degrees,
+    bounds_of_keys,
+    bounds_of_prefixes,
+    require_bounds,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +87,18 @@ def _mode_object(mode: ModeSummary) -> dict[str, Any]:
     }
 
 
-def read_summary(path: Path) -> Summary:
-    """Read statistics from a JSON file; raises DataError for what is missing, unknown or impossible."""
+def read_summary(path: Path, name: str | None = None) -> Summary:
+    """Read statistics from a JSON file, those of the tensor ``name``.
+
+    Raises DataError for what is missing, unknown or impossible.
+    """
     try:
         given = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"the statistics {path} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise DataError(f"the statistics {path} are no JSON: {error}") from error
-    return summary_from(given, str(path))
+    return summary_from(given, str(path) if name is None else f"{path}, for {name}")
 
 
 _KEYS = (
@@ -105,6 +114,8 @@ def summary_from(given: object, where: str = "the statistics") -> Summary:
     shape = reader.counts("shape")
     nnz = reader.count("nnz")
     places = 1
+    if max(shape, default=0) > ScalarType.INT64.last:
+        raise DataError(f"{where}: an extent does not fit into 64 bits", found=str(list(shape)))
     for extent in shape:
         places *= extent
     if nnz > places:
@@ -117,7 +128,7 @@ def summary_from(given: object, where: str = "the statistics") -> Summary:
     if modes and len(modes) != rank:
         raise DataError(f"{where}: 'modes' must describe {rank} dimensions", found=str(len(modes)))
     found = tuple(
-        _mode(modes[number] if modes else {}, f"{where}, mode {number}", extent, nnz)
+        _mode(modes[number] if modes else {}, f"{where}, mode {number}", extent, nnz, places)
         for number, extent in enumerate(shape)
     )
     prefixes = reader.counts("prefixes", _prefixes(shape, order, found, nnz))
@@ -125,6 +136,8 @@ def summary_from(given: object, where: str = "the statistics") -> Summary:
         raise DataError(
             f"{where}: 'prefixes' must grow to nnz, one for each dimension", found=str(list(prefixes))
         )
+    nonempty = tuple(found[dimension].degrees.nonempty for dimension in order)
+    require_bounds(where, bounds_of_prefixes(prefixes, nonempty))
     bandwidth = reader.counts("bandwidth", ())
     if len(bandwidth) not in (0, 2):
         raise DataError(f"{where}: 'bandwidth' is two numbers, below and above", found=str(list(bandwidth)))
@@ -144,14 +157,16 @@ def summary_from(given: object, where: str = "the statistics") -> Summary:
     )
 
 
-def _mode(given: object, where: str, extent: int, nnz: int) -> ModeSummary:
+def _mode(given: object, where: str, extent: int, nnz: int, places: int) -> ModeSummary:
+    """Return what is said of a dimension, and where nothing is said what is most even."""
     reader = _Reader(where, _mapping(given, where, _MODE_KEYS))
     most = min(extent, nnz)
     nonempty = reader.count("nonempty", most)
     if nonempty > most or (nnz > 0 and nonempty == 0):
         raise DataError(f"{where}: impossible 'nonempty'", expected=f"1 to {most}", found=str(nonempty))
     even = uniform(extent, nonempty, nnz)
-    largest, root_square = reader.number("linf", even.largest), reader.number("l2", even.root_square)
+    root_square = reader.number("l2", max(even.root_square, reader.number("linf", 0)))
+    largest = reader.number("linf", max(even.largest, root_square**2 / max(1, nnz)))
     slack = 1 + 1e-9
     if largest > nnz or even.largest > largest * slack or not even.root_square <= root_square * slack:
         raise DataError(
@@ -160,7 +175,10 @@ def _mode(given: object, where: str, extent: int, nnz: int) -> ModeSummary:
             found=f"linf {largest:g}, l2 {root_square:g}",
         )
     degrees = Degrees(extent, nonempty, float(nnz), root_square, largest, reader.counts("histogram", ()))
-    return ModeSummary(degrees, reader.optional("first"), reader.optional("last"))
+    first, last = reader.optional("first"), reader.optional("last")
+    require_bounds(where, bounds_of_degrees(degrees, places // max(1, extent)))
+    require_bounds(where, bounds_of_keys(nonempty, extent, first, last))
+    return ModeSummary(degrees, first, last)
 
 
 def _prefixes(

@@ -258,3 +258,10 @@ def test_arrays_of_values_of_different_types_have_a_common_one() -> None:
     )
     truths = storel.tensor(mixed, "hyb(1)", shape=(2, 2), semiring="or_and")
     assert {truths.arrays[name].dtype for name in ("near_val", "rest_val")} == {np.dtype(bool)}
+
+
+@pytest.mark.parametrize("extent", [10**400, 2**63])
+def test_an_extent_beyond_64_bits_is_refused_in_few_words(extent: int) -> None:
+    with pytest.raises(DataError, match="does not fit into 64 bits") as raised:
+        storel.tensor({(0, 1): 1.0}, shape=(extent, 3))
+    assert len(str(raised.value)) < 120

@@ -93,6 +93,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     [
         ({"nnz": 99}, "more entries than places"),
         ({"nnz": -1}, "bad 'nnz'"),
+        ({"shape": [4, 2**63]}, "an extent does not fit into 64 bits"),
         ({"shape": None}, "bad 'shape'"),
         ({"nzz": 3}, "unknown 'nzz'"),
         ({"order": [0, 0]}, "each dimension once"),
@@ -108,6 +109,45 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
 def test_impossible_statistics_are_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
         summary_from({"shape": [4, 5], "nnz": 6} | changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected", "found"),
+    [
+        ({"modes": [{"l2": 7, "linf": 4}, {}]}, "at most 6", "7"),
+        ({"modes": [{"l2": 3.2, "linf": 4}, {}]}, "at most 3.2", "4"),
+        ({"modes": [{"l2": 5.9, "linf": 2}, {}]}, "at most 3.4641", "5.9"),
+        ({"modes": [{"l2": 6, "linf": 6}, {}]}, "at most 5", "6"),
+        ({"modes": [{"first": 3, "last": 1}, {}]}, "at most 1", "3"),
+        ({"modes": [{"last": 4}, {}]}, "at most 3", "4"),
+        ({"modes": [{"nonempty": 3, "first": 1, "last": 2}, {}]}, "at most 2", "3"),
+        ({"modes": [{"nonempty": 3, "histogram": [1, 1]}, {}]}, "at most 2", "3"),
+        ({"modes": [{"nonempty": 3, "histogram": [2, 3]}, {}]}, "at most 3", "5"),
+        ({"modes": [{"nonempty": 3, "histogram": [0, 0, 3]}, {}]}, "at most 6", "12"),
+        ({"prefixes": [3, 6], "modes": [{"nonempty": 2}, {}]}, "at most 2", "3"),
+        ({"prefixes": [1, 6]}, "at most 5", "6"),
+    ],
+)
+def test_statistics_that_contradict_each_other_are_refused(
+    changed: dict[str, Any], expected: str, found: str
+) -> None:
+    with pytest.raises(DataError, match="is more than") as raised:
+        summary_from({"shape": [4, 5], "nnz": 6} | changed)
+    assert (raised.value.expected, raised.value.found) == (expected, found)
+
+
+def test_what_is_not_said_fits_what_is() -> None:
+    """Norms of which one is given leave the other what is most even and possible."""
+    by_largest = summary_from({"shape": [4, 50], "nnz": 60, "modes": [{"linf": 40}, {}]}).modes[0].degrees
+    assert by_largest.root_square == 40
+    by_square = summary_from({"shape": [4, 50], "nnz": 60, "modes": [{"l2": 45}, {}]}).modes[0].degrees
+    assert by_square.largest == 45**2 / 60
+
+
+@pytest.mark.parametrize("extent", [10, 10**18])
+@pytest.mark.parametrize("nnz", [0, 1, 10])
+def test_statistics_of_any_size_are_taken(extent: int, nnz: int) -> None:
+    assert summary_from({"shape": [extent, extent], "nnz": nnz}).nnz == nnz
 
 
 def test_statistics_that_cannot_be_read(tmp_path: Path) -> None:

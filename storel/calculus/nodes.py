@@ -273,6 +273,16 @@ def map_children(term: Term, function: Callable[[Term, int], Term]) -> Term:
     return _with_children(term, new)
 
 
+def names_in(term: Term) -> frozenset[str]:
+    """Return the names of the symbols that occur in ``term``.
+
+    >>> sorted(names_in(Add(Symbol("a"), Singleton(Variable(0), Symbol("b")))))
+    ['a', 'b']
+    """
+    found = frozenset((term.name,)) if isinstance(term, Symbol) else frozenset[str]()
+    return found.union(*(names_in(child) for child, _ in children(term)))
+
+
 def _children(term: Term) -> tuple[tuple[Term, int], ...]:
     """Return the children of a node: the one place that says what binds how many variables in which child."""
     match term:

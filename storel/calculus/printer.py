@@ -10,6 +10,7 @@ semiring other than ``plus_times`` is written after the operator: ``sum[min_plus
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import count
 
@@ -34,7 +35,7 @@ from storel.calculus.nodes import (
     Term,
     Unique,
     Variable,
-    children,
+    names_in,
 )
 
 Names = tuple[str, ...]
@@ -66,7 +67,7 @@ def show(term: Term, context: Names = ()) -> str:
     >>> show(Sum(Symbol("a"), Singleton(Variable(1), Multiply(Variable(0), Variable(0)))))
     'sum(<p, v> in a) { p -> v * v }'
     """
-    return _Printer(True, _symbols(term) | set(context)).text(term, context, _LOOSEST)
+    return _Printer(True, names_in(term) | set(context)).text(term, context, _LOOSEST)
 
 
 def show_indices(term: Term) -> str:
@@ -78,16 +79,10 @@ def show_indices(term: Term) -> str:
     return _Printer(False, set()).text(term, (), _LOOSEST)
 
 
-def _symbols(term: Term) -> set[str]:
-    """Return the names that generated ones must avoid."""
-    found = {term.name} if isinstance(term, Symbol) else set[str]()
-    return found.union(*(_symbols(child) for child, _ in children(term)))
-
-
 @dataclass(frozen=True, slots=True)
 class _Printer:
     names_binders: bool
-    reserved: set[str]
+    reserved: AbstractSet[str]
 
     def text(self, term: Term, scope: Names, strength: int) -> str:
         """Return ``term``, in parentheses if it binds more loosely than ``strength``."""

@@ -35,6 +35,7 @@ from storel.calculus.nodes import (
     Unique,
     Variable,
 )
+from storel.calculus.printer import show
 from storel.functions import FUNCTIONS
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
@@ -168,9 +169,14 @@ def added(kind: Type, semiring: str) -> Type:
     return Type(SEMIRINGS[semiring].sum_type(kind.scalar), kind.rank, kind.is_array)
 
 
+def _shown(term: Term) -> str:
+    """Return a term as text, with its free variables as indices."""
+    return show(term, tuple(f"%{index}" for index in range(free_mask(term).bit_length())))
+
+
 def _require(condition: bool, term: Term, problem: str, *found: object) -> None:
     if not condition:
-        raise InvariantError(f"{problem.format(*found)}: {term}")
+        raise InvariantError(f"{problem.format(*found)}: {_shown(term)}")
 
 
 def _holds(scalar: ScalarType, value: object) -> bool:
@@ -281,8 +287,8 @@ def _product(term: Term, left: Term, right: Term, semiring: str, symbols: Symbol
 def _application(term: Term, name: str, arguments: tuple[ScalarType, ...]) -> Type:
     function = FUNCTIONS.get(name)
     if function is None or function.arity != len(arguments):
-        raise InvariantError(f"no function {name} of {len(arguments)} arguments: {term}")
+        raise InvariantError(f"no function {name} of {len(arguments)} arguments: {_shown(term)}")
     result = function.result_type(*arguments)
     if result is None:
-        raise InvariantError(f"{name} of {', '.join(a.value for a in arguments)}: {term}")
+        raise InvariantError(f"{name} of {', '.join(a.value for a in arguments)}: {_shown(term)}")
     return Type(result)

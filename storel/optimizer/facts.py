@@ -28,6 +28,7 @@ from storel.calculus.nodes import (
     Symbol,
     Term,
     children,
+    names_in,
 )
 from storel.calculus.strictness import linear
 from storel.calculus.verify import KEY, Type, element, infer
@@ -224,14 +225,8 @@ def _semirings(term: Term) -> Iterator[str]:
     return (f'(semiring "{name}")' for name in sorted(found))
 
 
-def _symbols(term: Term) -> set[str]:
-    if isinstance(term, Symbol):
-        return {term.name}
-    return {name for child, _ in children(term) for name in _symbols(child)}
-
-
 def _about_symbols(term: Term, symbols: Symbols) -> Iterator[str]:
-    for name in sorted(_symbols(term)):
+    for name in sorted(names_in(term)):
         text = f'(Sym "{name}")'
         yield f"(set (free {text}) (bigint 0))"
         match symbols[name]:

@@ -9,35 +9,38 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from random import Random
 from typing import Any
 
-from hypothesis import HealthCheck, find, settings
+from hypothesis import HealthCheck, Phase, find, reject, settings
 from hypothesis import strategies as st
-from hypothesis.errors import NoSuchExample
+from hypothesis.errors import NoSuchExample, Unsatisfiable
 
 from storel.calculus.interpret import evaluate
-from storel.calculus.nodes import Literal, Singleton, Term
+from storel.calculus.nodes import Literal, Singleton, Term, names_in
 from storel.calculus.printer import show
-from storel.calculus.verify import KEY, InvariantError, infer, verify
+from storel.calculus.verify import KEY, InvariantError, Type, infer, verify
 from storel.errors import EvaluationError, StorelError
 from storel.optimizer import cost, variations
 from storel.optimizer.binders import Encoding
 from storel.optimizer.encoding import LAYOUTS, TERMS, decode
-from storel.optimizer.extract import Extractor, read
+from storel.optimizer.extract import Classes, Extractor, read
 from storel.optimizer.facts import encoded
 from storel.optimizer.limits import Limits
 from storel.optimizer.named import NAMED
-from storel.optimizer.rulefile import Rule, RuleSet
+from storel.optimizer.rulefile import ON_TERMS, Rule, RuleSet
 from storel.optimizer.saturate import Base, Saturation
-from storel.optimizer.translate import translate
 from storel.scalars import ScalarType
 from storel.soundness.data import Surroundings, data
 from storel.soundness.instances import Instance, UnfitError
 
 SEMIRINGS = ("plus_times", "plus_times", "plus_times", "min_plus", "max_times", "or_and")
 """Most mistakes show where adding something twice is not adding it once."""
+
+ROUND = 10
+"""Examples drawn in a row: after ten Hypothesis goes on with small variations of what it has drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,31 +90,32 @@ def check(rule: Rule, examples: int, after: Rule | None = None, encoding: Encodi
     applied = 0
     wrong: dict[Term, Counterexample] = {}
 
-    def refutes(instance: tuple[Term | None, Surroundings]) -> bool:
+    def refutes(instance: tuple[Term, Surroundings]) -> bool:
         nonlocal applied
         term, around = instance
         try:
-            made, counterexample = (0, None) if term is None else _try(rule, term, around, after, encoding)
+            made, counterexample = _try(rule, term, around, after, encoding)
         except UnevaluatedError:
-            return False
+            reject()
         applied += made
-        if term is not None and counterexample is not None:
+        if counterexample is not None:
             wrong[term] = counterexample
         return counterexample is not None
 
     chosen = settings(
-        max_examples=examples,
+        max_examples=min(examples, ROUND),
         deadline=None,
         database=None,
-        derandomize=True,
+        phases=(Phase.generate, Phase.shrink),
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     )
-    try:
-        term, _ = find(_instances(after or rule), refutes, settings=chosen)
-    except NoSuchExample:
-        return Verdict(rule, applied, None)
-    assert term is not None
-    return Verdict(rule, applied, wrong[term])
+    for seed in range(math.ceil(examples / ROUND)):
+        try:
+            term, _ = find(_instances(after or rule), refutes, settings=chosen, random=Random(seed))
+        except (NoSuchExample, Unsatisfiable):
+            continue
+        return Verdict(rule, applied, wrong[term])
+    return Verdict(rule, applied, None)
 
 
 class UnevaluatedError(Exception):
@@ -119,13 +123,14 @@ class UnevaluatedError(Exception):
 
 
 @st.composite
-def _instances(draw: st.DrawFn, rule: Rule) -> tuple[Term | None, Surroundings]:
+def _instances(draw: st.DrawFn, rule: Rule) -> tuple[Term, Surroundings]:
+    """Draw a term, and data for the names in it; what does not fit together is no example."""
     semiring = draw(st.sampled_from(("plus_times",) if rule.tags & {"ring", "index"} else SEMIRINGS))
-    around = draw(data(semiring))
     try:
-        return Instance(draw, rule, semiring).whole(), around
+        term = Instance(draw, rule, semiring).whole()
     except UnfitError:
-        return None, around
+        reject()
+    return term, draw(data(semiring, names_in(term)))
 
 
 def _try(
@@ -135,7 +140,7 @@ def _try(
     try:
         verify(term, around.symbols)
         expected = evaluate(term, around.symbols, around.values)
-    except StorelError as error:
+    except (StorelError, InvariantError) as error:
         raise UnevaluatedError from error
     found = _rewritten(rule, term, around, after, encoding)
     for other in found:
@@ -156,14 +161,39 @@ def _try(
 
 def _require_rank(made: Term, term: Term, around: Surroundings) -> None:
     """Raise InvariantError if what a rule made of a term has no type, or the type of other data."""
-    rank, kept = (infer(each, around.symbols).rank for each in (made, term))
-    if rank != kept:
-        raise InvariantError(f"of rank {rank}, not {kept}")
+    found, kept = (infer(each, around.symbols) for each in (made, term))
+    if found.rank != kept.rank:
+        raise InvariantError(f"of rank {found.rank}, not {kept.rank}")
+    if found.is_array != kept.is_array:
+        raise InvariantError(f"{_sort(found)}, not {_sort(kept)}")
 
 
-@cache
-def _base(encoding: Encoding) -> Base:
-    return Base(RuleSet(()), encoding)
+def _sort(kind: Type) -> str:
+    return "an array" if kind.is_array else "a dictionary"
+
+
+@lru_cache(maxsize=4)
+def _base(rules: tuple[Rule, ...], encoding: Encoding) -> Base:
+    """Return an e-graph with ``rules``, those among them, too, that are for terms alone."""
+    return Base(RuleSet(tuple(replace(rule, tags=rule.tags - {ON_TERMS}) for rule in rules)), encoding)
+
+
+@lru_cache(maxsize=256)
+def _classes(rules: tuple[Rule, ...], encoding: Encoding, text: str, facts: str) -> Classes | None:
+    """Return all that equals a term after one step of each rule; None if the last one does not apply.
+
+    While a counterexample is made smaller, most examples differ in their data, of which it knows the facts.
+    """
+    base = _base(rules, encoding)
+    with base.holding(text, facts):
+        state = Saturation(base, Limits(), math.inf)
+        state.prepare()
+        for rule in rules:
+            state.step(rule.phases[0])
+            state.prepare()
+        if not state.matches.get(rules[-1].name):
+            return None
+        return read(base.graph.freeze(), base.graph, encoding)
 
 
 def _rewritten(
@@ -173,25 +203,13 @@ def _rewritten(
 
     Rules about keys apply where a key stands: such an instance is encoded as the key of a singleton.
     """
-    graph, rules = _base(encoding), (rule,) if after is None else (after, rule)
     is_key = infer(term, around.symbols) == KEY
     whole = Singleton(term, Literal(1.0, ScalarType.FLOAT64)) if is_key else term
     source = encoded(whole, around.symbols, encoding)
-    graph.run("(push)")
-    try:
-        for each in rules:
-            graph.run(translate(each, encoding))
-        graph.run(f"(whole {source.text})\n{source.facts}")
-        state = Saturation(graph, Limits(), math.inf)
-        state.prepare()
-        for each in rules:
-            state.step(each.phases[0])
-            state.prepare()
-        if not state.matches.get(rule.name):
-            return []
-        classes = read(graph.graph.freeze(), graph.graph, encoding)
-    finally:
-        graph.run("(pop)")
+    rules = (rule,) if after is None else (after, rule)
+    classes = _classes(rules, encoding, source.text, source.facts)
+    if classes is None:
+        return []
     best = Extractor(classes, source, around.symbols, variations.PLAIN, cost.NANOSECONDS)
     root = classes.root
     if is_key:

@@ -6,6 +6,7 @@ that do not repeat, and some of which nothing is known (they repeat keys, and ho
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,41 +57,68 @@ class Surroundings:
     values: dict[str, Any]
 
 
+def _some(keys: st.SearchStrategy[int]) -> st.SearchStrategy[tuple[list[int]]]:
+    return st.lists(keys, min_size=1, max_size=4).map(lambda drawn: (drawn,))
+
+
+def _increasing() -> st.SearchStrategy[tuple[list[int]]]:
+    return st.sets(st.integers(0, 3), max_size=3).map(lambda drawn: (sorted(drawn),))
+
+
+def _segments() -> st.SearchStrategy[tuple[list[int], list[int]]]:
+    """Return what draws the boundaries of three rows, and their increasing elements."""
+    rows = st.lists(st.sets(st.integers(0, 3), max_size=3), min_size=3, max_size=3)
+    return rows.map(
+        lambda drawn: (
+            [sum(map(len, drawn[:end])) for end in range(4)],
+            [key for row in drawn for key in sorted(row)],
+        )
+    )
+
+
+def _tuples(width: int) -> st.SearchStrategy[tuple[list[int], ...]]:
+    """Return what draws so many arrays whose elements at a position are the same at no other."""
+    drawn = st.sets(st.tuples(*[st.integers(0, 2)] * width), min_size=1, max_size=4)
+    return drawn.map(lambda found: tuple(map(list, zip(*sorted(found), strict=True))))
+
+
+ARRAYS: dict[tuple[str, ...], st.SearchStrategy[tuple[list[int], ...]]] = {
+    ("pos", "idx"): _segments(),
+    ("u",): _some(st.integers(0, 2)),
+    ("negative",): _some(st.integers(-1, 1)),
+    ("e",): _increasing(),
+    ("f",): _increasing(),
+    ("row", "column"): _tuples(2),
+    ("first", "second", "third"): _tuples(3),
+}
+"""The arrays of integers that terms mention, with those that they are drawn together with."""
+
+KNOWN: dict[str, dict[str, Any]] = {
+    "pos": {"ascending": True},
+    "idx": {"within": "pos"},
+    "e": {"ascending": True, "increasing": True, "unique": True},
+    "f": {"ascending": True, "increasing": True, "unique": True},
+    "row": {"ascending": True, "group": ("row", "column")},
+    "first": {"ascending": True, "group": ("first", "second", "third")},
+}
+"""What is always true of them. Elements are few and small: arrays repeat them, and have some in common."""
+
+
 @st.composite
-def data(draw: st.DrawFn, semiring: str) -> Surroundings:
-    """Draw arrays: segments, increasing, loose, of pairs and of triples, and values of a semiring."""
-    size = st.integers(0, 4)
-    loose = draw(st.lists(st.integers(0, 5), min_size=1, max_size=4))
-    increasing = sorted(draw(st.sets(st.integers(0, 5), max_size=4)))
-    rows = [sorted(draw(st.sets(st.integers(0, 3), max_size=3))) for _ in range(3)]
-    pairs = sorted(draw(st.sets(st.tuples(size, size), min_size=1, max_size=4)))
-    triples = sorted(draw(st.sets(st.tuples(size, size, size), min_size=1, max_size=4)))
-    arrays = {
-        "pos": [sum(len(row) for row in rows[:end]) for end in range(4)],
-        "idx": [key for row in rows for key in row],
-        "u": loose,
-        "negative": [key - 1 for key in loose],
-        "e": increasing,
-        "f": sorted(draw(st.sets(st.integers(0, 5), max_size=4))),
-        **{name: [pair[i] for pair in pairs] for i, name in enumerate(("row", "column"))},
-        **{name: [triple[i] for triple in triples] for i, name in enumerate(("first", "second", "third"))},
-    }
-    facts: dict[str, dict[str, Any]] = {
-        "pos": {"ascending": True},
-        "idx": {"within": "pos"},
-        "e": {"ascending": True, "increasing": True, "unique": True},
-        "f": {"ascending": True, "increasing": True, "unique": True},
-        "row": {"ascending": True, "group": ("row", "column")},
-        "first": {"ascending": True, "group": ("first", "second", "third")},
-    }
-    symbols: list[Fact] = [SizeSymbol("n", draw(st.integers(0, 4)))]
-    for name, keys in arrays.items():
-        known = facts.get(name, {})
-        symbols.append(ArraySymbol(name, ScalarType.INT64, len(keys), -1, 20, **known))
-    kind = ScalarType.BOOL if semiring == "or_and" else ScalarType.FLOAT64
-    x = draw(st.lists(st.sampled_from(VALUES[semiring]), min_size=6, max_size=6))
-    symbols.append(ArraySymbol("x", kind, 6))
+def data(draw: st.DrawFn, semiring: str, names: AbstractSet[str]) -> Surroundings:
+    """Draw what ``names`` stand for: arrays of integers, values of a semiring, a size."""
+    symbols: list[Fact] = [SizeSymbol("n", draw(st.integers(0, 4)) if "n" in names else 0)]
+    values: dict[str, Any] = {}
+    for together, arrays in ARRAYS.items():
+        if names.isdisjoint(together):
+            continue
+        for name, keys in zip(together, draw(arrays), strict=True):
+            symbols.append(ArraySymbol(name, ScalarType.INT64, len(keys), -1, 20, **KNOWN.get(name, {})))
+            values[name] = np.array(keys, dtype=np.int64)
+    if "x" in names:
+        kind = ScalarType.BOOL if semiring == "or_and" else ScalarType.FLOAT64
+        symbols.append(ArraySymbol("x", kind, 6))
+        values["x"] = np.array(draw(st.lists(st.sampled_from(VALUES[semiring]), min_size=6, max_size=6)))
     symbols.append(MappingSymbol("P", Sum(*pairs_once(semiring), semiring)))
     symbols.append(MappingSymbol("C", Add(*columns(semiring), semiring)))
-    values = {name: np.array(keys, dtype=np.int64) for name, keys in arrays.items()} | {"x": np.array(x)}
     return Surroundings({symbol.name: symbol for symbol in symbols}, values)

@@ -6,8 +6,9 @@ increasing array.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
@@ -40,6 +41,9 @@ COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_e
 Scope: TypeAlias = tuple[tuple[str, Type], ...]
 """The binders around a place and their kinds, the innermost first."""
 
+OTHERS = {"plus_times": "min_plus", "min_plus": "plus_times"}
+"""Semirings of the same numbers with another zero: what is zero over one is stored over the other."""
+
 
 def integer(value: int) -> Literal:
     """Return a key."""
@@ -57,6 +61,10 @@ class Growth:
 
     def pick(self, *options: Any) -> Any:
         return options[self.draw(st.integers(0, len(options) - 1))]
+
+    def one_of(self, *terms: Callable[[], Term]) -> Term:
+        """Draw one of several terms, and nothing for the others, which would only be in the way."""
+        return self.pick(*terms)()
 
     def wanted(self, kind: Type, guards: Sequence[tuple[str, tuple[Pattern, ...]]]) -> Term:
         """Draw a term for which ``guards`` are likely to hold."""
@@ -77,7 +85,27 @@ class Growth:
                 return self.keyed(index, kind, self.pick(*range(kind.rank if name == "apart" else 1)))
             if name == "loose":
                 return Growth(self.draw, self.semiring, self.value, ()).term(kind, 0)
-        return self.term(kind, self.pick(0, 1, 2))
+        depth = self.pick(0, 1, 2, None, None)
+        return self.telling(kind) if depth is None else self.term(kind, depth)
+
+    def telling(self, kind: Type) -> Term:
+        """Draw a term that depends on what some of the binders are, on each of them in a way of its own."""
+        if kind.is_array or kind == TRUTH:
+            return self.term(kind, 1)
+        if kind.rank > 0:
+            below = Type(kind.scalar, kind.rank - 1)
+            return Singleton(self.telling(KEY), self.telling(below), self.semiring)
+        known = [Variable(i) for i, (_, found) in enumerate(self.scope) if found == kind]
+        told = [variable for variable in known if self.pick(False, True)]
+        if kind == KEY:
+            total = self.term(kind, 0) if not told else told[0]
+            for weight, variable in enumerate(told[1:], 2):
+                total = Add(total, Multiply(variable, integer(weight)))
+            return total
+        product = self.at("x", self.telling(KEY))
+        for variable in told:
+            product = Multiply(product, variable, self.semiring)
+        return product
 
     def array(self, guards: set[str]) -> Term:
         """Draw an array of integers, or a part of one; it may be read wherever its positions are."""
@@ -85,9 +113,11 @@ class Growth:
             Symbol("idx"), *(Lookup(Symbol("pos"), integer(i)) for i in self.pick((0, 1), (1, 2)))
         )
         sorted_ones = (Symbol("e"), Symbol("f"), segment, Range(integer(0), Symbol("n")))
-        if guards & {"increasing", "ascending"} and self.pick(True, True, False):
+        if "increasing" in guards and self.pick(True, True, False):
             return self.pick(*sorted_ones)
-        arrays = ("u", "negative", "row", "column", "second", "third")
+        if "ascending" in guards and self.pick(True, True, False):
+            return self.pick(*sorted_ones, Symbol("pos"), Symbol("row"), Symbol("first"))
+        arrays = ("u", "u", "u", "u", "negative", "row", "column", "second", "third", "pos", "idx")
         return self.pick(*sorted_ones, *(Symbol(name) for name in arrays))
 
     def about(self, guard: str, index: int, kind: Type) -> Term:
@@ -103,10 +133,13 @@ class Growth:
             return self.term(kind, 1)
         term: Term = variable
         rank = here.rank
-        if guard == "separable" and rank > 0 and kind.rank == 0:
-            return self.visited(variable, rank)
+        if guard == "separable" and rank > 0:
+            visited = self.visited(variable, rank)
+            for _ in range(kind.rank):
+                visited = Singleton(integer(self.pick(0, 1)), visited, self.semiring)
+            return visited
         while rank > kind.rank:
-            if guard == "separable" or self.pick(True, False):
+            if self.pick(True, False):
                 inner = Growth(self.draw, self.semiring, self.value, (("w", self.value), ("k", KEY)))
                 body: Term = Variable(0)
                 if rank == 1 and guard != "linear":
@@ -160,19 +193,31 @@ class Growth:
             leaf = self.pick(*(integer(i) for i in (0, 1, 2, 3, -1)), Symbol("n"))
             if depth == 0:
                 return leaf
-            return self.pick(leaf, Add(self.term(KEY, depth - 1), leaf), self.read("u", depth - 1))
+            return self.one_of(
+                lambda: leaf,
+                lambda: Add(self.term(KEY, depth - 1), leaf),
+                lambda: self.read("u", depth - 1),
+            )
         if kind == TRUTH:
-            pair = (self.term(KEY, 0), self.term(KEY, 0))
-            return self.pick(
-                Literal(self.pick(True, False), ScalarType.BOOL), Apply(self.pick(*COMPARISONS), pair)
+            return self.one_of(
+                lambda: Literal(self.pick(True, False), ScalarType.BOOL),
+                lambda: Apply(self.pick(*COMPARISONS), (self.term(KEY, 0), self.term(KEY, 0))),
             )
         if kind.rank == 0:
             return self.scalar(depth)
         if depth == 0:
-            return self.pick(self.entry(kind, 0), self.entry(kind, 0), Empty(kind.rank, kind.scalar))
-        entries = Growth(self.draw, self.semiring, self.value, (("k", KEY), ("p", KEY), *self.scope))
-        loop = Sum(self.array(set()), entries.entry(kind, depth - 1), self.semiring)
-        return self.pick(loop, self.entry(kind, depth), Add(loop, self.term(kind, depth - 1), self.semiring))
+            entry = partial(self.entry, kind, 0)
+            return self.one_of(entry, entry, lambda: Empty(kind.rank, kind.scalar))
+        return self.one_of(
+            lambda: self.loop(kind, depth),
+            lambda: self.entry(kind, depth),
+            lambda: Add(self.loop(kind, depth), self.term(kind, depth - 1), self.semiring),
+        )
+
+    def loop(self, kind: Type, depth: int) -> Term:
+        """Draw a sum of entries over an array."""
+        inner = Growth(self.draw, self.semiring, self.value, (("k", KEY), ("p", KEY), *self.scope))
+        return Sum(self.array(set()), inner.entry(kind, depth - 1), self.semiring)
 
     def entry(self, kind: Type, depth: int) -> Term:
         key = self.term(KEY, 0) if self.pick(True, False) else integer(self.pick(0, 1))
@@ -182,17 +227,21 @@ class Growth:
         literal = Literal(self.pick(*VALUES[self.semiring]), self.value.scalar)
         if depth == 0:
             return literal
-        below = self.term(self.value, depth - 1)
-        return self.pick(
-            literal,
-            self.read("x", depth - 1),
-            Multiply(below, self.term(self.value, depth - 1), self.semiring),
-            Add(below, literal, self.semiring),
-            If(self.term(TRUTH, 0), below, self.semiring),
+        below = partial(self.term, self.value, depth - 1)
+        return self.one_of(
+            lambda: literal,
+            lambda: self.read("x", depth - 1),
+            lambda: Multiply(below(), below(), self.semiring),
+            lambda: Add(below(), literal, self.semiring),
+            lambda: If(self.term(TRUTH, 0), below(), self.semiring),
         )
 
     def read(self, array: str, depth: int) -> Term:
-        """Draw a read of an array within its bounds."""
+        """Draw a read of an array."""
+        return self.at(array, self.term(KEY, depth))
+
+    def at(self, array: str, key: Term) -> Term:
+        """Return a read of an array at a key, brought within its bounds."""
         length = {"u": 1, "x": 6}[array]
-        key = Apply("modulo", (self.term(KEY, depth), integer(length)))
-        return Lookup(Symbol(array), key, "plus_times" if array == "u" else self.semiring)
+        place = Apply("modulo", (key, integer(length)))
+        return Lookup(Symbol(array), place, "plus_times" if array == "u" else self.semiring)

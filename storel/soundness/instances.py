@@ -41,12 +41,12 @@ from storel.optimizer.rulefile import Guard, Rule
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.soundness.data import columns, pairs_once
-from storel.soundness.growth import ARRAY, COMPARISONS, TRUTH, Growth, Scope, integer
+from storel.soundness.growth import ARRAY, COMPARISONS, OTHERS, TRUTH, Growth, Scope, integer
 
 LOGICAL = ("and", "or", "not")
 GROUPS = {"pairs": ("row", "column"), "triples": ("first", "second", "third")}
 """The arrays that fulfil a guard about several of them."""
-RANKS = {"triples": (3,), "apart": (2,), "separate": (2,), "disjoint": (2,)}
+RANKS = {"apart": (2,), "separate": (2,), "disjoint": (2,)}
 """The ranks of the dictionaries that a guard is about."""
 
 
@@ -182,11 +182,11 @@ class Instance:
             case "Look" if kind == KEY:
                 return Lookup(*both(ARRAY, KEY), "plus_times")
             case "Range":
+                self._choose_bounds(parts)
                 return Range(*both(KEY, KEY))
             case "Slice":
-                for part, bound in zip(parts[1:], (integer(0), integer(1)), strict=True):
-                    if isinstance(part, Hole) and part.name not in self.chosen and self.pick(True, False):
-                        self.chosen[part.name] = (bound, KEY, ())
+                self._choose_segments(parts)
+                self._choose_bounds(parts[1:])
                 return Slice(
                     self.part(parts[0], ARRAY, scope), *(self.part(p, KEY, scope) for p in parts[1:])
                 )
@@ -204,6 +204,21 @@ class Instance:
                 return self.applied(str(arguments[0]), parts, kind, scope)
             case _:
                 raise UnfitError(constructor)
+
+    def _choose_bounds(self, bounds: Sequence[Pattern]) -> None:
+        """Let a range be within what is read there, more often than by chance."""
+        for part, bound in zip(bounds, (0, self.pick(1, 2, 3)), strict=True):
+            if isinstance(part, Hole) and part.name not in self.chosen and self.pick(True, False):
+                self.chosen[part.name] = (integer(bound), KEY, ())
+
+    def _choose_segments(self, parts: Sequence[Pattern]) -> None:
+        """Let an array and the boundaries that are read for a part of it fit together, half of the time."""
+        match parts:
+            case (Hole(array), Node("Look", (_, Hole(low), _)), Node("Look", (_, Hole(high), _))):
+                if low == high and not {array, low} & self.chosen.keys() and self.pick(True, False):
+                    self.chosen[array], self.chosen[low] = ((Symbol(n), ARRAY, ()) for n in ("idx", "pos"))
+            case _:
+                return
 
     def applied(self, function: str, parts: Sequence[Pattern], kind: Type, scope: Scope) -> Term:
         below = KEY
@@ -235,7 +250,9 @@ class Instance:
         """Return an instance of what a sum runs over, and the kind of its values."""
         if isinstance(pattern, Node) and pattern.constructor in ("Range", "Slice"):
             return self.part(pattern, ARRAY, scope), KEY
-        ranks = next((RANKS[guard.name] for guard in self.rule.guards if guard.name in RANKS), (1, 2))
+        depth = max(1, _keys_of(pattern))
+        usual = (depth, depth + 1)
+        ranks = next((RANKS[guard.name] for guard in self.rule.guards if guard.name in RANKS), usual)
         options: list[Type] = list(map(self.row, ranks))
         if isinstance(pattern, Hole):
             options = (
@@ -244,8 +261,16 @@ class Instance:
             if self.wants(pattern.name, "increasing", "ascending"):
                 options = [ARRAY]
         kind = self.pick(*options)
+        if isinstance(pattern, Hole) and pattern.name not in self.chosen:
+            self._choose_other(pattern.name, kind)
         below = KEY if kind == ARRAY else self.row(kind.rank - 1)
         return self.part(pattern, kind, scope), below
+
+    def _choose_other(self, name: str, kind: Type) -> None:
+        """Let a sum run over a dictionary of another semiring now and then: it stores what is zero here."""
+        if kind == self.row(1) and self.semiring in OTHERS and self.pick(False, False, False, True):
+            term = Growth(self.draw, OTHERS[self.semiring], self.value, ()).term(kind, 1)
+            self.chosen[name] = (term, kind, ())
 
     def wants(self, hole: str, *guards: str) -> bool:
         return any(name in guards for name, _ in self.guards.get(hole, ()))
@@ -255,7 +280,9 @@ class Instance:
         return self.term(pattern, kind, scope)
 
     def fitting_type(self, found: Type, kind: Type) -> Type:
-        if found != kind:
+        """Return the type of what is found if it may stand where ``kind`` is wanted: integers are reals."""
+        is_number = found == KEY and kind == self.value and kind.scalar.is_real
+        if found != kind and not is_number:
             raise UnfitError(f"{found} is not {kind}")
         return found
 
@@ -291,6 +318,17 @@ class Instance:
         term, found, names = self.chosen[name]
         places = [binder for binder, _ in scope]
         return self.fitting(_placed(term, [places.index(binder) for binder in names]), found, kind)
+
+
+def _keys_of(pattern: str | int | Pattern) -> int:
+    """Return how many keys a pattern of a dictionary gives each entry, at least."""
+    match pattern:
+        case Node("Single", (_, _, value)):
+            return 1 + _keys_of(value)
+        case Node("Sum" | "Merge" | "Find", (*_, body)):
+            return _keys_of(body)
+        case _:
+            return 0
 
 
 def _is_key(pattern: Pattern) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from storel.optimizer import rulefile
@@ -67,6 +69,53 @@ def test_wrong(rule: Rule) -> None:
     verdict = check(rule, 500)
     assert verdict.counterexample is not None
     assert "is" in str(verdict.counterexample)
+
+
+EXCHANGED = """
+rule join-exchanged @main:
+  sum(<p, x> in ?S) sum(<q, y> in ?T) if x == y then ?b  =>  merge(<p, q, x> in <?T, ?S>) let y = x in ?b
+  if increasing(?S), increasing(?T)
+rule merge-exchanged @main: merge(<p, q, x> in <?R, ?S>) ?b  =>  merge(<p, q, x> in <?S, ?R>) ?b
+rule factor-exchanged @main:
+  merge(<p, q, x> in <?R, ?S>) ?a * ?b  =>  ?a * merge(<p, q, x> in <?S, ?R>) ?b
+rule lookup-exchanged @normalize:
+  (merge(<p, q, x> in <?R, ?S>) ?D)(?e)  =>  merge(<p, q, x> in <?S, ?R>) ?D(?e)
+  if dictionary(?D)
+"""
+
+
+@pytest.mark.parametrize("rule", rulefile.parse(EXCHANGED), ids=lambda rule: rule.name)
+def test_sources_are_told_apart(rule: Rule) -> None:
+    assert check(rule, 300).counterexample is not None
+
+
+NEEDED = [
+    ("sum-identity", {"over"}),
+    ("sum-identity", {"over", "dictionary"}),
+    ("sum-segments", {"ascending"}),
+    ("sum-segments", {"independent"}),
+    ("sum-segments-positions", {"less"}),
+    ("fuse-find", {"linear"}),
+    ("fuse-union", {"linear"}),
+    ("fuse-triples", {"triples"}),
+    ("factor", {"alike"}),
+    ("scale-singleton-left", {"scalar"}),
+    ("less-true", {"less"}),
+    ("sum-empty-slice", {"less_equal"}),
+]
+"""Guards of shipped rules without which they are wrong."""
+
+
+@pytest.mark.parametrize(("name", "dropped"), NEEDED)
+def test_guards_that_are_missed(name: str, dropped: set[str]) -> None:
+    guards = tuple(guard for guard in RULES[name].guards if guard.name not in dropped)
+    assert len(guards) < len(RULES[name].guards)
+    assert check(replace(RULES[name], guards=guards), 300).counterexample is not None
+
+
+def test_what_is_an_array_is_no_dictionary() -> None:
+    (rule,) = rulefile.parse("rule copy: sum(<k, v> in ?R) {k -> v}  =>  ?R")
+    assert "an array, not a dictionary" in str(check(rule, 300).counterexample)
 
 
 NUMBERS = """

@@ -103,3 +103,10 @@ def test_random_terms_have_the_type_they_were_drawn_for(around: Surroundings, da
     found = infer(data.draw(terms(kind, (KEY, REAL), semiring)), around.symbols, (KEY, REAL))
     assert found.rank == kind.rank
     assert semiring == "or_and" or found == Type(kind.scalar, kind.rank)
+
+
+def test_a_wrong_term_is_shown_as_text_with_indices_of_free_variables() -> None:
+    key = Multiply(Variable(0), Literal(1.5, ScalarType.FLOAT64))
+    with pytest.raises(InvariantError) as raised:
+        infer(Singleton(key, Variable(1)), {}, (KEY, KEY))
+    assert str(raised.value) == "float64 where an integer is needed: %0 * 1.5"

@@ -27,16 +27,13 @@ from storel.calculus.nodes import (
     Term,
     Variable,
 )
-from storel.calculus.scope import Scope
+from storel.calculus.scope import NOTHING, Scope
 from storel.calculus.strictness import strict
 from storel.calculus.verify import element, infer, zero_literal
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
 from storel.syntax.nodes.expressions import Binder, Expression, Generator
-
-NOTHING = Empty(0)
-"""``{}`` in the text: the zero of whatever rank is needed. It occurs while lowering, never in a term."""
 
 Body: TypeAlias = Callable[[Scope], Term]
 """Builds what stands inside the loops, in the scope that they make."""
@@ -97,7 +94,7 @@ class Nest:
         first, rest = generators[0], generators[1:]
         source, semiring = self.source_of(first.source, scope)
         if source == NOTHING:
-            source = Empty(len(first.keys))
+            source, scope = Empty(len(first.keys)), scope.name_nothing(first.value.name)
         known = bound | {key.name for key in first.keys if key.name is not None}
 
         def inside(inner: Scope) -> Term:

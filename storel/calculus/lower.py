@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from storel.calculus.binding import shift, substitute
-from storel.calculus.generators import NOTHING, Body, Nest, Reduction, Total, only_if, zero_literal
+from storel.calculus.generators import Body, Nest, Reduction, Total, only_if, zero_literal
 from storel.calculus.mixed import separate
 from storel.calculus.nodes import (
     Add,
@@ -30,12 +30,11 @@ from storel.calculus.nodes import (
     Unique,
     Variable,
 )
-from storel.calculus.scope import Scope
+from storel.calculus.scope import NOTHING, Scope
 from storel.calculus.verify import Type, element, infer
 from storel.calculus.views import seen_over
 from storel.scalars import ScalarType
 from storel.symbols import Symbols
-from storel.syntax.inline import inline_lets
 from storel.syntax.nodes import expressions as syntax
 from storel.syntax.nodes.expressions import Binder, Expression, Generator
 from storel.syntax.spelling import CALLS, OPERATORS
@@ -182,8 +181,7 @@ class _Lowering:
         """Lower a ``let``; an array is no value to be stored, so that its name is replaced."""
         named = self.term(value, scope, semiring)
         if named == NOTHING:
-            nothing = frozenset({id(value)})
-            return self.term(inline_lets(syntax.Let(binder, value, body), nothing), scope, semiring)
+            return self.term(body, scope.name_nothing(binder.name), semiring)
         kind = self._type(named, scope)
         inner = self.term(body, scope.bind(binder.name, kind), semiring)
         if inner == NOTHING:
@@ -208,7 +206,7 @@ class _Lowering:
                 return mapping
 
     def _is_bound(self, name: str, scope: Scope) -> bool:
-        return name in scope.names or name in self.symbols
+        return name in scope.names or name in scope.empty or name in self.symbols
 
     def _application(self, name: str, operands: tuple[Term, ...], scope: Scope) -> Term:
         if name in ("floor", "ceil") and self._type(operands[0], scope).scalar.is_integer:

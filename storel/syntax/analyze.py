@@ -22,7 +22,7 @@ from storel.scalars import ScalarType
 from storel.semiring import PLUS_TIMES, SEMIRINGS, Semiring
 from storel.source import Span
 from storel.syntax.bits import expand_bits
-from storel.syntax.declarations import declared_extents, declared_type
+from storel.syntax.declarations import declared_extents, declared_type, typed_zero
 from storel.syntax.expressions import LARGEST_INTEGER
 from storel.syntax.extents import Inferred, infer_extents
 from storel.syntax.format_check import check_format
@@ -178,7 +178,8 @@ class _Analyzer:
         kind, expression = self.typed(expression, semiring)
         inferred = infer_extents(expand_bits(expression, self.signatures), self.signatures)
         scalar, extents = self.result(statement, kind, inferred)
-        used = free_names(inferred.expression)
+        value = typed_zero(scalar, len(extents)) if kind.is_zero else inferred.expression
+        used = free_names(value)
         sizes = {
             each: signature.value
             for each, signature in self.signatures.items()
@@ -186,7 +187,7 @@ class _Analyzer:
         }
         signatures = {each: own for each, own in self.signatures.items() if each in used}
         definition = Definition(
-            name, inferred.expression, scalar, extents, semiring.name, statement.format, sizes, signatures
+            name, value, scalar, extents, semiring.name, statement.format, sizes, signatures
         )
         self.definitions.append(definition)
         self.signatures[name] = definition.signature

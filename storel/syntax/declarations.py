@@ -10,7 +10,7 @@ from storel.semiring import Scalar
 from storel.syntax.constants import constant
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import TypeAnnotation
-from storel.syntax.nodes.expressions import Expression, Name
+from storel.syntax.nodes.expressions import Expression, If, Name, Number, Singleton, Truth
 from storel.syntax.signatures import SCALAR_TYPES, Extent, Signatures, SizeSignature
 from storel.syntax.types import Type
 
@@ -107,3 +107,13 @@ def declared_type(annotation: TypeAnnotation, kind: Type) -> ScalarType:
             span=annotation.span,
         )
     return scalar
+
+
+def typed_zero(scalar: ScalarType, rank: int) -> Expression:
+    """Return the zero of a type: one that says its rank and what it holds, which ``{}`` does not."""
+    entry: Expression = Truth(True)
+    if scalar is not ScalarType.BOOL:
+        entry = Number(1.0 if scalar.is_real else 1)
+    if rank > 0:
+        entry = Singleton((Number(0),) * rank, entry)
+    return If(Truth(False), entry, None)

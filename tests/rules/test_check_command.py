@@ -73,6 +73,8 @@ def test_never(tmp_path: Path) -> None:
         ("rule x: floor(?a, ?b) => ?a", "line 1: rule x: floor has the wrong number of arguments"),
         ("@normalise\nrule x: ?a * ?b => ?b * ?a", "there is no tag @normalise"),
         ("rule x: ?a + 0 => ?a\nrule x: 0 + ?a => ?a", "two rules are called x"),
+        (f"rule x: {'(' * 500}?a{')' * 500} + 0 => ?a", "a rule is nested too deeply"),
+        (f"\nrule x: {'?a + ' * 500}?b => ?b", "line 2: rule x is nested too deeply"),
     ],
 )
 def test_a_rule_without_a_meaning_is_an_error(tmp_path: Path, rule: str, message: str) -> None:
@@ -82,6 +84,19 @@ def test_a_rule_without_a_meaning_is_an_error(tmp_path: Path, rule: str, message
         ended = storel(*arguments, str(file), stdin="CREATE TENSOR y AS 1")
         assert (ended.code, ended.out) == (1, "")
         assert ended.err.startswith("error: mine.rules") and message in ended.err
+
+
+def test_a_rule_that_is_called_as_a_shipped_one_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "mine.rules").write_text("\nrule sum-factor: ?a + 0 => ?a")
+    ended = storel("rules", "--rules", str(tmp_path / "mine.rules"))
+    assert ended.code == 1
+    assert ended.err.startswith("error: mine.rules, line 2: a rule that is shipped is called sum-factor")
+
+
+def test_rules_may_begin_with_the_mark_that_some_editors_write(tmp_path: Path) -> None:
+    (tmp_path / "mine.rules").write_text("rule own: ?a + 0 => ?a", encoding="utf-8-sig")
+    ended = storel("rules", "--rules", str(tmp_path / "mine.rules"))
+    assert ended.code == 0 and "own" in ended.out
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from storel.calculus.intervals import ANY, Interval
 from storel.calculus.nodes import Term
+from storel.errors import DataError
 from storel.optimizer import estimates
 from storel.optimizer.binders import Encoding
 from storel.optimizer.cost import CostModel
@@ -219,4 +220,11 @@ class Extractor:
 
     def _build(self, identity: object, scope: tuple[int, ...]) -> Term:
         assert isinstance(identity, int)
-        return decode(self.best[identity].node, self.source.numbering, scope, self._build)
+        chosen = self.best.get(identity)
+        if chosen is None:
+            raise DataError(
+                "no node was chosen for a part of the term",
+                expected="a node in 'best' for each class that the term needs",
+                hint="a schedule prepares its state; an extractor takes nodes whose children have theirs",
+            )
+        return decode(chosen.node, self.source.numbering, scope, self._build)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from storel.calculus.nodes import Term
+from storel.errors import TypeMismatchError, UnknownNameError, nearest
 from storel.optimizer.binders import Encoding
 from storel.optimizer.browse import Graph
 from storel.optimizer.cost import NANOSECONDS, Cost, CostModel, Nanoseconds
@@ -21,6 +23,31 @@ if TYPE_CHECKING:
 NORMALIZE = Limits()
 MAIN = Limits(iterations=30, nodes=5_000, seconds=2.0)
 
+BINDERS: dict[str, Encoding] = {"named": NAMED, "debruijn": DE_BRUIJN}
+_SHIPPED = dict(BINDERS)
+
+
+def _is_cost_model(part: object) -> bool:
+    return not isinstance(part, type) and callable(getattr(part, "price", None))
+
+
+def _is_extractor(part: object) -> bool:
+    return isinstance(part, type) and issubclass(part, Extractor)
+
+
+def _is_limits(part: object) -> bool:
+    return isinstance(part, Limits)
+
+
+_PARTS: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    "normalize": (_is_limits, "Limits"),
+    "main": (_is_limits, "Limits"),
+    "cost": (_is_cost_model, "a cost model, which has a method price"),
+    "schedule": (lambda part: part is None or callable(part), "a function of a state and a phase"),
+    "extractor": (_is_extractor, "a subclass of Extractor"),
+}
+"""What the parts of a search may be, as a test and in words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -31,8 +58,8 @@ class Options:
     ``rewrites`` lets the eager rules rewrite the term before there is an e-graph, ``schedule`` runs the
     rulesets (``saturate.alternate`` if there is none), and ``extractor`` is a subclass that chooses nodes in
     its own way. Plans that are expected to store more than ``memory`` bytes are not chosen if others store
-    less. What is searched with a user's model, schedule or extractor is not remembered, since nothing tells
-    when they change.
+    less. What is searched with a user's model, schedule, extractor or encoding is not remembered, since
+    nothing tells when they change.
     """
 
     normalize: Limits = NORMALIZE
@@ -45,10 +72,29 @@ class Options:
     extractor: type[Extractor] = Extractor
     memory: float = math.inf
 
+    def __post_init__(self) -> None:
+        """Raise StorelError for a part that is none, before a search comes upon it."""
+        for name, (is_one, expected) in _PARTS.items():
+            part: object = getattr(self, name)
+            if not is_one(part):
+                raise TypeMismatchError(
+                    f"'{name}' of a search is something else",
+                    expected=expected,
+                    found=f"{part!r} ({type(part).__name__})",
+                )
+        if self.binders not in BINDERS:
+            raise UnknownNameError(
+                f"there is no encoding of binders called '{self.binders}'",
+                expected=", ".join(BINDERS),
+                hint=nearest(self.binders, BINDERS),
+            )
+
     @property
     def is_repeatable(self) -> bool:
         """Whether the same options always search in the same way."""
-        return isinstance(self.cost, Nanoseconds) and self.schedule is None and self.extractor is Extractor
+        is_shipped = BINDERS[self.binders] is _SHIPPED.get(self.binders)
+        is_own = type(self.cost) is not Nanoseconds or self.extractor is not Extractor
+        return is_shipped and not is_own and self.schedule is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,4 +124,3 @@ class Optimized:
 
 
 DEFAULT = Options()
-BINDERS: dict[str, Encoding] = {"named": NAMED, "debruijn": DE_BRUIJN}

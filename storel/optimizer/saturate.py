@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeAlias
 
+from storel.errors import TypeMismatchError
 from storel.optimizer import analyses, constructors
 from storel.optimizer.binders import Encoding
 from storel.optimizer.bindings import EGraph, PrintAllFunctionsSize, RunScheduleOutput
@@ -236,6 +237,19 @@ def alternate(state: Saturation, phase: str) -> tuple[Stop, int]:
     return Stop.ITERATIONS, state.limits.iterations
 
 
+def _ended(answer: object) -> tuple[Stop, int]:
+    """Return what a schedule answers, which may be a user's; raises TypeMismatchError for anything else."""
+    match answer:
+        case (Stop() as stop, int(iterations)):
+            return stop, iterations
+        case _:
+            raise TypeMismatchError(
+                "the schedule returned something else",
+                expected="why it ended, a Stop, and the number of its steps",
+                found=repr(answer),
+            )
+
+
 class _Bases(threading.local):
     """The e-graphs of a thread: the library's are bound to the thread that made them."""
 
@@ -267,7 +281,7 @@ def saturate(
     loaded = base(rules, encoding)
     state = Saturation(loaded, limits, time.perf_counter())
     with loaded.holding(text, facts):
-        stop, iterations = schedule(state, phase)
+        stop, iterations = _ended(schedule(state, phase))
         classes = read(loaded.graph.freeze(), loaded.graph, encoding)
         milliseconds = 1000 * (time.perf_counter() - state.started)
         matches = dict(sorted(state.matches.items()))

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 import storel
+from storel.compiler import BACKENDS
 from storel.errors import MemoryLimitError
 from storel.execution import measure
 
@@ -56,11 +57,15 @@ def work_of(case: Case, name: str, stored: dict[str, storel.Tensor]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="a directory of .mtx and .tns files")
-    parser.add_argument("--backends", default="c,numba", help="which backends to run")
+    parser.add_argument("--backends", default="c,numba", help="which backends to run, separated by commas")
     parser.add_argument("--small", action="store_true", help="only small random data")
     parser.add_argument("--only", default="", help="only data whose name contains this")
     arguments = parser.parse_args()
     backends = arguments.backends.split(",")
+    if unknown := [backend for backend in backends if backend not in BACKENDS]:
+        parser.error(f"no backend is called {unknown[0]}: {', '.join(BACKENDS)}")
+    if arguments.data is not None and not arguments.data.is_dir():
+        parser.error(f"{arguments.data} is no directory")
     table = Table("kernel", "data", "format", *backends, "multiplications")
     wrong = 0
     for case in cases(arguments.data, small=arguments.small):

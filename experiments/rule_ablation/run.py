@@ -155,6 +155,8 @@ def ablations(rules: Sequence[Rule], word: str, processes: int) -> Iterator[Abla
         Progress(console=console, disable=not console.is_terminal) as progress,
     ):
         pending = executor.submit(places).result()
+        if not pending:
+            raise SystemExit(f"there is no program whose name contains '{word}'")
         found = executor.map(searched, pending)
         searches = list(progress.track(found, len(pending), description="with all rules"))
         losses = executor.map(partial(ablated, searches=searches), rules)
@@ -169,7 +171,12 @@ def kept(path: Path | None, word: str) -> dict[str, Ablation]:
     """Return what a file tells of the same programs, by the names of the rules."""
     if path is None or not path.exists():
         return {}
-    content = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"{path} cannot be read: {error}") from error
+    if not isinstance(content, dict) or not content.keys() >= {"only", "rules"}:
+        raise SystemExit(f"{path} is no file of this experiment")
     if content["only"] != word:
         raise SystemExit(f"{path} is about other programs: --only '{content['only']}'")
     return {
@@ -182,8 +189,11 @@ def keep(path: Path, word: str, found: Iterable[Ablation]) -> None:
     """Write a file in place of an older one, which stays whole if this is stopped."""
     content = {"only": word, "rules": [asdict(each) for each in found]}
     fresh = path.with_name(f"{path.name}.new")
-    fresh.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    fresh.replace(path)
+    try:
+        fresh.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        fresh.replace(path)
+    except OSError as error:
+        raise SystemExit(f"{path} cannot be written: {error.strerror}") from error
 
 
 def table(found: Iterable[Ablation]) -> Table:
@@ -232,13 +242,20 @@ def summary(found: Iterable[Ablation]) -> str:
     return f"never fired: {', '.join(silent) or 'none'}\nchanged no plan: {', '.join(idle) or 'none'}"
 
 
+def positive(text: str) -> int:
+    """Return a number from 1, as an argument must be."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no integer from 1")
+    return int(text)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", default="", help="only the programs whose name contains this")
     parser.add_argument("--rule", action="append", default=[], help="only this rule; may be repeated")
-    parser.add_argument("--processes", type=int, default=1, help="how many rules are left out at a time")
+    parser.add_argument("--processes", type=positive, default=1, help="how many rules are left out at a time")
     parser.add_argument("--json", type=Path, help="a file that keeps what is found, and has what was found")
     parser.add_argument(
         "--plot", type=Path, help="draw the ratios of costs, in a format that matplotlib writes"
@@ -246,6 +263,8 @@ def main() -> None:
     arguments = parser.parse_args()
     rules = chosen(arguments.rule)
     known = kept(arguments.json, arguments.only)
+    if arguments.json is not None:  # what cannot be kept is told before hours of work
+        keep(arguments.json, arguments.only, known.values())
     pending = [rule for rule in rules if rule.name not in known]
     for each in ablations(pending, arguments.only, arguments.processes) if pending else ():
         known[each.rule] = each

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -14,6 +16,25 @@ def output_of(*arguments: str) -> str:
     completed = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True)
     assert completed.returncode == 0, completed.stderr
     return completed.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("paper_kernels", "--backends", "c,fortran"), "no backend is called fortran"),
+        (("paper_kernels", "--data", "no-such-folder"), "no-such-folder is no directory"),
+        (("rule_ablation", "--only", "no such program"), "no program whose name contains"),
+        (("rule_ablation", "--processes", "0"), "'0' is no integer from 1"),
+        (("rule_ablation", "--json", "no-such-folder/found.json"), "found.json cannot be written"),
+        (("rule_ablation", "--json", "pyproject.toml"), "pyproject.toml cannot be read"),
+    ],
+)
+def test_a_mistake_in_the_arguments_is_told(arguments: tuple[str, ...], message: str) -> None:
+    name, *others = arguments
+    command = (sys.executable, f"experiments/{name}/run.py", *others)
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode != 0 and message in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_experiment_keeps_within_the_bounds_of_work() -> None:

@@ -23,7 +23,7 @@ from storel.memory import require_memory
 from storel.storage.chain import Chain, ChainGuard, ChainLoop
 from storel.storage.packing.extremes import LARGEST_INT32, Interval, are_within, interval, is_always
 from storel.storage.regular import Address, Regular, address_of
-from storel.storage.vectors import OPERATORS, evaluate_vector, read_at
+from storel.storage.vectors import OPERATORS, Undefined, evaluate_vector, read_at
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name
 
@@ -99,7 +99,10 @@ class Iterations:
         """Return what an expression is in each iteration, to be broadcast to ``shape``."""
         match expression:
             case Binary(operator, left, right) if operator in CONDITIONS:
-                return OPERATORS[operator](self.value(left), self.value(right))
+                try:
+                    return OPERATORS[operator](self.value(left), self.value(right))
+                except Undefined:  # perhaps only where the left side decides
+                    found = None
             case _:
                 found = self._read(expression)
         if found is not None:

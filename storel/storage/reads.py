@@ -1,4 +1,4 @@
-"""Whether a mapping reads only what given arrays have: proved by intervals, or else gone through.
+"""Whether a mapping reads only what given arrays have, and divides by no zero: proved, or else gone through.
 
 The least and the greatest element of an array bound most reads, as those in segments. Where an address is
 computed otherwise, as from the bits of a word, each iteration is looked at, as if the tensor were read.
@@ -6,7 +6,7 @@ computed otherwise, as from the bits of a word, each iteration is looked at, as 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
@@ -17,15 +17,15 @@ from storel.storage.formats import Format
 from storel.storage.iterations import Iterations
 from storel.storage.packing.extremes import Interval, interval
 from storel.storage.unpack import slices
-from storel.storage.vectors import ReadOutside
-from storel.syntax.nodes.expressions import Call, Expression, Name
+from storel.storage.vectors import Undefined
+from storel.syntax.nodes.expressions import Binary, Call, Expression, Name
 from storel.syntax.walk import children, map_children
 
 Array: TypeAlias = NDArray[Any]
 
 
 def verify_reads(storage: Format, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
-    """Raise DataError where the mapping reads what an array has not.
+    """Raise DataError where the mapping reads what an array has not, or divides an integer by zero.
 
     Mappings that only kernels compute are left to them: they check what they read.
     """
@@ -36,8 +36,9 @@ def verify_reads(storage: Format, arrays: Mapping[str, Array], sizes: Mapping[st
                     made = Iterations.of(part, arrays, sizes)
                     for each in (*part.keys, part.leaf):
                         made.value(each)
-    except ReadOutside as error:
-        raise DataError(error.message, hint="the arrays do not fit together") from error
+    except Undefined as error:
+        hint = "the arrays do not fit together"
+        raise DataError(error.message, span=error.span, hint=hint) from error
     except FormatError:
         pass
 
@@ -51,40 +52,39 @@ class _Ranges:
         self._elements: dict[str, str] = {}
 
     def hold(self, chain: Chain) -> bool:
-        """Return whether it is proved that all reads of a chain are inside."""
+        """Return whether it is proved that all reads of a chain are inside, and no divisor is zero."""
         for step in chain.steps:
             match step:
                 case ChainGuard(condition):
-                    if not self._are_inside(condition):
+                    if not self._are_defined(condition):
                         return False
                 case ChainLoop(position, low, high, array, element):
                     first, last = self._interval(low), self._interval(high)
-                    if not self._are_inside(low, high) or first is None or last is None:
+                    if not self._are_defined(low, high) or first is None or last is None:
                         return False
                     if first[0] >= last[1]:  # nothing is read
                         return True
                     self._known[position] = first[0], last[1] - 1
                     if array is not None and element is not None:
                         self._elements[element] = array
-                        if not self._are_inside(Call(Name(array), (Name(position),))):
+                        if not self._are_defined(Call(Name(array), (Name(position),))):
                             return False
-        return self._are_inside(*chain.keys, chain.leaf)
+        return self._are_defined(*chain.keys, chain.leaf)
 
-    def _are_inside(self, *expressions: Expression) -> bool:
-        for array, index in (read for each in expressions for read in self._reads(each)):
-            bounds = self._interval(index)
-            if bounds is None or bounds[0] < 0 or bounds[1] >= len(self._arrays[array]):
-                return False
-        return True
+    def _are_defined(self, *expressions: Expression) -> bool:
+        return all(self._is_defined(each) for each in expressions)
 
-    def _reads(self, expression: Expression) -> Iterator[tuple[str, Expression]]:
+    def _is_defined(self, expression: Expression) -> bool:
         match expression:
             case Call(Name(array), (index,)) if array in self._arrays:
-                yield array, index
+                bounds = self._interval(index)
+                is_possible = bounds is not None and bounds[0] >= 0 and bounds[1] < len(self._arrays[array])
+            case Binary("//" | "%", _, divisor):
+                bounds = self._interval(divisor)
+                is_possible = bounds is not None and (bounds[0] > 0 or bounds[1] < 0)
             case _:
-                pass
-        for child in children(expression):
-            yield from self._reads(child)
+                is_possible = True
+        return is_possible and self._are_defined(*children(expression))
 
     def _interval(self, expression: Expression) -> Interval | None:
         return interval(self._without_reads(expression), self._range)

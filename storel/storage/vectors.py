@@ -11,16 +11,28 @@ from numpy.typing import NDArray
 
 from storel.errors import FormatError
 from storel.syntax.bits import expand_bits
+from storel.syntax.free_names import free_names
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Let, Name, Number, Truth, Unary
 
 Array: TypeAlias = NDArray[Any]
 
 
-class ReadOutside(FormatError):
+class Undefined(FormatError):
+    """A mapping means nothing with the arrays that it reads."""
+
+
+class ReadOutside(Undefined):
     """A mapping reads what an array has not."""
 
     def __init__(self, name: str, array: Array, position: int) -> None:
         super().__init__(f"the mapping reads {name}({position}), outside 0:{len(array)}")
+
+
+class DividedByZero(Undefined):
+    """A mapping divides an integer by zero."""
+
+    def __init__(self, expression: Expression) -> None:
+        super().__init__("the mapping divides an integer by zero", span=expression.span)
 
 
 def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Mapping[str, Array]) -> Any:
@@ -35,10 +47,14 @@ def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Ma
         case Unary(operator, operand):
             inner = evaluate_vector(operand, names, arrays)
             return -inner if operator == "-" else np.logical_not(inner)
+        case Binary("and" | "or" as operator, left, right):
+            return _connected(operator, left, right, names, arrays)
         case Binary(operator, left, right) if operator in OPERATORS:
-            sides = evaluate_vector(left, names, arrays), evaluate_vector(right, names, arrays)
-            with np.errstate(divide="ignore", invalid="ignore"):  # a condition may exclude a division by 0
-                return OPERATORS[operator](*sides)
+            one, other = evaluate_vector(left, names, arrays), evaluate_vector(right, names, arrays)
+            if operator in ("//", "%") and _are_divided_by_zero(one, other):
+                raise DividedByZero(expression)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return OPERATORS[operator](one, other)
         case Call(Name(array), (index,)) if array in arrays:
             return read_at(array, arrays[array], evaluate_vector(index, names, arrays))
         case Call(Name(name), arguments) if name in _FUNCTIONS:
@@ -54,6 +70,32 @@ def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Ma
             return evaluate_vector(expanded, names, arrays)
         case _:
             raise FormatError("this part of a mapping is not understood", span=expression.span)
+
+
+def _connected(
+    operator: str, left: Expression, right: Expression, names: Mapping[str, Any], arrays: Mapping[str, Array]
+) -> Any:
+    """Return ``and`` or ``or``; the right side need only be defined where the left one does not decide."""
+    one = evaluate_vector(left, names, arrays)
+    try:
+        return OPERATORS[operator](one, evaluate_vector(right, names, arrays))
+    except Undefined:
+        used = {name: names[name] for name in free_names(left) | free_names(right) if name in names}
+        shape = np.broadcast_shapes(*map(np.shape, used.values()))
+        found = np.broadcast_to(one, shape).astype(bool)
+        is_open = found if operator == "and" else ~found
+        if is_open.all():
+            raise
+        if is_open.any():
+            open_names = {name: np.broadcast_to(each, shape)[is_open] for name, each in used.items()}
+            found[is_open] = evaluate_vector(right, open_names, arrays)
+        return found
+
+
+def _are_divided_by_zero(numbers: Any, divisors: Any) -> bool:
+    """Return whether an integer is divided by zero; for reals IEEE 754 says what that gives."""
+    kinds = np.result_type(numbers, divisors).kind
+    return kinds in "biu" and np.size(numbers) > 0 and not np.all(divisors)
 
 
 def read_at(name: str, array: Array, positions: Any) -> Any:

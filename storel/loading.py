@@ -15,8 +15,15 @@ from storel.candidates.choice import smallest
 from storel.errors import DataError, ExtentError, FormatError, TypeMismatchError, UnknownNameError, nearest
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
-from storel.storage.build import as_shape, from_arrays, from_coordinates, from_numpy, from_scipy
-from storel.storage.files.arrow import read_stream
+from storel.storage.build import (
+    as_shape,
+    from_arrays,
+    from_coordinates,
+    from_numpy,
+    from_scipy,
+    require_unmasked,
+)
+from storel.storage.files.arrow import AS_ARRAY, read_stream
 from storel.storage.files.contents import (
     Contents,
     DenseContents,
@@ -148,7 +155,7 @@ def _stored(
         f"a {_type_name(value)} cannot be stored as a tensor",
         expected="a NumPy array, a scipy.sparse matrix, (coordinates, values), {coordinates: value}, "
         "a dict of a format's arrays, or an Arrow table",
-        hint="make a NumPy array of it, as numpy.asarray does" if hasattr(value, "__array__") else None,
+        hint=AS_ARRAY if hasattr(value, "__array__") else None,
     )
 
 
@@ -160,10 +167,7 @@ def _type_name(value: Any) -> str:
 
 def _as_array(value: Any) -> NDArray[Any]:
     """Return an array, or nested lists, as an array; raises DataError where places have no value."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise DataError(
-            "the array is masked", hint="say what the masked places hold, for example with .filled(0)"
-        )
+    require_unmasked(value, "the array")
     try:
         return np.asarray(value)
     except ValueError as error:

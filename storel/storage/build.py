@@ -45,6 +45,13 @@ def as_values(array: Array, what: str) -> Array:
     return array.astype(wider)
 
 
+def require_unmasked(values: Any, what: str) -> None:
+    """Raise DataError for a masked array, some of whose places have no value."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        hint = "say what the masked places hold, for example with .filled(0)"
+        raise DataError(f"{what} is masked", hint=hint)
+
+
 def from_numpy(
     array: Array, formats: Formats, storage: Format | None = None, semiring: str = "plus_times"
 ) -> Tensor:
@@ -72,6 +79,7 @@ def from_scipy(
 ) -> Tensor:
     """Store a ``scipy.sparse`` matrix or array; canonical CSR and CSC data is wrapped without a copy."""
     as_values(np.empty(0, matrix.dtype), "the matrix")
+    require_unmasked(getattr(matrix, "data", None), "the matrix")
     if matrix.format in ("csr", "csc", "bsr"):
         _require_sound(matrix)
     candidates = [storage] if storage else formats.alternatives(matrix.ndim, is_dense=False)

@@ -80,6 +80,16 @@ def test_masked_places_have_no_value() -> None:
     assert dense(ROWS, A=np.ma.array(MATRIX)).tolist() == [3.0, 3.0]
 
 
+@pytest.mark.parametrize("kind", ["bsr", "coo", "csc", "csr", "dia"])
+def test_masked_data_of_matrices_has_no_value(kind: str) -> None:
+    matrix = sp.csr_array(MATRIX).asformat(kind)
+    matrix.data = np.ma.masked_equal(matrix.data, 3.0)
+    with pytest.raises(storel.StorelError, match="A: the matrix is masked"):
+        storel.run(ROWS, A=matrix)
+    matrix.data = matrix.data.filled(0)
+    assert dense(ROWS, A=matrix).tolist() == [3.0, 0.0]
+
+
 def test_lists_of_different_lengths() -> None:
     with pytest.raises(storel.StorelError, match="no array"):
         storel.run(ROWS, A=[[1.0, 2.0], [3.0]])

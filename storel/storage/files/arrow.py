@@ -28,6 +28,7 @@ Array: TypeAlias = NDArray[Any]
 
 LAYOUT = "columns of integer keys, then one of values"
 SELECT = "select the columns in this order"
+AS_ARRAY = "make a NumPy array of it, as numpy.asarray does"
 LARGEST_EXTENT = 2**63 - 1
 PANDAS_INDEX = "__index_level_"
 """How the columns begin that pandas makes of an index without a name."""
@@ -54,7 +55,9 @@ def read_stream(table: Any) -> SparseContents:
     try:
         rows = pyarrow.RecordBatchReader.from_stream(table).read_all()
     except (pyarrow.ArrowException, TypeError, ValueError) as error:
-        raise DataError(f"{what} is not a table: {reason(error)}", expected=LAYOUT) from error
+        is_vector = hasattr(table, "__array__") and getattr(table, "ndim", 1) == 1
+        hint = AS_ARRAY if is_vector else None
+        raise DataError(f"{what} is not a table: {reason(error)}", expected=LAYOUT, hint=hint) from error
     return _entries(rows, what)
 
 
@@ -101,7 +104,7 @@ def _entries(table: Any, what: str) -> SparseContents:
     if rank < 1:
         lacking = "holds values without keys" if names else "has no columns"
         raise DataError(f"{what} {lacking}", expected=LAYOUT)
-    _require_no_index(names, what)
+    _require_no_index(table.schema, what)
     description = _description(table, what, rank)
     coordinates = np.empty((rank, table.num_rows), dtype=np.int64)
     for axis, name in enumerate(names[:-1]):
@@ -115,12 +118,26 @@ def _entries(table: Any, what: str) -> SparseContents:
     return SparseContents(coordinates, values, shape, is_closed, description.semiring)
 
 
-def _require_no_index(names: list[str], what: str) -> None:
-    """Raise DataError if pandas has added its index: last among the columns, it would be taken for values."""
-    for name in names:
-        if name.startswith(PANDAS_INDEX):
-            hint = "call .reset_index(drop=True), or .to_parquet(…, index=False)"
-            raise DataError(f"{what}: column '{name}' is pandas' index", expected=LAYOUT, hint=hint)
+def _require_no_index(schema: Any, what: str) -> None:
+    """Raise DataError for an index of pandas: it comes last, where it would be taken for values, or is lost.
+
+    A range without a name says nothing but how many rows there are.
+    """
+    index = _pandas_index(schema)
+    names: list[str] = schema.names
+    lost = [each["name"] for each in index if isinstance(each, dict) and each.get("name") is not None]
+    found = [name for name in names if name.startswith(PANDAS_INDEX) or (name == names[-1] and name in index)]
+    for name in lost + found:
+        hint = "call .reset_index(), with drop=True if it is no key"
+        raise DataError(f"{what}: '{name}' is pandas' index", expected=LAYOUT, hint=hint)
+
+
+def _pandas_index(schema: Any) -> list[Any]:
+    """Return what pandas says of its index: names of columns, and descriptions of ranges that are none."""
+    try:
+        return list((schema.pandas_metadata or {}).get("index_columns", ()))
+    except (AttributeError, TypeError, ValueError):  # written by something else
+        return []
 
 
 def _description(table: Any, what: str, rank: int) -> Description | None:
@@ -142,7 +159,8 @@ def _fill_keys(keys: Array, column: Any, extent: int, what: str) -> None:
     import pyarrow.types as kinds
 
     if not kinds.is_integer(column.type):
-        raise DataError(f"{what} holds {column.type} keys", expected=LAYOUT, hint=SELECT)
+        hint = f"cast it to integers, or {SELECT}"
+        raise DataError(f"{what} holds {column.type} keys", expected=LAYOUT, hint=hint)
     _require_no_null(column, what)
     start = 0
     for part in column.chunks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -158,7 +159,7 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"i": [0, 1], "v": [1.0, None]}, r"column 'v', row 1 \(from 0\): null"),
     ({"i": [0, 1], "v": [None, None]}, "column 'v' holds null values"),
     ({"i": [0.0, 1.0], "v": [1, 2]}, "column 'i' holds double keys"),
-    ({"i": ["a"], "v": [1]}, "column 'i' holds string keys\n.*\n  hint: select the columns in this order"),
+    ({"i": ["a"], "v": [1]}, "column 'i' holds string keys\n.*\n  hint: cast it to integers, or select"),
     ({"i": [0], "v": ["a"]}, "column 'v' holds string values"),
     ({"i": [True], "v": [1]}, "column 'i' holds bool keys"),
     ({"i": [3, -1, -2], "v": [1, 2, 3]}, r"column 'i', row 1 \(from 0\): key -1 is outside 0:"),
@@ -177,9 +178,35 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"i": pa.array(["a"]).dictionary_encode(), "v": [1]}, "column 'i' holds dictionary<.*> keys"),
     (
         {"i": [0], "v": [1.0], "__index_level_0__": [5]},
-        "column '.*' is pandas' index\n.*\n  hint: call .reset_index",
+        "'.*' is pandas' index\n.*\n  hint: call .reset_index",
     ),
 ]
+
+
+def indexed(columns: dict[str, list[Any]], index: list[Any]) -> Any:
+    """Return a table with what pandas says of its index in the schema."""
+    metadata = {"pandas": json.dumps({"index_columns": index})}
+    return pa.table(columns).replace_schema_metadata(metadata)
+
+
+def test_an_index_of_pandas_is_refused_unless_it_only_numbers_the_rows() -> None:
+    for columns, index in [
+        ({"j": [0, 1], "v": [2, 3], "i": [4, 5]}, ["i"]),
+        ({"v": [2, 3], "j": [0, 1], "i": [4, 5]}, ["j", "i"]),
+        ({"j": [0, 1], "v": [2, 3]}, [{"kind": "range", "name": "i", "start": 0, "stop": 2, "step": 1}]),
+    ]:
+        with pytest.raises(
+            DataError, match=r"the Table: 'i' is pandas' index\n.*\n  hint: call .reset_index"
+        ):
+            storel.tensor(indexed(columns, index))
+
+
+@pytest.mark.parametrize(
+    "index", [[], ["i"], ["k"], [{"kind": "range", "name": None, "start": 5, "stop": 7, "step": 1}], 3]
+)
+def test_columns_in_their_order_are_entries_whatever_was_an_index(index: Any) -> None:
+    tensor = storel.tensor(indexed({"i": [0, 1], "j": [1, 0], "v": [2, 3]}, index))
+    assert tensor.to_numpy().tolist() == [[0, 2], [3, 0]]
 
 
 @pytest.mark.parametrize(("columns", "message"), ERRORS)
@@ -235,6 +262,9 @@ def test_a_missing_table_is_an_error_and_a_scalar_is_none(tmp_path: Path, ending
 def test_what_is_no_table_is_an_error() -> None:
     with pytest.raises(DataError, match="the Stream is not a table"):
         storel.tensor(Stream(pa.chunked_array([[1, 2]])))
+    with pytest.raises(DataError, match="the ChunkedArray is not a table") as raised:
+        storel.tensor(pa.chunked_array([[1, 2]]))
+    assert raised.value.hint == "make a NumPy array of it, as numpy.asarray does"
 
 
 def test_huge_keys_are_refused_for_lack_of_memory_only() -> None:

@@ -83,6 +83,9 @@ class Kernel:
         result = None if self._call is None else self._call(values)
         return run_again(self._program, self._options, self._scalars | values) if result is None else result
 
+    def __repr__(self) -> str:
+        return f"<storel.Kernel of {', '.join(sorted({*self._operands, *self._scalars})) or 'nothing'}>"
+
     @cached_property
     def _call(self) -> Call | None:
         made = self._known

@@ -259,6 +259,12 @@ def pickled(kernel: storel.Kernel) -> storel.Kernel:
 
 
 @pytest.mark.parametrize("move", [copy, pickled])
+def test_a_kernel_says_what_it_is_called_with(move: Any) -> None:
+    kernel = storel.compile(SCALE, x=np.ones(3), c=2.0)
+    assert repr(move(kernel)) == "<storel.Kernel of c, x>"
+
+
+@pytest.mark.parametrize("move", [copy, pickled])
 def test_a_kernel_is_the_program_that_was_compiled(tmp_path: Path, move: Any) -> None:
     script = tmp_path / "p.sdql"
     script.write_text("CREATE TENSOR y AS sum(<_, v> in x) v")

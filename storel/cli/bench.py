@@ -20,6 +20,7 @@ from storel.bench.run import run_all
 from storel.bench.table import failures, table_of
 from storel.bench.task import BACKENDS, Contest, Measurement, Task
 from storel.cli.options import write_text
+from storel.errors import DataError
 
 WIDTH = 120
 """The columns of the table where it is not printed to a terminal."""
@@ -47,7 +48,9 @@ def bench(
     contractions: Annotated[
         Path | None, typer.Option(help="Time the dense contractions that this .csv file lists.")
     ] = None,
-    contraction_mib: Annotated[float, typer.Option(help="MiB of the largest tensor of each.")] = 8.0,
+    contraction_mib: Annotated[
+        float, typer.Option(min=0, max=2**20, help="MiB of the largest tensor of each.")
+    ] = 8.0,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write all figures and plans to this file.")
     ] = None,
@@ -72,6 +75,9 @@ def bench(
     if contractions is not None:
         dense = Data(DENSE, size, nonzeros)
         tasks += [Task(each, dense, contest, contraction_mib) for each in read_contractions(contractions)]
+    if not tasks:
+        expected = "matrices, or tensors of rank 3, as the kernels have them"
+        raise DataError("none of the kernels takes such data", expected=expected, found=data)
     _write([], json_file, plot_file)  # what cannot be written is told before minutes are spent
     found = list(run_all(tasks, report.progress()))
     _show(found)

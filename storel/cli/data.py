@@ -10,7 +10,7 @@ import typer
 
 from storel import report
 from storel.cli.options import FormatsOption, path_and_format
-from storel.loading import format_text, load_tensor
+from storel.loading import as_tensor, format_text, load_tensor
 from storel.storage.formats import known_formats
 
 FileArgument = Annotated[str, typer.Argument(metavar="FILE[:FORMAT]", help="A file that holds a tensor.")]
@@ -48,6 +48,6 @@ def convert(
     known, wanted = known_formats(formats), format_text(storage)
     tensor = load_tensor(path, known, reference=reference or wanted)
     if reference is not None and wanted is not None:
-        tensor = tensor.stored_as(known.resolve(wanted, tensor.rank))
+        tensor = as_tensor(tensor, known, reference=wanted)
     tensor.save(out)
     print(report.saved_text(out, tensor))

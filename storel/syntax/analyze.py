@@ -159,6 +159,14 @@ class _Analyzer:
             )
         self.defined[name] = span
 
+    def resolved(self, expression: Expression) -> Expression:
+        """Return a definition's expression with the names that its scopes give; a name may be a tensor's."""
+        try:
+            return resolve(expression, self.signatures, self.pending)
+        except UnknownNameError as error:
+            error.hint = error.hint or "LOAD it, or give it: -b NAME=FILE, from Python NAME=…"
+            raise
+
     def create_tensor(self, statement: CreateTensor) -> None:
         """Analyse a definition."""
         name, span = statement.name, statement.span
@@ -172,7 +180,7 @@ class _Analyzer:
         self.pending.discard(name)
         self.require_format(statement.format)
         semiring = self.semiring(statement.semiring, span, statement.type)
-        expression = resolve(statement.expression, self.signatures, self.pending)
+        expression = self.resolved(statement.expression)
         if statement.semiring is None:
             self.require_ordinary_tensors(expression, span)
         kind, expression = self.typed(expression, semiring)

@@ -176,11 +176,18 @@ def test_ratios_are_drawn(tmp_path: Path) -> None:
         (("--kernels", ""), "no kernel ''"),
         (("--json", "no/where.json"), "cannot be written"),
         (("--plot", "ratios.none"), "cannot be drawn"),
+        (("--kernels", "ttv", "--data", "banded"), "none of the kernels takes such data"),
     ],
 )
 def test_mistakes_are_told_before_anything_runs(arguments: tuple[str, ...], message: str) -> None:
     shown = CliRunner().invoke(app, ["bench", *arguments])
     assert message in str(shown.exception)
+
+
+@pytest.mark.parametrize("size", ["-3", "nan", "inf"])
+def test_contractions_have_a_size(size: str) -> None:
+    shown = bench("--contractions", "none.csv", "--contraction-mib", size)
+    assert (shown.exit_code, shown.exception.__class__) == (2, SystemExit)
 
 
 def test_the_table_has_storel_first_and_ratios_to_the_fastest_right_rival() -> None:

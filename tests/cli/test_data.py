@@ -30,6 +30,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("in.mtx", "out.npz", (), "csr"),
         ("in.mtx:coo", "out.npz", (), "coo"),
         ("in.mtx:csc", "out.npz", ("--format", "ell(width=2)"), "ell(width=2)"),
+        ("in.mtx:csc", "out.npz", ("--format", "auto"), "band(lower=0, upper=1)"),
         ("in.mtx", "out.tns.gz", ("--format", "bcsr(r=2, c=2)"), "bcsr(r=2, c=2)"),
         ("in.mtx", "out.npy", ("--format", "dense"), "dense"),
     ],

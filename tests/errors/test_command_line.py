@@ -61,6 +61,7 @@ CASES = (
         "LOAD TENSOR Ratings FROM 'a.mtx'\nCREATE TENSOR y AS sum(<(i,j), a> in Rating) a",
         {"a.mtx": MATRIX},
     ),
+    Case("tensor_that_is_not_given", "CREATE TENSOR y AS sum(<(i,j), a> in A) { i -> a }", {}),
     Case(
         "unknown_format", "LOAD TENSOR A FROM 'a.mtx' STORED AS crs\nCREATE TENSOR y AS A", {"a.mtx": MATRIX}
     ),

@@ -1,4 +1,4 @@
-"""Messages as readers see them: ``tests/errors/*.txt``, written anew when STOREL_UPDATE_SNAPSHOTS is set."""
+"""Messages as readers see them: ``tests/errors/*.txt``, written anew when STOREL_UPDATE is set."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def message(text: str) -> str:
 def test_messages(subject: str) -> None:
     found = "\n\n".join(f"{text}\n\n{message(text)}\n{'-' * 60}" for text in BY_SUBJECT[subject]) + "\n"
     path = SNAPSHOTS / f"{subject}.txt"
-    if os.environ.get("STOREL_UPDATE_SNAPSHOTS"):
+    if os.environ.get("STOREL_UPDATE"):
         path.write_text(found, encoding="utf-8")
     assert found == path.read_text(encoding="utf-8")
 

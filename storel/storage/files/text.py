@@ -21,12 +21,19 @@ def reading(path: Path) -> Generator[BinaryIO, None, None]:
         with path.open("rb") as stream:
             yield stream
     except FileNotFoundError as error:
-        siblings = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise DataError(f"there is no file {path}", hint=nearest(path.name, siblings)) from error
+        raise DataError(f"there is no file {path}", hint=nearest(path.name, _files_beside(path))) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"{path} is damaged: its compressed data ends early or is broken") from error
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _files_beside(path: Path) -> list[str]:
+    """Return the names of the files in a path's directory; none if it cannot be listed."""
+    try:
+        return [each.name for each in path.parent.iterdir() if each.is_file()]
+    except OSError:
+        return []
 
 
 @contextmanager

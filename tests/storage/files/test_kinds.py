@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -94,6 +95,20 @@ def test_a_missing_file_is_an_error_with_the_nearest_name(tmp_path: Path) -> Non
         f"there is no file {tmp_path / 'rating.tns'}",
         "  hint: did you mean 'ratings.tns'?",
     ]
+
+
+def test_only_files_are_named_and_a_directory_need_not_be_listable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> Iterator[Path]:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    (tmp_path / "rating").mkdir()
+    for _ in range(2):
+        with pytest.raises(DataError, match="there is no file") as raised:
+            read_tensor(tmp_path / "rating.tns")
+        assert raised.value.hint is None
+        monkeypatch.setattr(Path, "iterdir", refuse)
 
 
 def test_an_unknown_ending_is_an_error(tmp_path: Path) -> None:

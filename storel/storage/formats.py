@@ -16,10 +16,11 @@ from typing import Any
 
 from storel import resources
 from storel.errors import FormatError, nearest
-from storel.source import Source, Span
+from storel.source import Span
 from storel.storage.chain import Chain, chains
 from storel.storage.defaults import Defaults, shipped_defaults
 from storel.storage.files.paths import as_path
+from storel.storage.files.text import format_source
 from storel.storage.levels import CONSTRUCTOR, ORDER, levels_format
 from storel.storage.parts import written_out
 from storel.storage.sizes import evaluate_size
@@ -334,7 +335,7 @@ def read_formats(path: Path) -> tuple[Format, ...]:
 
 @cache
 def _parsed(path: Path, changed: int) -> tuple[Format, ...]:
-    script = parse(Source(str(path), path.read_text(encoding="utf-8-sig")))
+    script = parse(format_source(path))
     return tuple(Format(each.name, each) for each in script.statements if isinstance(each, CreateFormat))
 
 

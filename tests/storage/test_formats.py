@@ -169,3 +169,12 @@ def test_what_to_write_is_a_format(text: str, wanted: str) -> None:
         formats.resolve(parse_format(text), 2)
     assert raised.value.hint == f"write {wanted}"
     formats.resolve(parse_format(wanted.replace("…", "2")), 2)
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bytes.sdql").write_bytes(b"\xff\xfe")
+    with pytest.raises(FormatError, match=r"the format .*bytes\.sdql is no UTF-8 text"):
+        Formats((tmp_path,)).find("bytes", 2)
+    (tmp_path / "folder.sdql").mkdir()
+    with pytest.raises(FormatError, match=r"the format .*folder\.sdql cannot be read: Is a directory"):
+        Formats((tmp_path,)).find("folder", 2)

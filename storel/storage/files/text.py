@@ -1,4 +1,4 @@
-"""Text files, compressed or not, as one stream of ASCII."""
+"""Text files: data, compressed or not, as one stream of ASCII, and the texts of formats."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
-from storel.errors import DataError, nearest
+from storel.errors import DataError, FormatError, nearest
 from storel.source import Source
 
 
@@ -49,3 +49,13 @@ def whole_source(path: Path) -> Source:
     """Return the text of a file, for messages that point into it."""
     with reading_text(path) as stream:
         return Source(str(path), stream.read())
+
+
+def format_source(path: Path) -> Source:
+    """Return the text of a format's file; raises FormatError if it cannot be read."""
+    try:
+        return Source(str(path), path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise FormatError(f"the format {path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise FormatError(f"the format {path} is no UTF-8 text: {error}") from error

@@ -227,7 +227,8 @@ class Formats:
         table = self.defaults.dense if is_dense else self.defaults.sparse
         if rank not in table:
             kind = "dense" if is_dense else "sparse"
-            raise FormatError(f"no format is the default for {kind} tensors of rank {rank}")
+            hint = "say which: levels(…), with a kind of level for each dimension"
+            raise FormatError(f"no format is the default for {kind} tensors of rank {rank}", hint=hint)
         return [self.find(name, rank) for name in table[rank]]
 
     def _load(self, name: str, path: Path) -> dict[int, Format]:

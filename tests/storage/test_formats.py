@@ -178,3 +178,9 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "folder.sdql").mkdir()
     with pytest.raises(FormatError, match=r"the format .*folder\.sdql cannot be read: Is a directory"):
         Formats((tmp_path,)).find("folder", 2)
+
+
+@pytest.mark.parametrize("is_dense", [False, True])
+def test_where_there_is_no_default_levels_are_hinted_at(is_dense: bool) -> None:
+    with pytest.raises(FormatError, match=r"of rank 7\n  hint: say which: levels\(…\)"):
+        Formats().alternatives(7, is_dense=is_dense)

@@ -1,5 +1,6 @@
 """The cheapest term equal to a given one.
 
+    join order   besides the order that operands are named in, one by their statistics (join_order.py)
     normalize    loops over dictionaries become loops over arrays (rules tagged @normalize)
     eliminate    of many loops: factors and loops go where their variables are bound (elimination.py)
     main         the algebra of sums and products, in a fresh e-graph
@@ -16,11 +17,11 @@ import time
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import cast
 
-from storel.calculus.nodes import Add, Term
+from storel.calculus.nodes import Add, Multiply, Term, children
 from storel.calculus.verify import InvariantError, infer
 from storel.optimizer import cost, rulefile
 from storel.optimizer.association import associated
@@ -31,6 +32,7 @@ from storel.optimizer.extract import Extractor
 from storel.optimizer.facts import encoded
 from storel.optimizer.footprint import footprint
 from storel.optimizer.limits import Limits, PhaseReport, Stop
+from storel.optimizer.occurrences import occurrences
 from storel.optimizer.outcome import BINDERS, DEFAULT, Optimized, Options, Priced
 from storel.optimizer.precautions import cautious
 from storel.optimizer.rewriting import Rewriter, is_outgrown, size
@@ -46,15 +48,22 @@ CLOSE = 1.5
 MANY_LOOPS = 7
 """Loops from which on their orders are not searched, since they outgrow every budget."""
 
+MANY_FACTORS = 4
+"""Factors from which on a search finds too few of their orders for a single one to begin with."""
+
 _VARIATIONS = (PLAIN, SHARED, ARITHMETIC)
 
 
 def optimize(
-    term: Term, symbols: Symbols, rules: RuleSet | None = None, options: Options = DEFAULT
+    term: Term,
+    symbols: Symbols,
+    rules: RuleSet | None = None,
+    options: Options = DEFAULT,
+    others: tuple[Term, ...] = (),
 ) -> Optimized:
-    """Return the cheapest term found that means the same as ``term``, which is closed."""
+    """Return the cheapest term found that means the same as ``term``, which is closed, and as ``others``."""
     with _no_collections():
-        return _optimized(term, symbols, rules, options)
+        return _optimized(term, symbols, rules, options, others)
 
 
 @contextmanager
@@ -72,23 +81,35 @@ def _no_collections() -> Generator[None]:
             gc.enable()
 
 
-def _optimized(term: Term, symbols: Symbols, rules: RuleSet | None, options: Options) -> Optimized:
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """What a search begins with: a term with all dictionaries taken apart.
+
+    ``stored`` is the one that is cheapest as it stands. There is no e-graph where the eager rules leave
+    nothing to choose, unless it is what the search ends with.
+    """
+
+    term: Term
+    stored: Term
+    report: PhaseReport
+    graph: Graph | None = None
+
+
+def _optimized(
+    term: Term, symbols: Symbols, rules: RuleSet | None, options: Options, others: tuple[Term, ...]
+) -> Optimized:
     chosen = rulefile.shipped() if rules is None else rules
     sharing = Sharing(symbols, options.cost)
-    (normalized, stored), first, graph = _normalized(term, symbols, chosen, options)
-    if graph is not None and options.main.iterations == 0:
-        plan = _priced("as written", hoisted(normalized, symbols), symbols, sharing)
-        return Optimized(plan.term, plan.cost, (first,), normalized, (plan,), graph)
-    plans, second, graph = _searched(normalized, symbols, chosen, options, sharing)
-    reports = [first, second]
-    plans.setdefault(normalized, ["normalized"])
-    shared = stored if stored == normalized else sharing.share(stored)
-    if sharing.price(shared) < min(map(sharing.price, plans)):
-        more, third, graph = _searched(stored, symbols, chosen, options, sharing)
-        plans |= more
-        reports.append(third)
-    for name, other in _arranged(normalized, symbols):
-        plans.setdefault(sharing.share(cautious(other, symbols)), [name])
+    starts = [_normalized(each, symbols, chosen, options) for each in (term, *others)]
+    first = starts[0]
+    if first.graph is not None and options.main.iterations == 0:
+        plan = _priced("as written", hoisted(first.term, symbols), symbols, sharing)
+        return Optimized(plan.term, plan.cost, (first.report,), first.term, (plan,), first.graph)
+    plans, reports, graph = _plans(first, symbols, chosen, options, sharing)
+    for start in {start.term: start for start in starts[1:] if start.term != first.term}.values():
+        if _is_promising(start, first, symbols, sharing):
+            more, made, _ = _plans(start, symbols, chosen, options, sharing)
+            plans, reports = more | plans, reports + made
     if options.expands and len(parts := monomials(term)) > 1:
         alone = replace(options, expands=False)
         whole = reduce(Add, [optimize(part, symbols, chosen, alone).term for part in parts])
@@ -103,16 +124,40 @@ def _optimized(term: Term, symbols: Symbols, rules: RuleSet | None, options: Opt
     considered = tuple(sorted(priced, key=lambda plan: plan.cost.nanoseconds))
     close = _fitting(considered, symbols, options.memory)
     best = min(close, key=lambda plan: (plan.operations, plan.cost.nanoseconds))
-    return Optimized(best.term, best.cost, tuple(reports), normalized, considered, graph)
+    return Optimized(best.term, best.cost, tuple(reports), first.term, considered, graph)
 
 
-def _normalized(
-    term: Term, symbols: Symbols, rules: RuleSet, options: Options
-) -> tuple[tuple[Term, Term], PhaseReport, Graph | None]:
-    """Return the term with all dictionaries taken apart, and the one that is cheapest as it stands.
+def _is_promising(start: _Start, first: _Start, symbols: Symbols, sharing: Sharing) -> bool:
+    """Return whether to search from a start, too: it is cheaper as it stands, or a product of many factors.
 
-    There is no e-graph where the eager rules leave nothing to choose, unless it is what the search ends with.
+    Of few operands a search reaches most orders from any of them. Of many it does not, and what they cost as
+    they stand tells little of what becomes of them.
     """
+    values = occurrences(start.term, symbols, lambda part: bool(children(part)))
+    if 1 + sum(isinstance(found.term, Multiply) for found in values) >= MANY_FACTORS:
+        return True
+    one, other = (sharing.price(hoisted(each.term, symbols)) for each in (start, first))
+    return one < other
+
+
+def _plans(
+    start: _Start, symbols: Symbols, rules: RuleSet, options: Options, sharing: Sharing
+) -> tuple[dict[Term, list[str]], list[PhaseReport], Graph]:
+    """Return the plans found from a start, each with what it was found by, and how they were found."""
+    plans, report, graph = _searched(start.term, symbols, rules, options, sharing)
+    reports = [start.report, report]
+    plans.setdefault(start.term, ["normalized"])
+    shared = start.stored if start.stored == start.term else sharing.share(start.stored)
+    if sharing.price(shared) < min(map(sharing.price, plans)):
+        more, report, graph = _searched(start.stored, symbols, rules, options, sharing)
+        plans |= more
+        reports.append(report)
+    for name, other in _arranged(start.term, symbols):
+        plans.setdefault(sharing.share(cautious(other, symbols)), [name])
+    return plans, reports, graph
+
+
+def _normalized(term: Term, symbols: Symbols, rules: RuleSet, options: Options) -> _Start:
     started = time.perf_counter()
     rewriter = Rewriter(rules, symbols)
     rewritten = rewriter.normal(term) if options.rewrites else term
@@ -122,14 +167,14 @@ def _normalized(
         milliseconds = 1000 * (time.perf_counter() - started)
         matches = dict(sorted(rewriter.matches.items()))
         report = PhaseReport("normalize", 0, size(rewritten), matches, Stop.SATURATED, milliseconds)
-        return (rewritten, rewritten), report, None
+        return _Start(rewritten, rewritten, report)
     (normalized, stored), report, graph = _phase(
         rewritten, symbols, rules, "normalize", options.normalize, options, (TAKEN_APART, PLAIN)
     )
     if options.rewrites:  # what the e-graph makes may be changed by rules that it does not have
         normalized, stored = rewriter.normal(normalized), rewriter.normal(stored)
     matches = dict(sorted((rewriter.matches + Counter(report.matches)).items()))
-    return (normalized, stored), replace(report, matches=matches), graph
+    return _Start(normalized, stored, replace(report, matches=matches), graph)
 
 
 def _with_mappings_rewritten(symbols: Symbols, rewriter: Rewriter) -> Symbols:

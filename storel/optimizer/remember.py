@@ -26,7 +26,11 @@ from storel.symbols import ArraySymbol, Symbols
 
 
 def optimized(
-    term: Term, symbols: Symbols, rules: RuleSet | None = None, options: Options = DEFAULT
+    term: Term,
+    symbols: Symbols,
+    rules: RuleSet | None = None,
+    options: Options = DEFAULT,
+    others: tuple[Term, ...] = (),
 ) -> Optimized:
     """Return what ``optimize`` returns, from the cache if it was asked before.
 
@@ -37,7 +41,7 @@ def optimized(
         from storel.optimizer.optimize import optimize  # loads the e-graph library
 
         try:
-            found = optimize(term, symbols, rules, options)
+            found = optimize(term, symbols, rules, options, others)
             if rules is not None:
                 verify(found.term, symbols)
         except InvariantError as error:
@@ -50,18 +54,22 @@ def optimized(
             ) from error
         return found
 
-    name = name_of(term, symbols, rules, options)
+    name = name_of(term, symbols, rules, options, others)
     return search() if name is None else cache_on_disk.kept(f"plan-{name}", search, _is_repeatable)
 
 
 def name_of(
-    term: Term, symbols: Symbols, rules: RuleSet | None = None, options: Options = DEFAULT
+    term: Term,
+    symbols: Symbols,
+    rules: RuleSet | None = None,
+    options: Options = DEFAULT,
+    others: tuple[Term, ...] = (),
 ) -> str | None:
     """Return a name for all that a search depends on, None if it may end elsewhere the next time."""
     if not options.is_repeatable:
         return None
     facts = sorted(line for name in symbols for line in _known(name, symbols))
-    return cache_on_disk.digest(_code(), _digest(rules), repr(options), repr(term), *facts)
+    return cache_on_disk.digest(_code(), _digest(rules), repr(options), repr((term, *others)), *facts)
 
 
 def _is_repeatable(found: Optimized) -> bool:

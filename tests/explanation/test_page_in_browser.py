@@ -60,5 +60,6 @@ def test_it_works_and_is_drawn(tmp_path: Path) -> None:
     outcome = re.search(r"<output>(.*?)</output>", shown)
     assert outcome is not None, "a script failed"
     assert [each for each in outcome.group(1).split(", ") if not each.startswith("ok ")] == []
+    page.write_text(text, "utf-8")  # as it opens: the checks follow a link, and the page scrolls
     browse(f"--user-data-dir={tmp_path / 'user'}", f"--screenshot={picture}", page.as_uri())
     assert picture.stat().st_size > 30_000, "an empty page is smaller"

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from storel import compiler
+from storel.calculus.nodes import Term
+from storel.optimizer.outcome import Optimized, Options
+from storel.optimizer.remember import optimized
+from storel.optimizer.rulefile import RuleSet
 from storel.runtime import parallel
+from storel.symbols import Symbols
 
 
 @pytest.fixture
@@ -15,3 +20,15 @@ def several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "WORTH_THREADS", 0.0)
     monkeypatch.setattr(parallel, "UPDATES_PER_PLACE", 0)
     monkeypatch.setattr(parallel, "LEAST_WORK", 0)
+
+
+@pytest.fixture
+def order_of_statistics(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Search from generators in the order of their statistics alone."""
+
+    def search(
+        term: Term, symbols: Symbols, rules: RuleSet | None, options: Options, others: tuple[Term, ...]
+    ) -> Optimized:
+        return optimized(others[0] if others else term, symbols, rules, options)
+
+    monkeypatch.setattr(compiler, "search", search)

@@ -46,6 +46,12 @@ def test_several_threads_agree_with_the_reference(backend: str, examples: int) -
     check_programs(programs(), backend, examples)
 
 
+@pytest.mark.usefixtures("order_of_statistics")
+@pytest.mark.parametrize(("backend", "examples"), [("c", 30)])
+def test_generators_in_the_order_of_statistics_agree_with_the_reference(backend: str, examples: int) -> None:
+    check_programs(programs(), backend, examples)
+
+
 @pytest.mark.parametrize(("backend", "examples"), [("c", 30), ("numba", 2)])
 def test_dictionaries_agree_with_the_reference(backend: str, examples: int) -> None:
     check_programs(nested_programs(), backend, examples)

@@ -14,8 +14,8 @@ from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Term, Variable
 from storel.errors import Cause
 from storel.loops.coiteration import Part
-from storel.loops.emitter import convert, index, times
-from storel.loops.expressions import ExpressionLowering, between
+from storel.loops.emitter import between, convert, index, times
+from storel.loops.expressions import ExpressionLowering
 from storel.loops.hashing import HashTarget, clear, open_table, sort_slots
 from storel.loops.iteration import IterationLowering
 from storel.loops.nodes import Buffer, Constant, Expression, Failure, Load, Role

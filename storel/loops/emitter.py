@@ -123,3 +123,9 @@ def compare(operator: str, left: Expression, right: Expression) -> Expression:
     """Return the comparison of two indices or two values, joined to one type."""
     joined = type_of(left).join(type_of(right))
     return Binary(operator, convert(left, joined), convert(right, joined))
+
+
+def between(position: Expression, extent: Expression) -> Expression:
+    """Return whether ``0 <= position < extent``."""
+    is_below = Binary("less", position, extent)
+    return Binary("and", Binary("greater_equal", position, index(0)), is_below)

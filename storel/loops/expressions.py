@@ -37,7 +37,7 @@ from storel.calculus.nodes import (
 from storel.calculus.verify import Type, with_zero
 from storel.errors import Cause
 from storel.functions import FUNCTIONS, NEGATIVE_POWER
-from storel.loops.emitter import INDEX, Emitter, convert, index, plus
+from storel.loops.emitter import INDEX, Emitter, between, convert, index, plus
 from storel.loops.hashing import find, row_at
 from storel.loops.nodes import (
     BINARY_OPERATORS,
@@ -60,6 +60,7 @@ from storel.loops.rows import stored_row
 from storel.loops.scope import HashRow, Rows, Scope, Stored, StoredRow, Value, View
 from storel.loops.stores import row_of
 from storel.loops.types import type_of
+from storel.loops.walk import walk
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS, Scalar
 from storel.symbols import ArraySymbol, EndSymbol, MappingSymbol, ParameterSymbol, SizeSymbol, Symbols
@@ -96,6 +97,8 @@ class ExpressionLowering:
                 return self._product(
                     semiring, self.lower(left, scope, role), self.lower(right, scope, role), role
                 )
+            case Apply("and" | "or" as operator, (left, right)):
+                return self._connected(operator, left, right, scope, role)
             case Apply(function, arguments):
                 operands = [self.lower(argument, scope, role) for argument in arguments]
                 if function == "power" and not self.interval(arguments[1], scope).is_natural:
@@ -283,6 +286,19 @@ class ExpressionLowering:
         assert function in BINARY_OPERATORS, function
         return Binary(function, operands[0], operands[1], role)
 
+    def _connected(self, operator: str, left: Term, right: Term, scope: Scope, role: Role) -> Expression:
+        """Return ``and`` or ``or``; where the left side is the answer, nothing fails on the right side."""
+        one = convert(self.lower(left, scope, role), ScalarType.BOOL)
+        with self.emitter.block() as inside:
+            other = convert(self.lower(right, scope, role), ScalarType.BOOL)
+        if not any(isinstance(statement, Fail) for statement in walk(tuple(inside))):
+            self.emitter.emit(*inside)
+            return Binary(operator, one, other, role)
+        found = self.emitter.declare("holds", one)
+        is_open = found if operator == "and" else Unary("not", found)
+        self.emitter.emit(Branch(is_open, (*inside, Assign(found, other))))
+        return found
+
     def _check_divisor(self, divisor: Expression) -> None:
         if not (isinstance(divisor, Constant) and divisor.value != 0):
             nonzero = Binary("not_equal", divisor, convert(index(0), type_of(divisor)))
@@ -326,12 +342,3 @@ def _widened(value: Expression, operator: str, wanted: ScalarType) -> Expression
         left, right = (_widened(each, operator, wanted) for each in (value.left, value.right))
         return Binary(operator, left, right, value.role)
     return convert(value, wanted)
-
-
-def between(position: Expression, extent: Expression) -> Expression:
-    """Return whether ``0 <= position < extent``."""
-    return Binary(
-        "and",
-        Binary("greater_equal", position, index(0)),
-        Binary("less", position, extent),
-    )

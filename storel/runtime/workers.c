@@ -1,8 +1,8 @@
 /* Threads that wait for calls of functions, and make them without the interpreter.
 
-   A worker that has made a call waits awake for a while, for the next one may come at once; then it sleeps. So
-   does the caller, who makes calls himself first, until the others have ended. `state` alone says whose turn
-   it is; the lock is for those that sleep. */
+   A worker that has made a call waits awake for a while, since the next one may come at once; then it sleeps.
+   The calling thread makes calls itself first, and then waits for the workers in the same way. `state` alone
+   says whose turn it is; the lock is for those that sleep. */
 
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -43,7 +43,7 @@ static int64_t nanoseconds(void)
     return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-/* Wait until the state is the wanted one: awake for a while, then asleep, and seen to be. */
+/* Wait until the state is the wanted one, awake for a while and then asleep, which others can see. */
 static void await(worker *each, int wanted, _Atomic int *sleeps, pthread_cond_t *comes)
 {
     const int64_t end = nanoseconds() + each->spinning;
@@ -60,7 +60,8 @@ static void await(worker *each, int wanted, _Atomic int *sleeps, pthread_cond_t 
     pthread_mutex_unlock(&each->lock);
 }
 
-/* Change the state, and wake who waits for it: either he sees the new state before he sleeps, or we see him. */
+/* Change the state, and wake the thread that waits for it: either it sees the new state before it sleeps, or
+   is seen to sleep here. */
 static void change(worker *each, int state, _Atomic int *sleeps, pthread_cond_t *comes)
 {
     atomic_store(&each->state, state);
@@ -119,7 +120,7 @@ worker *storel_worker(int64_t spinning)
     return made;
 }
 
-/* Make all calls, the last ones by the workers, the others by the calling thread; return when all have ended. */
+/* Make all calls, the last ones by the workers, the others by the calling thread; return when all are made. */
 void storel_call_all(worker **workers, int64_t worker_count, call *calls, int64_t call_count)
 {
     call *given = calls + call_count - worker_count;

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import storel
+from storel.errors import EvaluationError
 
 PROGRAMS = {
     "CREATE TENSOR y AS if x(0) * q < 1 then 1 else 2": 1,
@@ -22,3 +23,30 @@ def test_zero_times_what_is_not_finite_is_zero(program: str, backend: str, q: fl
     result = storel.run(f"PARAMETER q: real {program}", x=x, q=q, backend=backend)
     assert isinstance(result, storel.Tensor)
     assert result.to_numpy() == PROGRAMS[program]
+
+
+GUARDED = {
+    "k(i) == 0 or i // k(i) == 0": [1, 1, 1, 0, 1, 1],
+    "k(i) != 0 and i // k(i) == 0": [0, 1, 0, 0, 1, 0],
+    "not (k(i) == 0 or i // k(i) == 0)": [0, 0, 0, 1, 0, 0],
+    "i > 3 or k(i) == 0 or (k(i) > 2 and 6 % k(i) == 0)": [1, 1, 1, 0, 1, 1],
+    "(k(i) == 0 or 6 // k(i) > 2) and (k(i) == 0 or i // k(i) == 1)": [1, 0, 1, 1, 0, 1],
+}
+
+
+@pytest.mark.parametrize("mode", ["strict", "reassociate"])
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+@pytest.mark.parametrize("condition", GUARDED)
+def test_what_the_left_side_decides_does_not_fail(condition: str, backend: str, mode: str) -> None:
+    program = f"CREATE TENSOR y AS sum(<i, _> in 0:6) {{ i -> if ({condition}) then a(i) }}"
+    k, a = np.array([0, 3, 0, 2, 5, 0]), np.ones(6)
+    result = storel.run(program, k=k, a=a, backend=backend, floating_point=mode)
+    assert isinstance(result, storel.Tensor)
+    assert result.to_numpy().tolist() == GUARDED[condition]
+
+
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+def test_what_the_left_side_leaves_open_fails(backend: str) -> None:
+    program = "CREATE TENSOR y AS sum(<i, _> in 0:2) { i -> if (i == 0 or i // k(i) == 0) then 1 }"
+    with pytest.raises(EvaluationError, match="division by zero"):
+        storel.run(program, k=np.zeros(2, np.int64), backend=backend)

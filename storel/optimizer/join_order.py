@@ -83,8 +83,8 @@ def _preference(source: _Source, bound: frozenset[str]) -> tuple[bool, bool, flo
 def _source(generator: Generator, symbols: Symbols) -> _Source:
     match generator.source:
         case Mapped(_, mapping, semiring):
-            estimate = appraise(lower(mapping, symbols, semiring), symbols)
-            return _Source(generator, estimate.total, estimate.spans)
+            estimate, depth = appraise(lower(mapping, symbols, semiring), symbols), len(generator.keys)
+            return _Source(generator, estimate.counts[depth - 1], estimate.spans[:depth])
         case Range():
             return _Source(generator, math.inf, (math.inf,))
         case _:

@@ -109,7 +109,8 @@ def _optimized(
     for start in {start.term: start for start in starts[1:] if start.term != first.term}.values():
         if _is_promising(start, first, symbols, sharing):
             more, made, _ = _plans(start, symbols, chosen, options, sharing)
-            plans, reports = more | plans, reports + made
+            plans |= {plan: names for plan, names in more.items() if plan not in plans}
+            reports += made
     if options.expands and len(parts := monomials(term)) > 1:
         alone = replace(options, expands=False)
         whole = reduce(Add, [optimize(part, symbols, chosen, alone).term for part in parts])

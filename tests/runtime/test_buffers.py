@@ -42,7 +42,8 @@ def test_what_no_machine_has() -> None:
     assert "values" in str(caught.value)
 
 
-def test_memory_that_nobody_uses_is_used_again() -> None:
+@pytest.mark.parametrize("threads", [1, 3])
+def test_memory_that_nobody_uses_is_used_again(threads: int) -> None:
     array = buffers.allocate(Allocation(VALUES, 0), LARGE)
     array.fill(3)
     where = buffers.address(array)
@@ -51,7 +52,7 @@ def test_memory_that_nobody_uses_is_used_again() -> None:
     other = buffers.allocate(Allocation(VALUES, 0), LARGE)
     assert buffers.address(other) != where, "a part of it is still in use"
     del view
-    again = buffers.allocate(Allocation(VALUES, 0, 0.0), LARGE - 1)
+    again = buffers.allocate(Allocation(VALUES, 0, 0.0), LARGE - 1, threads)
     assert buffers.address(again) == where
     assert not again.any()
 

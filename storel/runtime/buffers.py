@@ -24,8 +24,8 @@ _LARGE = 1 << 22
 _SMALL_COPY = 1 << 16
 
 
-def allocate(allocation: Allocation, count: int, threads: int = 1) -> Array:
-    """Return an array of ``count`` elements, filled as the allocation asks, a large one by several threads.
+def allocate(allocation: Allocation, count: int) -> Array:
+    """Return an array of ``count`` elements, filled as the allocation asks.
 
     Raise MemoryLimitError if the system has no room for it.
     """
@@ -33,7 +33,7 @@ def allocate(allocation: Allocation, count: int, threads: int = 1) -> Array:
     fill = allocation.fill
     try:
         if count * dtype.itemsize >= _LARGE and os.name == "posix" and os.uname().sysname == "Linux":
-            array = mappings.take(count * dtype.itemsize, is_zero=fill == 0, threads=threads).view(dtype)
+            array = mappings.take(count * dtype.itemsize, is_zero=fill == 0).view(dtype)
             if fill:
                 array.fill(fill)
             return array

@@ -11,13 +11,11 @@ import contextlib
 import ctypes
 import mmap
 import weakref
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from storel import memory
-from storel.runtime import pool
 
 SHARE = 16
 """All pieces that are kept are together no larger than the machine's memory divided by this."""
@@ -31,11 +29,10 @@ kept: list[mmap.mmap] = []
 """The pieces that nobody uses, the latest last. Each access is atomic: any thread may give memory back."""
 
 
-def take(size: int, is_zero: bool, threads: int = 1) -> NDArray[np.uint8]:
+def take(size: int, is_zero: bool) -> NDArray[np.uint8]:
     """Return so many bytes, zeros if asked for; they are given back when no array refers to them any more.
 
-    Each of the threads clears a part. Raise OSError, OverflowError or ValueError where the system has no
-    room for them.
+    Raise OSError, OverflowError or ValueError where the system has no room for them.
     """
     piece = _again(size)
     is_fresh = piece is None
@@ -47,7 +44,7 @@ def take(size: int, is_zero: bool, threads: int = 1) -> NDArray[np.uint8]:
     weakref.finalize(lease, _keep, piece).atexit = False
     taken = np.frombuffer(memoryview(lease), np.uint8, size)
     if is_zero and not is_fresh:
-        pool.run_all([partial(part.fill, 0) for part in np.array_split(taken, threads)])
+        taken.fill(0)
     return taken
 
 

@@ -42,8 +42,7 @@ def test_what_no_machine_has() -> None:
     assert "values" in str(caught.value)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_memory_that_nobody_uses_is_used_again(threads: int) -> None:
+def test_memory_that_nobody_uses_is_used_again() -> None:
     array = buffers.allocate(Allocation(VALUES, 0), LARGE)
     array.fill(3)
     where = buffers.address(array)
@@ -52,7 +51,7 @@ def test_memory_that_nobody_uses_is_used_again(threads: int) -> None:
     other = buffers.allocate(Allocation(VALUES, 0), LARGE)
     assert buffers.address(other) != where, "a part of it is still in use"
     del view
-    again = buffers.allocate(Allocation(VALUES, 0, 0.0), LARGE - 1, threads)
+    again = buffers.allocate(Allocation(VALUES, 0, 0.0), LARGE - 1)
     assert buffers.address(again) == where
     assert not again.any()
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -45,20 +46,20 @@ class Size:
         return self.nanoseconds / self.limit
 
 
-def measured(kernel: str, nonzeros: int, contest: Contest) -> Size:
-    """Measure a kernel; raises RuntimeError where it fails or its answer is wrong."""
+def measured(kernel: str, nonzeros: int, contest: Contest) -> Size | str:
+    """Measure a kernel; return why there is nothing to say of it where it fails or its answer is wrong."""
     data = Data("uniform", max(16, nonzeros // ENTRIES_OF_A_ROW), nonzeros)
     found = in_own_process(Task(kernel, data, contest))
     (timing,) = found.timings
     if not timing.is_right:
-        raise RuntimeError(f"{kernel} with {nonzeros} entries: {timing.failure or 'the answer is wrong'}")
+        return f"{kernel} with {nonzeros:,} entries: {timing.failure or 'the answer is wrong'}"
     binding, seconds = found.limit
     memory = None if timing.peak is None else (found.moved - found.made + timing.peak) / found.moved
     return Size(kernel, nonzeros, 1e9 * timing.minimum / nonzeros, 1e9 * seconds / nonzeros, binding, memory)
 
 
-def growth(kernels: list[str], sizes: list[int], contest: Contest) -> Iterator[Size]:
-    """Yield the sizes of each kernel in turn."""
+def growth(kernels: list[str], sizes: list[int], contest: Contest) -> Iterator[Size | str]:
+    """Yield the sizes of each kernel in turn, or why there is nothing to say of one."""
     for kernel in kernels:
         for nonzeros in sizes:
             yield measured(kernel, nonzeros, contest)
@@ -98,11 +99,15 @@ def main() -> None:
     arguments = parser.parse_args()
     contest = Contest.of([arguments.backend], [], arguments.repetitions, arguments.threads)
     sizes = [int(text) for text in arguments.nonzeros.split(",")]
-    found = list(growth(arguments.kernels.split(","), sizes, contest))
+    made = list(growth(arguments.kernels.split(","), sizes, contest))
+    found = [each for each in made if isinstance(each, Size)]
+    failures = [each for each in made if isinstance(each, str)]
     if arguments.json:
         print(json.dumps([dataclasses.asdict(each) | {"times_limit": each.times_limit} for each in found]))
     else:
         Console().print(as_table(found))
+    if failures:
+        sys.exit("\n".join(failures))
 
 
 if __name__ == "__main__":

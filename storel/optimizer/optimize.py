@@ -100,13 +100,13 @@ def _optimized(
 ) -> Optimized:
     chosen = rulefile.shipped() if rules is None else rules
     sharing = Sharing(symbols, options.cost)
-    starts = [_normalized(each, symbols, chosen, options) for each in (term, *others)]
-    first = starts[0]
+    first = _normalized(term, symbols, chosen, options)
     if first.graph is not None and options.main.iterations == 0:
         plan = _priced("as written", hoisted(first.term, symbols), symbols, sharing)
         return Optimized(plan.term, plan.cost, (first.report,), first.term, (plan,), first.graph)
     plans, reports, graph = _plans(first, symbols, chosen, options, sharing)
-    for start in {start.term: start for start in starts[1:] if start.term != first.term}.values():
+    for other in () if associated(first.term, symbols) else others:  # a chain needs no search
+        start = _normalized(other, symbols, chosen, options)
         if _is_promising(start, first, symbols, sharing):
             more, made, _ = _plans(start, symbols, chosen, options, sharing)
             plans |= {plan: names for plan, names in more.items() if plan not in plans}
@@ -134,6 +134,8 @@ def _is_promising(start: _Start, first: _Start, symbols: Symbols, sharing: Shari
     Of few operands a search reaches most orders from any of them. Of many it does not, and what they cost as
     they stand tells little of what becomes of them.
     """
+    if start.term == first.term:
+        return False
     values = occurrences(start.term, symbols, lambda part: bool(children(part)))
     if 1 + sum(isinstance(found.term, Multiply) for found in values) >= MANY_FACTORS:
         return True

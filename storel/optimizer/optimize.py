@@ -161,6 +161,7 @@ def _plans(
 
 
 def _normalized(term: Term, symbols: Symbols, rules: RuleSet, options: Options) -> _Start:
+    """Return what a search for the plan of a term begins with."""
     started = time.perf_counter()
     rewriter = Rewriter(rules, symbols)
     rewritten = rewriter.normal(term) if options.rewrites else term

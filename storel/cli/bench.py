@@ -75,15 +75,20 @@ def bench(
     if contractions is not None:
         dense = Data(DENSE, size, nonzeros)
         tasks += [Task(each, dense, contest, contraction_mib) for each in read_contractions(contractions)]
-    if not tasks:
-        expected = "matrices, or tensors of rank 3, as the kernels have them"
-        raise DataError("none of the kernels takes such data", expected=expected, found=data)
+    _require(tasks, data)
     _write([], json_file, plot_file)  # what cannot be written is told before minutes are spent
     found = list(run_all(tasks, report.progress()))
     _show(found)
     _write(found, json_file, plot_file)
     if not all(each.is_sound for each in found):
         raise typer.Exit(1)
+
+
+def _require(tasks: list[Task], data: str) -> None:
+    """Raise DataError if there is nothing to time."""
+    if not tasks:
+        expected = "matrices, or tensors of rank 3, as the kernels have them"
+        raise DataError("none of the kernels takes such data", expected=expected, found=data)
 
 
 def _listed(text: str | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""Compiled programs, the options of a call, and the programs that were run last.
+"""Compiled programs, and the programs that were run last.
 
 A program that is run again is not planned again if all is true of its tensors that was true before: what a
 kernel relies on (``storage.facts.likeness``), and what the choice of the result's format was based on.
@@ -8,40 +8,26 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from functools import cache, cached_property
-from numbers import Integral, Real
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
 from storel import threads
 from storel.calls import Call, Value, as_value
-from storel.compiler import (
-    BACKENDS,
-    FLOATING_POINT,
-    STAGES,
-    Backend,
-    Compilation,
-    FloatingPoint,
-    Options,
-)
+from storel.compiler import STAGES, Compilation
 from storel.environment import Environment, parameter_fact
 from storel.errors import DataError, StorelError, TypeMismatchError, UnknownNameError, nearest
 from storel.explanation.text import explain_text
 from storel.loading import format_text
-from storel.optimizer.outcome import BINDERS
-from storel.optimizer.outcome import Options as SearchOptions
-from storel.optimizer.rulefile import RuleSet
-from storel.optimizer.user_rules import with_rules
-from storel.optimizer.wellformed import require_rules
+from storel.options import OPTIONS, CallOptions, compiler_options
 from storel.runtime import toolchain
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
 from storel.storage.facts import counted, likeness
 from storel.storage.formats import Formats, is_automatic, known_formats
 from storel.storage.tensor import Tensor
-from storel.syntax.nodes.declarations import FormatReference
 
 REMEMBERED = 128
 """How many programs that were run are kept, the last ones."""
@@ -137,56 +123,6 @@ class _Made(NamedTuple):
 
     outcome: Outcome
     environment: Environment
-
-
-@dataclass(frozen=True, slots=True)
-class CallOptions:
-    """The options among the keyword arguments of a call."""
-
-    backend: Backend = "auto"
-    formats: str | Path | None = None
-    rules: str | Path | RuleSet | None = None
-    memory_limit: int | None = None
-    floating_point: FloatingPoint = "reassociate"
-    format: str | None = None
-    binders: str = "named"
-    search: SearchOptions | None = None
-    threads: int | None = None
-
-
-OPTIONS = frozenset(each.name for each in fields(CallOptions))
-
-_ADMITTED: Mapping[str, tuple[tuple[type, ...], str]] = {
-    "backend": ((str,), "a text"),
-    "formats": ((str, Path), "a path"),
-    "rules": ((str, Path, RuleSet), "a path or a RuleSet"),
-    "memory_limit": ((Real,), "a number of bytes"),
-    "floating_point": ((str,), "a text"),
-    "format": ((str, FormatReference), "a text"),
-    "binders": ((str,), "a text"),
-    "search": ((SearchOptions,), "storel.optimizer.outcome.Options"),
-    "threads": ((Integral,), "an integer"),
-}
-"""What an option may be, in types and in words, unless it is None as it is by default."""
-
-
-def split(keywords: Mapping[str, Any]) -> tuple[CallOptions, dict[str, Any]]:
-    """Tell the options among keyword arguments from the tensors.
-
-    Raises TypeMismatchError for an option of another type.
-    """
-    options = {name: value for name, value in keywords.items() if name in OPTIONS}
-    for name, value in options.items():
-        types, expected = _ADMITTED[name]
-        is_left_out = value is None and getattr(CallOptions(), name) is None
-        is_one = isinstance(value, types) and not isinstance(value, bool) and value == value  # no NaN
-        if not is_left_out and not is_one:
-            raise TypeMismatchError(
-                f"the option {name} is of another type",
-                expected=expected,
-                found=f"{value!r} ({type(value).__name__})",
-            )
-    return CallOptions(**options), {name: value for name, value in keywords.items() if name not in OPTIONS}
 
 
 def run_again(
@@ -298,40 +234,6 @@ def _value(name: str, given: Any, formats: Formats) -> Value:
         error.message = f"{name}: {error.message}"
         error.hint = error.hint or nearest(name, OPTIONS)
         raise
-
-
-def compiler_options(options: CallOptions) -> Options:
-    """Return what the compiler is told; raises UnknownNameError for a value that is none."""
-    if options.backend not in BACKENDS:
-        raise UnknownNameError(
-            f"unknown backend '{options.backend}'",
-            expected=", ".join(BACKENDS),
-            hint=nearest(options.backend, BACKENDS),
-        )
-    if options.floating_point not in FLOATING_POINT:
-        raise UnknownNameError(
-            f"unknown floating_point '{options.floating_point}'", expected=", ".join(FLOATING_POINT)
-        )
-    if options.binders not in BINDERS:
-        raise UnknownNameError(f"unknown binders '{options.binders}'", expected=", ".join(BINDERS))
-    return Options(
-        options.backend,
-        options.memory_limit,
-        _rules(options.rules),
-        floating_point=options.floating_point,
-        binders=options.binders,
-        search=options.search,
-        threads=options.threads,
-    )
-
-
-def _rules(given: str | Path | RuleSet | None) -> RuleSet | None:
-    """Return the rules to search with, None for the shipped ones; raises StorelError for what is no rule."""
-    if isinstance(given, str | Path):
-        return with_rules(Path(given))
-    if given is not None:
-        require_rules(given)
-    return given
 
 
 def _is_path(source: str | Path) -> bool:

@@ -26,7 +26,7 @@ from storel.bench.problem import Answer, Entries, Formulation, Operand, Problem,
 from storel.bench.rivals.table import RIVALS
 from storel.bench.task import Measurement, Task, Timing
 from storel.errors import StorelError
-from storel.kernels import CallOptions
+from storel.options import CallOptions
 from storel.runtime.peak import peak_of
 from storel.storage.tensor import Tensor
 

@@ -20,7 +20,7 @@ from storel.cli.options import (
     ThreadsOption,
 )
 from storel.cli.running import BindingOption, ScriptArgument, read_script, runner_for
-from storel.kernels import CallOptions
+from storel.options import CallOptions
 
 
 def advise(

@@ -9,8 +9,8 @@ import typer
 
 from storel import report
 from storel.errors import DataError
-from storel.kernels import CallOptions, compiler_options
 from storel.optimizer.user_rules import read_rules
+from storel.options import CallOptions, compiler_options
 
 
 def rules(

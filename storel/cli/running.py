@@ -26,8 +26,9 @@ from storel.environment import Environment
 from storel.errors import DataError, ProgramSyntaxError
 from storel.explanation.render import Rendering, render
 from storel.explanation.text import explain_text
-from storel.kernels import CallOptions, bind, compiler_options
+from storel.kernels import bind
 from storel.loading import declared_tensor, load_tensor
+from storel.options import CallOptions, compiler_options
 from storel.script import Outcome, Progress, Runner, read_source
 from storel.source import Source
 from storel.storage.files.kinds import keeps_arrays, save_tensor

@@ -19,7 +19,7 @@ from storel.cli.options import (
 )
 from storel.cli.running import BindingOption, ScriptArgument, read_script, runner_for
 from storel.errors import DataError
-from storel.kernels import CallOptions
+from storel.options import CallOptions
 from storel.tuning.text import tuning_text
 from storel.tuning.tune import SECONDS, forgotten
 from storel.tuning.tune import tune as tuned

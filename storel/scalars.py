@@ -50,8 +50,7 @@ class ScalarType(Enum):
 
     def join(self, other: ScalarType) -> ScalarType:
         """Return the type that arithmetic between the two yields (``language.md``: Values)."""
-        members = list(ScalarType)
-        return members[max(members.index(self), members.index(other))]
+        return self if _PLACES[self] >= _PLACES[other] else other
 
     @staticmethod
     def of(dtype: np.dtype[np.generic]) -> ScalarType | None:
@@ -66,3 +65,4 @@ def index_type(extents: Sequence[int]) -> ScalarType:
 
 
 _BY_FORM = {(each.dtype.kind, each.itemsize): each for each in ScalarType}
+_PLACES = {each: place for place, each in enumerate(ScalarType)}

@@ -266,11 +266,12 @@ def map_children(term: Term, function: Callable[[Term, int], Term]) -> Term:
 
     ``binders`` is the number of binders that the child stands under, seen from ``term``.
     """
-    old = children(term)
-    new = [function(child, binders) for child, binders in old]
-    if all(made is child for made, (child, _) in zip(new, old, strict=True)):
-        return term
-    return _with_children(term, new)
+    new, changes = list[Term](), False
+    for child, binders in children(term):
+        made = function(child, binders)
+        changes = changes or made is not child
+        new.append(made)
+    return _with_children(term, new) if changes else term
 
 
 def names_in(term: Term) -> frozenset[str]:

@@ -42,9 +42,10 @@ def arranged(term: Term, symbols: Symbols, context: Context = (), known: Arrange
     if not children(term):
         return term
     asked = term, context[: free_mask(term).bit_length()]
-    if asked not in known:
-        known[asked] = _arranged(term, symbols, context, known)
-    return known[asked]
+    found = known.get(asked)
+    if found is None:
+        found = known[asked] = _arranged(term, symbols, context, known)
+    return found
 
 
 def _arranged(term: Term, symbols: Symbols, context: Context, known: Arranged) -> Term:

@@ -71,8 +71,9 @@ def _occupied(lines: Vector, across: Vector, share: float) -> Vector:
     """Return how many of the lines ``across`` each of ``lines`` is expected to meet."""
     if not len(lines) or not len(across):
         return np.zeros(len(lines))
-    groups = np.array_split(np.sort(across), min(GROUPS, len(across)))
-    sizes, means = np.array([len(group) for group in groups]), np.array([group.mean() for group in groups])
+    limits = np.linspace(0, len(across), min(GROUPS, len(across)) + 1).astype(np.int64)
+    sizes = np.diff(limits)
+    means = np.add.reduceat(np.sort(across), limits[:-1]) / sizes
     degrees = np.unique(np.quantile(lines, np.linspace(0, 1, GROUPS)))
     met = -np.expm1(-share * np.outer(degrees, means)) @ sizes
     return np.interp(lines, degrees, met)

@@ -4,7 +4,9 @@
     subst(x, t, C(…)) = C(subst(x, t, …) …), binders that t would capture renamed first
 
 A binder is renamed once at most: its number grows by ``RENAMED``. What would need a second renaming stays
-as it was, which costs a plan and never an answer.
+as it was, which costs a plan and never an answer: so does a body in which the new number is free already,
+and would be captured. Nodes with such a child are left alone. Two classes that are each other's
+substitution would hand it to and fro, longer each time.
 """
 
 from __future__ import annotations
@@ -63,6 +65,7 @@ def _substitution(known: Sequence[Signature]) -> Iterator[str]:
         name = each.constructor
         here = f"(= e (Subst x t b)) (= b {each.pattern})"
         here += " (!= (bigint 0) (& (free b) (<< (bigint 1) x)))"
+        here += "".join(f" (= f{part} (free {part}))" for part in each.terms + each.bodies)
         inside = {part: f"(Subst x t {part})" for part in each.terms + each.bodies}
         apart = "".join(f" (!= x {binder}) (independent t {binder})" for binder in each.binders)
         yield rule(here + apart, f"(union e {each.filled(inside)})", f"substitute-{name}", "scope")
@@ -72,6 +75,7 @@ def _substitution(known: Sequence[Signature]) -> Iterator[str]:
             captured = f"{here} (< {binder} {RENAMED}) (!= (bigint 0) (& (free t) (<< (bigint 1) {binder})))"
             captured += "".join(f" (!= x {other})" for other in each.binders)
             fresh = f"(+ {binder} {RENAMED})"
+            captured += "".join(f" (independent {body} {fresh})" for body in each.bodies)
             bodies = {part: f"(Subst {binder} (Var {fresh}) {part})" for part in each.bodies}
             renamed = each.filled({binder: fresh, **bodies})
             yield rule(captured, f"(union e (Subst x t {renamed}))", f"rename-{name}-{binder}", "scope")

@@ -38,7 +38,7 @@ from storel.loops.verify import verify as verify_loops
 from storel.optimizer.cardinality import appraise, entries
 from storel.optimizer.constants import Constants
 from storel.optimizer.cost import Nanoseconds
-from storel.optimizer.join_order import reordered
+from storel.optimizer.join_order import orders
 from storel.optimizer.limits import Limits
 from storel.optimizer.outcome import Optimized
 from storel.optimizer.outcome import Options as SearchOptions
@@ -248,7 +248,7 @@ def compile_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONVERT
     composed = replace(composed, symbols={**composed.symbols, **_mapping_symbols(composed)})
     symbols = composed.symbols
     budgets = search_options(options)
-    others = () if options.floating_point == "strict" else _in_another_order(composed, definition)
+    others = () if options.floating_point == "strict" else _in_other_orders(composed, definition)
     optimized = search(term, symbols, options.rules, budgets, others)
     extents = tuple(extent.size for extent in definition.extents)
     estimate = appraise(optimized.term, symbols)
@@ -273,12 +273,10 @@ def compile_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONVERT
     )  # fmt: skip
 
 
-def _in_another_order(composed: Composed, definition: Definition) -> tuple[Term, ...]:
-    """Return the term of a definition whose generators stand in a better order, if there is one."""
-    ordered = reordered(composed.expression, composed.symbols)
-    if ordered == composed.expression:
-        return ()
-    return (lower_expression(ordered, composed.symbols, definition.semiring),)
+def _in_other_orders(composed: Composed, definition: Definition) -> tuple[Term, ...]:
+    """Return the terms of a definition whose generators stand in other orders, the best ones first."""
+    others = orders(composed.expression, composed.symbols)
+    return tuple(lower_expression(each, composed.symbols, definition.semiring) for each in others)
 
 
 def _mapping_symbols(composed: Composed) -> Symbols:

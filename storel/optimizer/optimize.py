@@ -1,6 +1,6 @@
 """The cheapest term equal to a given one.
 
-    join order   besides the order that operands are named in, one by their statistics (join_order.py)
+    join order   besides the order that operands are named in, some by their statistics (join_order.py)
     normalize    loops over dictionaries become loops over arrays (rules tagged @normalize)
     eliminate    of many loops: factors and loops go where their variables are bound (elimination.py)
     main         the algebra of sums and products, in a fresh e-graph

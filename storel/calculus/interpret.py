@@ -197,9 +197,9 @@ def _singleton(key: Meaning, value: Meaning, semiring: Semiring) -> Meaning:
     def singleton(environment: Environment) -> Value:
         result: dict[int, Value] = {}
         found = key(environment)
-        if found < 0:
-            raise EvaluationError(f"a negative key in a dictionary: {found}")
         put(result, found, value(environment), semiring)
+        if found < 0 and result:  # a zero is no entry, whatever its key
+            raise EvaluationError(f"a negative key in a dictionary: {found}")
         return result
 
     return singleton

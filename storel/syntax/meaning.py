@@ -192,11 +192,11 @@ class Interpreter:
                 return converted(value(environment), kind.scalar)
             key, span = keys[depth]
             found = key(environment)
-            if found < 0:
-                raise EvaluationError(f"a negative key in a result: {found}", span=span)
             inner = environment.under(found)
             dictionary: dict[int, Value] = {}
             put(dictionary, found, built(inner, depth + 1), ring)
+            if found < 0 and dictionary:  # a zero is no entry, whatever its key
+                raise EvaluationError(f"a negative key in a result: {found}", span=span)
             return dictionary
 
         return lambda environment: built(environment, 0)

@@ -149,6 +149,10 @@ def test_failures(term: Term, message: str) -> None:
         evaluate(term, SYMBOLS, VALUES)
 
 
+def test_a_zero_has_no_key() -> None:
+    assert evaluate(Singleton(integer(-1), real(0.0)), SYMBOLS, VALUES) == {}
+
+
 SOME = settings(max_examples=40, deadline=None)
 SEMIRING = st.sampled_from(sorted(SEMIRINGS))
 

@@ -72,6 +72,20 @@ def test_matrices_of_every_kind(kind: str) -> None:
         assert dense(ROWS, A=matrix.asformat(kind)).tolist() == [3.0, 3.0]
 
 
+@pytest.mark.parametrize("backend", ["interpret", "c", "numba"])
+@pytest.mark.parametrize("storage", ["dense", "coo", "hash"])
+@pytest.mark.parametrize("shift", [-1, 1])
+def test_a_zero_is_no_entry_even_where_there_is_no_place(backend: str, storage: str, shift: int) -> None:
+    program = (
+        f"CREATE TENSOR y: real[3] STORED AS {storage} AS sum(<i, _> in 0:3) {{ i + d -> max(w(i), 0) }}"
+    )
+    values = np.array([-1.0, 5.0, -1.0])
+    found = dense(program, w=values, d=shift, backend=backend)
+    assert found.tolist() == np.roll([0.0, 5.0, 0.0], shift).tolist()
+    with pytest.raises(storel.StorelError, match="key"):
+        dense(program, w=-values, d=shift, backend=backend)
+
+
 def test_masked_places_have_no_value() -> None:
     masked = np.ma.masked_equal(MATRIX, 3.0)
     with pytest.raises(storel.StorelError, match="masked"):

@@ -60,6 +60,8 @@ FINE = [
     ("if (n > 5) then n // 0", 0),
     ("sum(<p, i> in minus) v(i)", 1.0),  # a lookup may have any key
     ("sum(<i, a> in empty) x(9)", 0.0),
+    ("sum(<p, i> in minus) { i -> p - p }", {}),  # what is zero is no entry
+    ("sum(<p, i> in minus) { (p, i) -> i + p }", {}),
     ("sum(<_, _> in 0:2) sum(<_, a> in sum(<p, _> in idx) { unique(p) -> x(p) }) a", 9.0),
     ("0 * pow(2, 62) + pow(2, 62)", 2**62),
     ("-9223372036854775807 - 1", -(2**63)),

@@ -67,9 +67,9 @@ ERRORS = [
         "format csr does not store tensors of rank 3\n  expected: a tensor of rank 2\n  found: rank 3",
     ),
     (
-        "csf",
+        "coo",
         5,
-        "format csf does not store tensors of rank 5\n  expected: a tensor of rank 1 or 2 or 3 or 4\n"
+        "format coo does not store tensors of rank 5\n  expected: a tensor of rank 1 or 2 or 3 or 4\n"
         "  found: rank 5",
     ),
 ]
@@ -184,3 +184,9 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 def test_where_there_is_no_default_levels_are_hinted_at(is_dense: bool) -> None:
     with pytest.raises(FormatError, match=r"of rank 7\n  hint: say which: levels\(…\)"):
         Formats().alternatives(7, is_dense=is_dense)
+
+
+@pytest.mark.parametrize("rank", range(1, 7))
+@pytest.mark.parametrize("is_dense", [False, True])
+def test_data_of_the_usual_ranks_has_a_default(rank: int, is_dense: bool) -> None:
+    assert Formats().default(rank, is_dense=is_dense).rank == rank

@@ -17,6 +17,7 @@ from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.storage.build import (
     as_shape,
+    as_values,
     from_arrays,
     from_coordinates,
     from_numpy,
@@ -66,6 +67,10 @@ def load_tensor(
     ring = known_semiring(semiring)
     shape, is_closed = _extents(contents, annotation, path)
     storage = None if reference is None else formats.resolve(reference, len(shape))
+
+    def declared(values: NDArray[Any]) -> NDArray[Any]:
+        return as_declared(as_values(values, str(path)), annotation)
+
     match contents:
         case StoredContents(format=text, arrays=arrays, semiring=own):
             stored = from_arrays(formats.resolve(parse_format(text), len(shape)), arrays, shape, semiring=own)
@@ -77,13 +82,15 @@ def load_tensor(
                 coordinates, values, shape, formats, wanted, semiring or own, is_closed=is_closed
             )
         case DenseContents(values):
-            return from_numpy(as_declared(values, annotation), formats, storage, ring)
+            return from_numpy(declared(values), formats, storage, ring)
         case MatrixContents(matrix):
-            matrix.data = as_declared(matrix.data, annotation)
+            matrix.data = declared(matrix.data)
             return from_scipy(matrix, formats, storage, ring)
         case SparseContents(coordinates, values, semiring=own):
-            values, wanted = as_declared(values, annotation), semiring or own or ring
-            return from_coordinates(coordinates, values, shape, formats, storage, wanted, is_closed=is_closed)
+            wanted = semiring or own or ring
+            return from_coordinates(
+                coordinates, declared(values), shape, formats, storage, wanted, is_closed=is_closed
+            )
 
 
 def as_tensor(

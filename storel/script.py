@@ -25,6 +25,7 @@ from storel.profile import Profile, profile
 from storel.reading import names_in_sizes, names_needed, require_read
 from storel.scheduling import compile_definition, planned
 from storel.source import Source, Span
+from storel.storage.build import as_values
 from storel.storage.compose import View
 from storel.storage.files.kinds import keeps_arrays, read_arrays
 from storel.storage.formats import UNNAMED, Format, is_automatic
@@ -215,11 +216,11 @@ class Runner:
             case LoadArray(declaration, path, span):
                 found = read_arrays(self.directory / path)
                 array = found[declaration.name] if declaration.name in found else next(iter(found.values()))
-                array = as_declared(array, declaration.type)
+                array = as_declared(as_values(array, str(path)), declaration.type)
                 environment.add_array(declaration.name, array, declaration, span)
             case LoadArrays(path, span):
                 for name, array in read_arrays(self.directory / path).items():
-                    environment.add_array(name, array, None, span)
+                    environment.add_array(name, as_values(array, f"{path}: array {name}"), None, span)
             case Parameter(declaration, span):
                 self._bind_parameter(declaration, span)
             case CreateTensor() | Save() | Explain() | Include():

@@ -112,6 +112,10 @@ def test_scalars(value: Any) -> None:
         (lambda: storel.tensor(CSR_ARRAYS, "csr", shape=6), DataError, "made of integers"),  # pyright: ignore
         (lambda: storel.tensor(CSR_ARRAYS | {"idx": [0, [1]]}, "csr", shape=(2, 3)), DataError, "no array"),
         (lambda: storel.tensor(CSR_ARRAYS | {"val": MASKED}, "csr", shape=(2, 3)), DataError, "masked"),
+        (lambda: storel.tensor([1.0, np.ma.masked]), DataError, "the array is masked"),
+        (lambda: storel.tensor([[[1.0], (MASKED,)]]), DataError, "the array is masked"),
+        (lambda: storel.tensor({0: 1.0, 1: np.ma.masked}), DataError, "the array is masked"),
+        (lambda: storel.tensor(([[0, 1]], [1.0, np.ma.masked])), DataError, "the array is masked"),
         (lambda: storel.tensor({0: [1.0, 2.0], 1: [3.0]}), DataError, "no array"),
         (lambda: storel.tensor({((0, 1), 2): 1.0}), DataError, "no array"),
         (lambda: storel.tensor({((0, 1),): 1.0}), DataError, "do not fit together"),

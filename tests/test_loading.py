@@ -118,6 +118,32 @@ def test_an_array_has_its_declared_type(folder: Path, declared: str, data: NDArr
     assert runner.environment.arrays["x"].dtype == found
 
 
+@pytest.mark.parametrize(
+    ("name", "statement", "message"),
+    [
+        ("x.npy", "LOAD TENSOR x FROM 'x.npy'", "x.npy holds complex128 values"),
+        ("x.npy", "LOAD TENSOR x: real[n] FROM 'x.npy'", "x.npy holds complex128 values"),
+        ("x.npy", "LOAD ARRAY x: real[n] FROM 'x.npy'", "x.npy holds complex128 values"),
+        ("x.npz", "LOAD TENSOR x FROM 'x.npz'", "x.npz holds complex128 values"),
+        ("x.npz", "LOAD ARRAYS FROM 'x.npz'", "x.npz: array x holds complex128 values"),
+    ],
+)
+def test_a_file_of_other_numbers_is_named(folder: Path, name: str, statement: str, message: str) -> None:
+    with (folder / name).open("wb") as file:
+        np.savez(file, x=np.array([1j])) if name.endswith("z") else np.save(file, np.array([1j]))
+    with pytest.raises(TypeMismatchError, match=message):
+        load(folder, f"{statement} CREATE TENSOR A AS sum(<i, v> in x) v")
+
+
+@pytest.mark.parametrize("rank", [5, 6])
+def test_a_file_of_many_dimensions_has_a_default_and_a_choice(folder: Path, rank: int) -> None:
+    (folder / "many.tns").write_text(f"{'1 ' * rank} 2.5\n{'2 3 ' * (rank // 2)}{'2 ' * (rank % 2)} 0.5\n")
+    usual = storel.read(folder / "many.tns")
+    chosen = storel.read(folder / "many.tns", "auto")
+    np.testing.assert_array_equal(chosen.to_numpy(), usual.to_numpy())
+    assert usual.nnz == 2 and usual.to_numpy().sum() == 3.0
+
+
 def test_what_no_coordinate_reaches_has_extent_0(folder: Path) -> None:
     np.savez(folder / "c.npz", i=np.zeros(0, np.int64), v=np.zeros(0))
     runner = Runner(Environment(), directory=folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Set
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,10 +46,19 @@ def as_values(array: Array, what: str) -> Array:
 
 
 def require_unmasked(values: Any, what: str) -> None:
-    """Raise DataError for a masked array, some of whose places have no value."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    """Raise DataError for a masked array, some of whose places have no value, also within lists."""
+    if _is_masked(values):
         hint = "say what the masked places hold, for example with .filled(0)"
         raise DataError(f"{what} is masked", hint=hint)
+
+
+def _is_masked(values: Any) -> bool:
+    if isinstance(values, list | tuple):
+        elements = cast(list[Any], values)
+        kinds = set(map(type, elements))  # where all are numbers, none of them is looked at
+        is_nested = any(issubclass(kind, list | tuple | np.ma.MaskedArray) for kind in kinds)
+        return is_nested and any(map(_is_masked, elements))
+    return isinstance(values, np.ma.MaskedArray) and bool(np.ma.is_masked(values))
 
 
 def from_numpy(

@@ -32,7 +32,7 @@ LONGEST_SHOWN_LINE = 200
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of indices; ``extent`` None means that any index fits."""
+    """A column of indices; ``extent`` None means that any index of 64 bits fits."""
 
     name: str
     extent: int | None
@@ -86,10 +86,11 @@ def read_table(
         raise _first_bad_line(path, table, lines_before) or DataError(f"{path}: {error}") from error
     coordinates = np.empty((len(table.indices), len(rows)), dtype=np.int64)
     for number, column in enumerate(table.indices):
-        np.subtract(rows[f"index{number}"], 1, out=coordinates[number])
-        lowest, highest = coordinates[number].min(initial=0), coordinates[number].max(initial=-1)
-        if lowest < 0 or (column.extent is not None and highest >= column.extent):
+        found = rows[f"index{number}"]
+        lowest, highest = found.min(initial=1), found.max(initial=0)
+        if lowest < 1 or (column.extent is not None and highest > column.extent):
             raise _first_bad_line(path, table, lines_before) or DataError(f"{path}: an index is out of range")
+        np.subtract(found, 1, out=coordinates[number])
     values = None if table.value is None else np.ascontiguousarray(rows["value"])
     return coordinates, values
 
@@ -136,5 +137,5 @@ def _bad_index(path: Path, column: Column, word: Span) -> DataError | None:
     index, extent = int(word.text), 2**63 - 1 if column.extent is None else column.extent
     if 1 <= index <= extent:
         return None
-    allowed = "at least 1" if column.extent is None else f"1 to {extent}"
+    allowed = "at least 1" if column.extent is None and index < 1 else f"1 to {extent}"
     return bad_data(path, f"{column.name} {index} is out of range", word, allowed)

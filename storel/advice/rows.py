@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from storel.candidates.candidates import Dropped
+from storel.errors import UnknownNameError, nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,12 @@ class Advice:
         return best if self.together is None else best | dict(self.together.formats)
 
     def __getitem__(self, name: str) -> OperandAdvice:
-        """Return the advice on one operand; raises KeyError if there is none of that name."""
-        return {operand.name: operand for operand in self.operands}[name]
+        """Return the advice on one operand; raises UnknownNameError if there is none of that name."""
+        known = {operand.name: operand for operand in self.operands}
+        if name not in known:
+            message = f"there is no advice on '{name}'"
+            raise UnknownNameError(message, expected=", ".join(known), hint=nearest(str(name), known))
+        return known[name]
 
     def as_object(self) -> dict[str, Any]:
         """Return what is written as JSON; times are nanoseconds."""

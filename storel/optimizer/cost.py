@@ -25,6 +25,7 @@ from storel.optimizer.cardinality import TILE, Appraised, Fold, Place, Price
 from storel.optimizer.constants import CONSTANTS, FREE, Constants, gather
 from storel.optimizer.estimate import Estimate
 from storel.optimizer.estimates import iterations
+from storel.optimizer.prices import require_price
 from storel.optimizer.variations import FULL, Variation
 from storel.symbols import Symbols
 
@@ -134,7 +135,8 @@ class Estimator:
     def _price(self, term: Term) -> float:
         found = self._fold.visit(term).appraised
         known = found.estimate
-        return self._model.price("Result", "", [found.cost], [known], known, FULL, 0)
+        whole = self._model.price("Result", "", [found.cost], [known], known, FULL, 0)
+        return require_price(whole, self._model, "Result", [found.cost])
 
     def cost(self, term: Term) -> Cost:
         """Return the estimated time of a term, and the iterations of its loops."""
@@ -149,7 +151,8 @@ def full_price(model: CostModel = NANOSECONDS) -> Price:
         constructor: str, text: str, children: Sequence[Appraised], result: Estimate, place: Place
     ) -> float:
         costs, known = [child.cost for child in children], [child.estimate for child in children]
-        return model.price(constructor, text, costs, known, result, FULL, 2, place)
+        found = model.price(constructor, text, costs, known, result, FULL, 2, place)
+        return require_price(found, model, constructor, costs)
 
     return price
 

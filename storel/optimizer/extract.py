@@ -23,6 +23,7 @@ from storel.optimizer.encoding import TERMS, ENode, decode
 from storel.optimizer.estimate import Estimate, integer, symbol, unknown, variable
 from storel.optimizer.facts import Encoded
 from storel.optimizer.named import NAMED
+from storel.optimizer.prices import require_growing
 from storel.optimizer.variations import Variation
 from storel.symbols import SizeSymbol, Symbols
 
@@ -176,19 +177,19 @@ class Extractor:
         constructor, arguments = node
         if not children:
             return Best(0.0, self._leaf(identity, constructor, arguments), node)
-        known = [child.estimate for child in children]
+        costs, known = [child.cost for child in children], [child.estimate for child in children]
         inside = self.encoding.inside(candidate.binders)
         estimate = estimates.combine(constructor, text, known, inside, identity, self.symbols)
         price = self.model.price(
             constructor,
             text,
-            [child.cost for child in children],
+            costs,
             known,
             estimate,
             self.variation,
             self.classes.free[identity].bit_count(),
         )
-        return Best(price, estimate, node)
+        return Best(require_growing(price, self.model, constructor, costs), estimate, node)
 
     def _leaf(self, identity: int, constructor: str, arguments: tuple[object, ...]) -> Estimate:
         first = arguments[0]

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from storel.errors import TypeMismatchError
+from storel.errors import TypeMismatchError, UnknownNameError, nearest
 from storel.optimizer import analyses, constructors
 from storel.optimizer.binders import Encoding
 from storel.optimizer.bindings import EGraph, PrintAllFunctionsSize, RunScheduleOutput
@@ -124,11 +124,19 @@ class Base:
         self.run(text)
 
     def step(self, ruleset: str) -> tuple[bool, dict[str, int]]:
-        """Run a ruleset once; return whether anything changed, and the matches per rule."""
+        """Run a ruleset once; return whether anything changed, and the matches per rule.
+
+        Raises UnknownNameError if there is none of that name.
+        """
+        _require(ruleset, self._steps, (*analyses.RULESETS, *self.parts))
         return self._ran(self._steps[ruleset])
 
     def settle(self, ruleset: str) -> tuple[bool, dict[str, int]]:
-        """Run a ruleset until nothing changes; return whether anything did, and the matches per rule."""
+        """Run a ruleset until nothing changes; return whether anything did, and the matches per rule.
+
+        Raises UnknownNameError for one of a phase, which may never end, and if there is none of that name.
+        """
+        _require(ruleset, self._settled, self._settled)
         return self._ran(self._settled[ruleset])
 
     def _ran(self, schedule: list[Any]) -> tuple[bool, dict[str, int]]:
@@ -235,6 +243,13 @@ def alternate(state: Saturation, phase: str) -> tuple[Stop, int]:
         if stop is not None:
             return stop, iteration
     return Stop.ITERATIONS, state.limits.iterations
+
+
+def _require(ruleset: str, known: Collection[str], shown: Collection[str]) -> None:
+    """Raise UnknownNameError unless a ruleset, which a user's schedule may have named, is known."""
+    if ruleset not in known:
+        hint = nearest(str(ruleset), shown)
+        raise UnknownNameError(f"no ruleset '{ruleset}' is run so", expected=", ".join(shown), hint=hint)
 
 
 def _ended(answer: object) -> tuple[Stop, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from storel.errors import UnknownNameError, nearest
 from storel.schedule import Schedule
 
 
@@ -56,8 +57,12 @@ class Tuning:
     definitions: tuple[Tuned, ...]
 
     def __getitem__(self, name: str) -> Tuned:
-        """Return what was tried for one definition; raises KeyError if none of that name was run."""
-        return {each.name: each for each in self.definitions}[name]
+        """Return what was tried for one definition; raises UnknownNameError if none of that name was run."""
+        known = {each.name: each for each in self.definitions}
+        if name not in known:
+            message = f"no definition of the name '{name}' was run"
+            raise UnknownNameError(message, expected=", ".join(known), hint=nearest(str(name), known))
+        return known[name]
 
     @property
     def wrong(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from storel.advice import trial as trials
 from storel.advice.rows import Advice, OperandAdvice
 from storel.advice.text import advice_text
 from storel.advice.trial import is_same
-from storel.errors import DataError, FormatError
+from storel.errors import DataError, FormatError, UnknownNameError
 
 sparse: Any = scipy.sparse
 
@@ -211,5 +211,9 @@ def test_a_short_form_and_an_object(advice: Advice) -> None:
     written = json.loads(json.dumps(advice.as_object()))
     assert written["operands"]["A"]["rows"][0]["format"] == advice.formats["A"]
     assert "kronecker" in written["operands"]["A"]["dropped"]
-    with pytest.raises(KeyError):
-        advice["B"]
+
+
+def test_an_operand_that_there_is_no_advice_on_is_told(advice: Advice) -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        advice["X"]
+    assert str(caught.value) == "there is no advice on 'X'\n  expected: A, x"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,16 @@ class OwnNanoseconds(Nanoseconds):
     """A model of a user's own, which is a shipped one by its type."""
 
 
+class Same:
+    """A model by which everything costs the same, whatever that is."""
+
+    def __init__(self, price: Any) -> None:
+        self.returned = price
+
+    def price(self, *_: Any) -> Any:
+        return self.returned
+
+
 class Idle(Extractor):
     """An extractor that chooses nothing."""
 
@@ -30,6 +41,16 @@ class Idle(Extractor):
 
 def unprepared(_state: Saturation, _phase: str) -> tuple[Stop, int]:
     return Stop.SATURATED, 0
+
+
+def astray(state: Saturation, phase: str) -> tuple[Stop, int]:
+    state.step(f"{phase}s")
+    return Stop.SATURATED, 1
+
+
+def restless(state: Saturation, phase: str) -> tuple[Stop, int]:
+    state.settle(phase)
+    return Stop.SATURATED, 1
 
 
 def silent(_state: Saturation, _phase: str) -> None:
@@ -58,6 +79,12 @@ def test_what_is_no_part_of_a_search_is_an_error(parts: dict[str, Any], message:
     ("parts", "message"),
     [
         ({"schedule": silent}, "the schedule returned something else"),
+        ({"schedule": astray}, "no ruleset 'mains' is run so(?s:.*)did you mean 'main'"),
+        ({"schedule": restless}, "no ruleset 'main' is run so"),
+        ({"cost": Same(None)}, "cost model Same returned something else(?s:.*)found: None"),
+        ({"cost": Same("cheap")}, r"the children of the node cost(?s:.*)found: 'cheap' \(str\)"),
+        ({"cost": Same(math.nan)}, "found: nan"),
+        ({"cost": Same(-1.0)}, "cost model Same makes a .* cheaper than a child"),
         ({"schedule": unprepared}, "a schedule prepares its state"),
         ({"extractor": Idle}, "an extractor takes nodes whose children have theirs"),
     ],

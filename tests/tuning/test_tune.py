@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 import storel
 from storel import machine
-from storel.errors import DataError, MemoryLimitError, StorelError
+from storel.errors import DataError, MemoryLimitError, StorelError, UnknownNameError
 from storel.execution import execute
 from storel.tuning.candidates import Candidate
 from storel.tuning.measure import Measured
@@ -204,6 +204,14 @@ def test_a_plan_that_fails_never_wins(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_is_tried_without_time() -> None:
     tuned = storel.tune(PRODUCT, seconds=0.0, A=A, B=B)["C"]
     assert len(tuned.rows) == 1
+
+
+def test_a_definition_that_was_not_run_is_told() -> None:
+    tuning = storel.tune(PRODUCT, seconds=0.0, A=A, B=B)
+    with pytest.raises(
+        UnknownNameError, match="of the name 'C1' was run\n  expected: C\n  hint: did you mean 'C'"
+    ):
+        tuning["C1"]
 
 
 def test_real_times_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:

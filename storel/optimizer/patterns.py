@@ -74,10 +74,11 @@ class MisreadError(Exception):
 
 @dataclass
 class Reader:
-    """Reads a text from ``place`` on; ``token`` is what comes next."""
+    """Reads a text from ``place`` on; ``token`` is what comes next, after one from ``last`` to ``end``."""
 
     text: str
     place: int = 0
+    last: int = 0
     end: int = 0
     token: str = field(default="", init=False)
     anonymous: int = 0
@@ -95,9 +96,15 @@ class Reader:
     def next(self) -> str:
         """Return the next token, and go on behind it."""
         token = self.token
+        self.last = self.place
         self.end = self.place = self.place + len(token)
         self._move()
         return token
+
+    def misread(self) -> MisreadError:
+        """Return an error about what comes next, or about the last token where nothing does."""
+        is_at_end = self.place == len(self.text)
+        return MisreadError(self.last if is_at_end else self.place)
 
     def accepts(self, token: str) -> bool:
         """Return whether ``token`` comes next, and go on behind it if it does."""
@@ -110,19 +117,19 @@ class Reader:
         """Go on behind what must come next; raises MisreadError."""
         for token in tokens:
             if not self.accepts(token):
-                raise MisreadError(self.place)
+                raise self.misread()
 
     def matching(self, pattern: re.Pattern[str]) -> str:
         """Return what comes next and matches ``pattern``; raises MisreadError."""
         self._move(pattern)
         if not self.token:
-            raise MisreadError(self.place)
+            raise self.misread()
         return self.next()
 
     def name(self) -> str:
         """Return the name that must come next."""
         if self.token in _RESERVED:
-            raise MisreadError(self.place)
+            raise self.misread()
         return self.matching(_NAME)
 
     def term(self) -> Pattern:

@@ -64,14 +64,16 @@ def test_operators_bind_as_in_the_calculus(text: str, pattern: Pattern) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "rest"),
     [
-        ("rule a: ?x =>", 1, ""),
+        ("rule a: ?x =>", 1, "=>"),
+        ("rule a: ?x =>\n\n-- to be written\n", 1, "=>"),
         ("rule a: ?x + => ?y", 1, "=> ?y"),
         ("rule A: ?x => ?x", 1, "A: ?x => ?x"),
         ("rule a: ?x => ?x\nfoo", 2, "foo"),
         ("rule a: sum(<k v> in ?R) ?a => ?a", 1, "v> in ?R) ?a => ?a"),
         ("rule a:\n  ?x == ?y == ?z => ?x", 2, "== ?z => ?x"),
         ("rule a: in => ?x", 1, "in => ?x"),
-        ("rule a: ?x => ?x if", 1, ""),
+        ("rule a: ?x => ?x if", 1, "if"),
+        ("rule", 1, "rule"),
     ],
 )
 def test_a_mistake_is_shown_where_it_is(text: str, line: int, rest: str) -> None:

@@ -58,7 +58,9 @@ def combine(
     coordinates, values, is_unique = sorted_entries(coordinates, values, shape)
     if not is_unique:
         first = np.flatnonzero(starts(coordinates))
-        values = _COMBINERS[semiring.plus_name].reduceat(values, first).astype(values.dtype, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):  # sums that are infinite or NaN are values, too
+            combined = _COMBINERS[semiring.plus_name].reduceat(values, first)
+        values = combined.astype(values.dtype, copy=False)
         coordinates = np.take(coordinates, first, axis=1)
     kept = values != semiring.zero
     if not kept.all():

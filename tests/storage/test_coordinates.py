@@ -33,6 +33,15 @@ def test_entries_are_sorted_and_equal_ones_keep_their_order(
     assert is_unique == (len({entry[:-1] for entry in expected}) == count)
 
 
+@pytest.mark.parametrize(("values", "total"), [((np.inf, -np.inf), np.nan), ((1e308, 1e308), np.inf)])
+def test_sums_without_a_finite_value_are_no_matter_of_warnings(
+    values: tuple[float, float], total: float
+) -> None:
+    with np.errstate(all="raise"):
+        _, combined = combine(np.zeros((1, 2), np.int64), np.array(values), (3,))
+    np.testing.assert_array_equal(combined, [total])
+
+
 @pytest.mark.parametrize("last", ["ascends in groups", "descends in one group"])
 @pytest.mark.parametrize("groups", [(40,), (6, 7)])
 @pytest.mark.parametrize("many", [0, 2**16], ids=["in buckets", "by comparisons"])

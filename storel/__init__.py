@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         tune,
     )
 
+__version__: str
+
 __all__ = [
     "Advice",
     "Kernel",
@@ -41,13 +43,19 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import what the library offers once it is asked for: a command has to prepare for Ctrl-C before."""
-    if name not in __all__:
-        raise AttributeError(f"module 'storel' has no attribute '{name}'")
-    from storel import api
+    if name == "__version__":
+        from importlib.metadata import version
 
-    found = globals()[name] = getattr(api, name)
+        found = version("storel")
+    elif name in __all__:
+        from storel import api
+
+        found = getattr(api, name)
+    else:
+        raise AttributeError(f"module 'storel' has no attribute '{name}'")
+    globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, "__version__"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import storel
 from storel.cli import main
 from storel.cli.application import app
 
@@ -33,7 +34,8 @@ def test_help_lists_the_commands() -> None:
 def test_the_version_is_that_of_the_package() -> None:
     shown = CliRunner().invoke(app, ["--version"])
     assert shown.exit_code == 0
-    assert shown.output == f"storel {version('storel')}\n"
+    assert shown.output == f"storel {version('storel')}\n" == f"storel {storel.__version__}\n"
+    assert "__version__" in dir(storel)
 
 
 @pytest.mark.parametrize(

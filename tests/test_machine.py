@@ -100,3 +100,10 @@ def test_the_command_measures_shows_and_resets(own_cache: Path, monkeypatch: pyt
     assert command("--show") == measured != shipped
     assert command("--reset") == shipped
     assert not list(own_cache.glob("constants-*.json"))
+
+
+def test_to_show_and_to_reset_is_a_contradiction(own_cache: Path) -> None:
+    machine.keep(SLOW)
+    done = CliRunner().invoke(app, ["calibrate", "--show", "--reset"])
+    assert done.exit_code == 2 and "--show" in done.stderr
+    assert machine.constants() == SLOW

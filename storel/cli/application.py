@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+import storel
 from storel.cli.advice import advise
 from storel.cli.bench import bench
 from storel.cli.costs import calibrate
@@ -38,9 +39,7 @@ app.add_typer(formats, name="formats")
 
 def _print_version(is_asked: bool) -> None:
     if is_asked:
-        from importlib.metadata import version  # here, since it takes 10 ms
-
-        print(f"storel {version('storel')}")
+        print(f"storel {storel.__version__}")
         raise typer.Exit
 
 

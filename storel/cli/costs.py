@@ -20,6 +20,8 @@ def calibrate(
 
     Example: storel calibrate
     """
+    if show and reset:
+        raise typer.BadParameter("--show changes nothing, and --reset does: give one of them")
     if reset:
         machine.reset()
     elif not show:

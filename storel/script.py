@@ -27,7 +27,7 @@ from storel.scheduling import compile_definition, planned
 from storel.source import Source, Span
 from storel.storage.build import as_values
 from storel.storage.compose import View
-from storel.storage.files.kinds import keeps_arrays, read_arrays
+from storel.storage.files.kinds import keeps_arrays, read_arrays, require_savable
 from storel.storage.formats import UNNAMED, Format, is_automatic
 from storel.storage.tensor import Tensor
 from storel.syntax.analyze import Analysis, Definition, analyze
@@ -83,7 +83,8 @@ class Runner:
     """One run of one script in an environment that may hold bindings already.
 
     ``requested`` are results beside those that the script says; ``result_format`` is that of a single
-    result; without ``runs`` the results are only compiled; ``counts_work`` interprets the plans;
+    result; without ``runs`` the results are only compiled; ``saves`` says that the caller will write what
+    the script SAVEs, so that it is told early what cannot be; ``counts_work`` interprets the plans;
     ``analyzes`` profiles all that is run, not only what the script says. ``undecided`` are the operands
     whose formats are to be chosen, and whether they come in theirs. ``keywords`` are what a
     caller may have meant who binds a name that the script does not read. ``compiler`` compiles what is run.
@@ -94,6 +95,7 @@ class Runner:
     directory: Path = field(default_factory=Path.cwd)
     counts_work: bool = False
     runs: bool = True
+    saves: bool = False
     analyzes: bool = False
     requested: tuple[str, ...] = ()
     result_format: FormatReference | None = None
@@ -107,6 +109,8 @@ class Runner:
     def run(self, source: Source) -> Outcome:
         """Execute all statements; the results are the saved tensors, else the last one."""
         analysis = self.prepare(source)
+        for statement in self.outcome.saved if self.saves else ():
+            require_savable(self.directory / statement.path)
         self._choose_formats(analysis)
         self._make_results(analysis)
         if self.counts_work:

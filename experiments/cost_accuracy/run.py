@@ -165,8 +165,10 @@ def table(found: Sequence[Contest]) -> Table:
 
 def plot(found: Sequence[Contest], path: Path) -> None:
     """Draw estimated over measured times, chosen plans and others."""
-    from matplotlib.figure import Figure
-
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise SystemExit("--plot needs matplotlib: pip install 'storel[plot]'") from error
     figure = Figure(figsize=(6, 6))
     axes = figure.subplots()
     others = [plan for each in found for plan in each.plans[1:]]
@@ -178,7 +180,10 @@ def plot(found: Sequence[Contest], path: Path) -> None:
         axes.plot((low, high), (factor * low, factor * high), color="gray", linewidth=0.7)
     axes.set(xlabel="measured [µs]", ylabel="estimated [µs]", xlim=(low, high))
     axes.legend()
-    figure.savefig(path)
+    try:
+        figure.savefig(path)
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"{path} cannot be drawn: {error}") from error
 
 
 def main() -> None:
@@ -188,16 +193,18 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="only small random data")
     parser.add_argument("--kernels", help="only these, separated by commas")
     arguments = parser.parse_args()
+    if arguments.plot is not None:  # what cannot be drawn is told before minutes of work
+        plot([], arguments.plot)
     if arguments.calibrate:
         machine.keep(calibrate())
     chosen = arguments.kernels.split(",") if arguments.kernels else None
     given = [case for case in cases(small=arguments.small) if chosen is None or case.kernel in chosen]
+    if not given:
+        raise SystemExit(f"no kernel is called {arguments.kernels}")
     found: list[Contest] = []
     for contest in contests(given):
         print(contest, file=sys.stderr, flush=True)
         found.append(contest)
-    if not found:
-        raise SystemExit(f"no kernel is called {arguments.kernels}")
     Console(width=120).print(table(found))
     if arguments.plot is not None:
         plot(found, arguments.plot)

@@ -15,8 +15,16 @@ class Journal:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self.lines: dict[str, str] = {}
-        if path is not None and path.exists():
-            self.lines = {json.loads(line)["cell"]: line for line in path.read_text().splitlines()}
+        if path is None:
+            return
+        try:
+            with path.open("a+") as file:  # what cannot be written is told before anything is asked
+                file.seek(0)
+                self.lines = {json.loads(line)["cell"]: line for line in file}
+        except OSError as error:
+            raise SystemExit(f"{path} cannot be written: {error.strerror}") from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise SystemExit(f"{path} is no journal of answers") from error
 
     def find(self, cell: Cell) -> Outcome | None:
         """Return what became of a question; one whose answer was a problem is asked again."""

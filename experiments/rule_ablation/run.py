@@ -232,7 +232,10 @@ def plot(found: Iterable[Ablation], path: Path) -> None:
     axes.set_xscale("log")
     axes.set_xlabel("estimated cost without the rule / with it")
     axes.legend(loc="lower right")
-    figure.savefig(path)
+    try:
+        figure.savefig(path)
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"{path} cannot be drawn: {error}") from error
 
 
 def summary(found: Iterable[Ablation]) -> str:
@@ -265,6 +268,8 @@ def main() -> None:
     known = kept(arguments.json, arguments.only)
     if arguments.json is not None:  # what cannot be kept is told before hours of work
         keep(arguments.json, arguments.only, known.values())
+    if arguments.plot is not None:
+        plot((), arguments.plot)
     pending = [rule for rule in rules if rule.name not in known]
     for each in ablations(pending, arguments.only, arguments.processes) if pending else ():
         known[each.rule] = each

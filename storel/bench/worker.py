@@ -25,6 +25,9 @@ def main() -> None:
     except StorelError as error:
         print(error, file=sys.stderr)
         sys.exit(MISTAKE)
+    except MemoryError as error:
+        print(f"the data does not fit into memory: {error}", file=sys.stderr)
+        sys.exit(MISTAKE)
     Path(sys.argv[1]).write_text(json.dumps(asdict(found)), encoding="utf-8")
 
 

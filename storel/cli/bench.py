@@ -21,6 +21,15 @@ from storel.bench.table import failures, table_of
 from storel.bench.task import BACKENDS, Contest, Measurement, Task
 from storel.cli.options import write_text
 from storel.errors import DataError
+from storel.storage.files.output import require_writable
+
+MIB, LEAST_MIB = 8.0, 0.001
+"""The size of the largest tensor of a contraction where nothing is said, and the least one."""
+
+LARGEST = 2**31 - 1
+"""The most rows and columns of matrices, since rivals have indices of 32 bits."""
+
+MOST_THREADS = 1024
 
 WIDTH = 120
 """The columns of the table where it is not printed to a terminal."""
@@ -37,10 +46,14 @@ def bench(
         str | None, typer.Option(help=f"{', '.join(RIVALS)}; all that are installed by default.")
     ] = None,
     backends: Annotated[str, typer.Option(help="storel's backends.")] = ",".join(BACKENDS),
-    threads: Annotated[int, typer.Option(min=1, help="The threads of each contestant.")] = 1,
-    size: Annotated[int, typer.Option(min=16, help="Rows and columns of the matrices.")] = 100_000,
+    threads: Annotated[
+        int, typer.Option(min=1, max=MOST_THREADS, help="The threads of each contestant.")
+    ] = 1,
+    size: Annotated[
+        int, typer.Option(min=16, max=LARGEST, help="Rows and columns of the matrices.")
+    ] = 100_000,
     nonzeros: Annotated[
-        int, typer.Option(min=64, help="Entries of sparse operands, places of dense ones.")
+        int, typer.Option(min=64, max=2**40, help="Entries of sparse operands, places of dense ones.")
     ] = 3_000_000,
     repetitions: Annotated[
         int, typer.Option(min=1, help="Rounds; in each every contestant runs at least twice.")
@@ -49,8 +62,9 @@ def bench(
         Path | None, typer.Option(help="Time the dense contractions that this .csv file lists.")
     ] = None,
     contraction_mib: Annotated[
-        float, typer.Option(min=0, max=2**20, help="MiB of the largest tensor of each.")
-    ] = 8.0,
+        float | None,
+        typer.Option(min=LEAST_MIB, max=2**20, help=f"MiB of the largest tensor of each; else {MIB:g}."),
+    ] = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write all figures and plans to this file.")
     ] = None,
@@ -65,6 +79,8 @@ def bench(
 
     Example: storel bench --kernels spmv,mmm --data uniform,power-law --size 30000 --nonzeros 500000
     """
+    if contraction_mib is not None and contractions is None:
+        raise typer.BadParameter("--contraction-mib is the size of what --contractions lists")
     names = list(KERNELS) if kernels is None and contractions is None else _listed(kernels)
     contest = Contest.of(_listed(backends), chosen(_listed(rivals) or None), repetitions, threads)
     tasks = [
@@ -73,10 +89,10 @@ def bench(
         for each in data_for(name, _listed(data))
     ]
     if contractions is not None:
-        dense = Data(DENSE, size, nonzeros)
-        tasks += [Task(each, dense, contest, contraction_mib) for each in read_contractions(contractions)]
+        dense, mib = Data(DENSE, size, nonzeros), contraction_mib or MIB
+        tasks += [Task(each, dense, contest, mib) for each in read_contractions(contractions)]
     _require(tasks, data)
-    _write([], json_file, plot_file)  # what cannot be written is told before minutes are spent
+    _require_output(json_file, plot_file)
     found = list(run_all(tasks, report.progress()))
     _show(found)
     _write(found, json_file, plot_file)
@@ -93,6 +109,14 @@ def _require(tasks: list[Task], data: str) -> None:
 
 def _listed(text: str | None) -> list[str]:
     return [] if text is None else text.split(",")
+
+
+def _require_output(json_file: Path | None, plot_file: Path | None) -> None:
+    """Raise DataError for what cannot be written, before minutes are spent."""
+    if json_file is not None:
+        require_writable(json_file)
+    if plot_file is not None:
+        draw([], plot_file)
 
 
 def _write(found: list[Measurement], json_file: Path | None, plot_file: Path | None) -> None:

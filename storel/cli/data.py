@@ -11,6 +11,7 @@ import typer
 from storel import report
 from storel.cli.options import FormatsOption, path_and_format
 from storel.loading import as_tensor, format_text, load_tensor
+from storel.storage.files.kinds import require_savable
 from storel.storage.formats import known_formats
 
 FileArgument = Annotated[str, typer.Argument(metavar="FILE[:FORMAT]", help="A file that holds a tensor.")]
@@ -44,6 +45,7 @@ def convert(
 
     Example: storel convert matrix.mtx matrix.npz --format band
     """
+    require_savable(out)
     path, reference = path_and_format(file)
     known, wanted = known_formats(formats), format_text(storage)
     tensor = load_tensor(path, known, reference=reference or wanted)

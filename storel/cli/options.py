@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from storel.compiler import Backend, FloatingPoint
-from storel.errors import DataError
 from storel.loading import format_text
+from storel.storage.files.output import replacing
 from storel.syntax.nodes.declarations import FormatReference
 
 BackendOption = Annotated[Backend, typer.Option(help="auto, c, numba, or interpret.")]
@@ -18,7 +18,7 @@ FormatsOption = Annotated[
     Path | None, typer.Option("--formats", help="A directory of further storage formats.")
 ]
 RulesOption = Annotated[Path | None, typer.Option(help="A file of further rewrite rules.")]
-MemoryOption = Annotated[int | None, typer.Option(help="The most bytes that buffers may take.")]
+MemoryOption = Annotated[int | None, typer.Option(min=0, help="The most bytes that buffers may take.")]
 FloatingOption = Annotated[FloatingPoint, typer.Option(help="strict, reassociate, or expand.")]
 ThreadsOption = Annotated[
     int | None,
@@ -50,7 +50,5 @@ def _is_there(name: str) -> bool:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file; raises DataError where the system refuses."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}") from error
+    with replacing(path) as stream:
+        stream.write(text.encode())

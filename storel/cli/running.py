@@ -31,7 +31,8 @@ from storel.loading import declared_tensor, load_tensor
 from storel.options import CallOptions, compiler_options
 from storel.script import Outcome, Progress, Runner, read_source
 from storel.source import Source
-from storel.storage.files.kinds import keeps_arrays, save_tensor
+from storel.storage.files.kinds import keeps_arrays, require_savable, save_tensor
+from storel.storage.files.output import require_writable
 from storel.storage.formats import is_automatic, known_formats
 from storel.storage.summary import read_summary
 
@@ -68,8 +69,10 @@ def run(
         backend, formats, rules, memory_limit, floating_point, binders=binders, threads=threads
     )
     outputs = _outputs(output or [])
+    for path in (*(path for _, path in outputs), *filter(None, (out,))):
+        require_savable(path)
     runner = runner_for(script, binding or [], options)
-    runner.counts_work = work
+    runner.counts_work, runner.saves = work, True
     runner.requested = tuple(name for name, _ in outputs)
     outcome = _outcome(runner, script)
     _save(outcome, out, outputs, runner.directory)
@@ -121,6 +124,8 @@ def explain(
     options = CallOptions(
         backend, formats, rules, memory_limit, floating_point, binders=binders, threads=threads
     )
+    if out is not None:
+        require_writable(out)
     runner = runner_for(script, binding or [], options)
     for text in stats or []:
         _declare(runner.environment, text)

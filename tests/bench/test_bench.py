@@ -174,7 +174,7 @@ def test_ratios_are_drawn(tmp_path: Path) -> None:
         (("--backends", "d"), "unknown backend 'd'"),
         (("--contractions", "none.csv"), "none.csv cannot be read"),
         (("--kernels", ""), "no kernel ''"),
-        (("--json", "no/where.json"), "cannot be written"),
+        (("--json", "no/where.json"), "cannot write no/where.json"),
         (("--plot", "ratios.none"), "cannot be drawn"),
         (("--kernels", "ttv", "--data", "banded"), "none of the kernels takes such data"),
     ],
@@ -184,10 +184,30 @@ def test_mistakes_are_told_before_anything_runs(arguments: tuple[str, ...], mess
     assert message in str(shown.exception)
 
 
-@pytest.mark.parametrize("size", ["-3", "nan", "inf"])
+@pytest.mark.parametrize("size", ["-3", "0", "nan", "inf"])
 def test_contractions_have_a_size(size: str) -> None:
     shown = bench("--contractions", "none.csv", "--contraction-mib", size)
     assert (shown.exit_code, shown.exception.__class__) == (2, SystemExit)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--contraction-mib", "8"),  # without contractions
+        ("--size", str(10**24)),
+        ("--nonzeros", str(10**15)),
+        ("--threads", str(10**9)),
+        ("--repetitions", "0"),
+    ],
+)
+def test_sizes_make_sense(option: tuple[str, str]) -> None:
+    assert CliRunner().invoke(app, ["bench", *option]).exit_code == 2
+
+
+def test_data_that_does_not_fit_into_memory_is_a_mistake() -> None:
+    options = ("--kernels", "spmv", "--rivals", "scipy", "--nonzeros", str(2**40))
+    shown = CliRunner().invoke(app, ["bench", *options])
+    assert "the data does not fit into memory" in str(shown.exception)
 
 
 def test_the_table_has_storel_first_and_ratios_to_the_fastest_right_rival() -> None:

@@ -118,3 +118,29 @@ def test_what_is_doubtful_is_told(name: str) -> None:
     told = command(name, "-", "-b", "O=o.npy", stdin=script)
     assert told.code == 0
     assert told.err.startswith("warning: the value 'k' of a tensor is used as a key")
+
+
+@pytest.mark.parametrize(
+    ("script", "arguments"),
+    [
+        (SUM, ("-o", "no/where.npz")),
+        (SUM, ("-o", "result.png")),
+        (SUM, ("--output", "y=no/where.npz")),
+        (f"{SUM} SAVE y TO 'no/where.npz'", ()),
+    ],
+)
+def test_what_cannot_be_written_is_told_before_anything_is_computed(
+    script: str, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storel.script.Runner._make_results", lambda *_: pytest.fail("it was computed"))
+    ended = command("run", "-", "-b", "A=a.mtx", *arguments, stdin=script)
+    assert ended.code == 1 and ("cannot write" in ended.err or "the ending" in ended.err)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("convert", "none.mtx", "no/where.npz"), ("explain", "none.sdql", "-o", "no/where.html")],
+)
+def test_what_cannot_be_written_is_told_before_anything_is_read(arguments: tuple[str, ...]) -> None:
+    ended = command(*arguments)
+    assert ended.code == 1 and ended.err.startswith(f"error: cannot write {arguments[-1]}: No such file")

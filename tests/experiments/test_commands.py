@@ -27,6 +27,11 @@ def output_of(*arguments: str) -> str:
         (("rule_ablation", "--processes", "0"), "'0' is no integer from 1"),
         (("rule_ablation", "--json", "no-such-folder/found.json"), "found.json cannot be written"),
         (("rule_ablation", "--json", "pyproject.toml"), "pyproject.toml cannot be read"),
+        (("rule_ablation", "--plot", "no-such-folder/found.svg"), "found.svg cannot be drawn"),
+        (("cost_accuracy", "--plot", "no-such-folder/found.svg"), "found.svg cannot be drawn"),
+        (("cost_accuracy", "--small", "--kernels", "smpv"), "no kernel is called smpv"),
+        (("formats", "--journal", "no-such-folder/found"), "found cannot be written"),
+        (("formats", "--journal", "README.md"), "README.md is no journal"),
     ],
 )
 def test_a_mistake_in_the_arguments_is_told(arguments: tuple[str, ...], message: str) -> None:

@@ -15,7 +15,7 @@ from storel.storage.files.arrow import read_arrow, read_parquet, write_arrow, wr
 from storel.storage.files.contents import Contents
 from storel.storage.files.coordinate_list import read_coordinate_list, write_coordinate_list
 from storel.storage.files.matrix_market import read_matrix_market, write_matrix_market
-from storel.storage.files.output import replacing
+from storel.storage.files.output import replacing, require_writable
 from storel.storage.files.saved import read_dense, read_stored, write_array, write_stored
 from storel.storage.stored import Stored
 
@@ -44,6 +44,9 @@ WRITERS: dict[str, Callable[[Stored, BinaryIO], None]] = {
 }
 
 
+WRITTEN = (*WRITERS, ".mtx.gz", ".tns.gz")
+
+
 def read_tensor(path: Path) -> Contents:
     """Read the tensor in a file; raises DataError for what is missing, unknown or broken."""
     return READERS[_ending(path, READERS)](path)
@@ -57,8 +60,7 @@ def keeps_arrays(path: Path) -> bool:
 def save_tensor(tensor: Stored, path: Path) -> None:
     """Write a tensor to a file, as its ending says; on an error, such as without data, nothing is written."""
     tensor.require_data()
-    endings = [*WRITERS, ".mtx.gz", ".tns.gz"]
-    ending = _ending(path, endings)
+    ending = _ending(path, WRITTEN)
     write = WRITERS[ending.removesuffix(".gz")]
     with replacing(path) as stream:
         if not ending.endswith(".gz"):
@@ -67,6 +69,12 @@ def save_tensor(tensor: Stored, path: Path) -> None:
         # Neither name nor time go in, so that equal tensors give equal files.
         with gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0) as packed:
             write(tensor, cast(BinaryIO, packed))
+
+
+def require_savable(path: Path) -> None:
+    """Raise DataError where no tensor could be saved, before one is computed."""
+    _ending(path, WRITTEN)
+    require_writable(path)
 
 
 def read_arrays(path: Path) -> dict[str, Array]:

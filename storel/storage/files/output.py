@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -18,19 +19,46 @@ def replacing(path: Path) -> Generator[BinaryIO, None, None]:
     What is no regular file (a device, a pipe) is written to as it is. Raises DataError where the
     system refuses; nothing is left behind then.
     """
-    try:
+    with _refusals(path):
         target = path.resolve()
         if target.exists() and not target.is_file():
             with target.open("wb") as stream:
                 yield stream
             return
-        temporary = target.with_name(f".{target.name}.{os.getpid()}.partial")
+        temporary = _beside(target)
         try:
             with temporary.open("wb") as stream:
                 yield stream
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def require_writable(path: Path) -> None:
+    """Raise DataError where the system would refuse to write a file, before work is spent on what goes there.
+
+    What is at ``path`` is left as it is: a device or a pipe is not even opened, since that may be heard.
+    """
+    with _refusals(path):
+        target = path.resolve()
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if target.is_file() or not target.exists():
+            temporary = _beside(target)
+            temporary.touch()
+            temporary.unlink()
+
+
+def _beside(target: Path) -> Path:
+    """Return where a file is written before it takes the place of ``target``."""
+    return target.with_name(f".{target.name}.{os.getpid()}.partial")
+
+
+@contextmanager
+def _refusals(path: Path) -> Generator[None, None, None]:
+    """Turn what the system says against writing a file into a DataError."""
+    try:
+        yield
     except OSError as error:
         raise DataError(
             f"cannot write {path}: {error.strerror or error}",

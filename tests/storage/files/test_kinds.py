@@ -11,7 +11,7 @@ import pytest
 from storel.errors import DataError, TypeMismatchError
 from storel.storage.build import from_coordinates, from_numpy
 from storel.storage.files.contents import DenseContents, SparseContents, StoredContents
-from storel.storage.files.kinds import read_tensor, save_tensor
+from storel.storage.files.kinds import read_tensor, require_savable, save_tensor
 from storel.storage.formats import Formats
 from storel.storage.tensor import Tensor
 
@@ -134,7 +134,18 @@ def test_an_unwritable_output_is_an_error(tmp_path: Path, place: str) -> None:
     (tmp_path / "directory.npz").mkdir()
     with pytest.raises(DataError, match="cannot write"):
         save_tensor(sample(2), tmp_path / place)
+    with pytest.raises(DataError, match="cannot write"):
+        require_savable(tmp_path / place)
     assert [each.name for each in tmp_path.rglob("*")] == ["directory.npz"]
+
+
+def test_where_a_tensor_can_be_saved_nothing_is_changed(tmp_path: Path) -> None:
+    path = tmp_path / "t.mtx"
+    require_savable(path)
+    assert not list(tmp_path.iterdir())
+    path.write_text("precious")
+    require_savable(path)
+    assert path.read_text() == "precious"
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:

@@ -76,6 +76,9 @@ def obtain(name: str, build: Callable[[Path], None], load: Callable[[Path], Load
             return _obtain(Path(_own_directory().name), name, build, load)
         except Damaged as error:
             raise BackendError(f"what was just compiled does not load: {error}") from error
+        except OSError as error:
+            hint = "set STOREL_CACHE_DIR or TMPDIR to a directory with space that can be written"
+            raise BackendError(f"what is compiled cannot be kept: {error.strerror}", hint=hint) from error
 
 
 def _obtain(folder: Path, name: str, build: Callable[[Path], None], load: Callable[[Path], Loaded]) -> Loaded:

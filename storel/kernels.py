@@ -26,6 +26,7 @@ from storel.runtime import toolchain
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
 from storel.storage.facts import counted, likeness
+from storel.storage.files.paths import as_path
 from storel.storage.formats import Formats, is_automatic, known_formats
 from storel.storage.tensor import Tensor
 
@@ -245,7 +246,9 @@ def source_of(source: str | Path) -> Source:
     """Return the text of a program, or of the script that it is the path of."""
     match source:
         case str() | Path():
-            return read_source(Path(source)) if _is_path(source) else Source.given("<program>", str(source))
+            return (
+                read_source(as_path(source)) if _is_path(source) else Source.given("<program>", str(source))
+            )
         case _:
             raise TypeMismatchError(
                 f"a {type(source).__name__} is no program", expected="a text, or the path of a script"

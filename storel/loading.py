@@ -174,10 +174,10 @@ def _type_name(value: Any) -> str:
 
 def _as_array(value: Any) -> NDArray[Any]:
     """Return an array, or nested lists, as an array; raises DataError where places have no value."""
-    require_unmasked(value, "the array")
     try:
+        require_unmasked(value, "the array")
         return np.asarray(value)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError("the lists are no array", expected="lists of equal lengths") from error
 
 

@@ -15,6 +15,7 @@ from storel.optimizer.outcome import Options as SearchOptions
 from storel.optimizer.rulefile import RuleSet
 from storel.optimizer.user_rules import with_rules
 from storel.optimizer.wellformed import require_rules
+from storel.storage.files.paths import as_path
 from storel.syntax.nodes.declarations import FormatReference
 
 
@@ -96,7 +97,7 @@ def compiler_options(options: CallOptions) -> Options:
 def _rules(given: str | Path | RuleSet | None) -> RuleSet | None:
     """Return the rules to search with, None for the shipped ones; raises StorelError for what is no rule."""
     if isinstance(given, str | Path):
-        return with_rules(Path(given))
+        return with_rules(as_path(given))
     if given is not None:
         require_rules(given)
     return given

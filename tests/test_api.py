@@ -26,6 +26,8 @@ from storel.errors import (
 
 MATRIX = np.array([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]])
 CSR_ARRAYS = {"pos": np.array([0, 1, 3]), "idx": np.array([1, 0, 2]), "val": np.array([1.0, 2.0, 3.0])}
+CYCLE: list[Any] = [1.0]
+CYCLE.append(CYCLE)
 MASKED = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
 ENTRIES = {(0, 1): 1.0, (1, 0): 2.0, (1, 2): 3.0}
 DOUBLE = "CREATE TENSOR r AS A * 2"
@@ -112,6 +114,12 @@ def test_scalars(value: Any) -> None:
         (lambda: storel.tensor(CSR_ARRAYS, "csr", shape=6), DataError, "made of integers"),  # pyright: ignore
         (lambda: storel.tensor(CSR_ARRAYS | {"idx": [0, [1]]}, "csr", shape=(2, 3)), DataError, "no array"),
         (lambda: storel.tensor(CSR_ARRAYS | {"val": MASKED}, "csr", shape=(2, 3)), DataError, "masked"),
+        (lambda: storel.read("\0.npy"), TypeMismatchError, "no path"),
+        (lambda: storel.read("\ud800.npy"), TypeMismatchError, "no path"),
+        (lambda: storel.tensor([1.0]).save("\0.npy"), TypeMismatchError, "no path"),
+        (lambda: storel.run(DOUBLE, A=MATRIX, rules="\0"), TypeMismatchError, "no path"),
+        (lambda: storel.run(Path("\0")), TypeMismatchError, "no path"),
+        (lambda: storel.tensor(CYCLE), DataError, "no array"),
         (lambda: storel.tensor([1.0, np.ma.masked]), DataError, "the array is masked"),
         (lambda: storel.tensor([[[1.0], (MASKED,)]]), DataError, "the array is masked"),
         (lambda: storel.tensor({0: 1.0, 1: np.ma.masked}), DataError, "the array is masked"),

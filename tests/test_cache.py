@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -110,6 +111,15 @@ def test_a_cache_that_cannot_be_written(folder: Path, backend: Backend) -> None:
     folder.write_text("a file where the directory should be")
     assert doubled(backend)
     assert folder.read_text() == "a file where the directory should be"
+
+
+def test_a_full_disk_is_told(folder: Path) -> None:
+    def build(_: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(BackendError, match=r"cannot be kept: No space left(?s:.*)TMPDIR"):
+        cache.obtain("never", build, lambda artifact: artifact)
+    assert not list(folder.glob("*never*"))
 
 
 def test_what_does_not_compile_is_reported(folder: Path) -> None:

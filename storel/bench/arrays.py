@@ -142,6 +142,8 @@ def read_contractions(path: Path) -> list[str]:
             rows = list(csv.DictReader(file))
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path} is no table: {error}") from error
     found = [row.get(CONTRACTION) for row in rows]
     if not found or None in found:
         raise DataError(f"{path} lists no contractions", expected=f"a column {CONTRACTION}")

@@ -46,12 +46,8 @@ def bench(
         str | None, typer.Option(help=f"{', '.join(RIVALS)}; all that are installed by default.")
     ] = None,
     backends: Annotated[str, typer.Option(help="storel's backends.")] = ",".join(BACKENDS),
-    threads: Annotated[
-        int, typer.Option(min=1, max=MOST_THREADS, help="The threads of each contestant.")
-    ] = 1,
-    size: Annotated[
-        int, typer.Option(min=16, max=LARGEST, help="Rows and columns of the matrices.")
-    ] = 100_000,
+    threads: Annotated[int, typer.Option(min=1, max=MOST_THREADS, help="Threads of each contestant.")] = 1,
+    size: Annotated[int, typer.Option(min=16, max=LARGEST, help="Rows and columns of matrices.")] = 100_000,
     nonzeros: Annotated[
         int, typer.Option(min=64, max=2**40, help="Entries of sparse operands, places of dense ones.")
     ] = 3_000_000,
@@ -79,18 +75,13 @@ def bench(
 
     Example: storel bench --kernels spmv,mmm --data uniform,power-law --size 30000 --nonzeros 500000
     """
-    if contraction_mib is not None and contractions is None:
-        raise typer.BadParameter("--contraction-mib is the size of what --contractions lists")
     names = list(KERNELS) if kernels is None and contractions is None else _listed(kernels)
     contest = Contest.of(_listed(backends), chosen(_listed(rivals) or None), repetitions, threads)
     tasks = [
         Task(name, Data(each, size, nonzeros), contest)
         for name in names
         for each in data_for(name, _listed(data))
-    ]
-    if contractions is not None:
-        dense, mib = Data(DENSE, size, nonzeros), contraction_mib or MIB
-        tasks += [Task(each, dense, contest, mib) for each in read_contractions(contractions)]
+    ] + _contractions(contractions, contraction_mib, Data(DENSE, size, nonzeros), contest)
     _require(tasks, data)
     _require_output(json_file, plot_file)
     found = list(run_all(tasks, report.progress()))
@@ -98,6 +89,15 @@ def bench(
     _write(found, json_file, plot_file)
     if not all(each.is_sound for each in found):
         raise typer.Exit(1)
+
+
+def _contractions(path: Path | None, mib: float | None, data: Data, contest: Contest) -> list[Task]:
+    """Return the contractions that a file lists; raises BadParameter for a size that is of none."""
+    if path is None:
+        if mib is not None:
+            raise typer.BadParameter("--contraction-mib is the size of what --contractions lists")
+        return []
+    return [Task(each, data, contest, mib or MIB) for each in read_contractions(path)]
 
 
 def _require(tasks: list[Task], data: str) -> None:

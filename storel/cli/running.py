@@ -143,7 +143,7 @@ def runner_for(
 ) -> Runner:
     """Return what runs a script, its names bound to numbers and to the tensors in files."""
     environment = Environment(known_formats(options.formats))
-    directory = Path.cwd() if script == "-" else Path(script).parent
+    directory = Path() if script == "-" else Path(script).parent
     runner = Runner(environment, compiler_options(options), directory, progress=progress or report.progress())
     for text in bindings:
         _bind(runner, text)

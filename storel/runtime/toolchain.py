@@ -140,8 +140,8 @@ def _probe(command: tuple[str, ...]) -> Compiler | None:
 def _works(compiler: Compiler) -> bool:
     with tempfile.TemporaryDirectory(prefix="storel-", ignore_cleanup_errors=True) as folder:
         source, library = Path(folder, "probe.c"), Path(folder, "probe.so")
-        source.write_text(_PROBE)
         try:
+            source.write_text(_PROBE)
             compiler.compile(source, library)
             probe = ctypes.CDLL(str(library)).probe
         except (BackendError, OSError, AttributeError):

@@ -148,7 +148,8 @@ class Formats:
         found = dict(_shipped_files())
         for directory in self.directories:
             if not directory.is_dir():
-                raise FormatError(f"the format directory {directory} does not exist")
+                what = "is a file" if directory.exists() else "does not exist"
+                raise FormatError(f"the format directory {directory} {what}")
             found |= _files_in(directory)
         if AUTO in found:
             raise _reserved(str(found[AUTO]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,7 @@ def test_ratios_are_drawn(tmp_path: Path) -> None:
         (("--rivals", "scypi"), "no rival 'scypi'"),
         (("--backends", "d"), "unknown backend 'd'"),
         (("--contractions", "none.csv"), "none.csv cannot be read"),
+        (("--contractions", sys.executable), "is no table"),
         (("--kernels", ""), "no kernel ''"),
         (("--json", "no/where.json"), "cannot write no/where.json"),
         (("--plot", "ratios.none"), "cannot be drawn"),

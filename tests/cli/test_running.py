@@ -132,7 +132,10 @@ def test_what_is_doubtful_is_told(name: str) -> None:
 def test_what_cannot_be_written_is_told_before_anything_is_computed(
     script: str, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storel.script.Runner._make_results", lambda *_: pytest.fail("it was computed"))
+    def computed(*_: object) -> None:
+        pytest.fail("it was computed")
+
+    monkeypatch.setattr("storel.script.Runner._make_results", computed)
     ended = command("run", "-", "-b", "A=a.mtx", *arguments, stdin=script)
     assert ended.code == 1 and ("cannot write" in ended.err or "the ending" in ended.err)
 
@@ -144,3 +147,9 @@ def test_what_cannot_be_written_is_told_before_anything_is_computed(
 def test_what_cannot_be_written_is_told_before_anything_is_read(arguments: tuple[str, ...]) -> None:
     ended = command(*arguments)
     assert ended.code == 1 and ended.err.startswith(f"error: cannot write {arguments[-1]}: No such file")
+
+
+def test_a_directory_that_is_gone_is_not_asked_for() -> None:
+    line = "mkdir gone && cd gone && rmdir ../gone && printf 'CREATE TENSOR y AS 2' | $storel run -"
+    ended = in_a_shell(line)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "y = 2\n", "")

@@ -171,6 +171,12 @@ def test_what_to_write_is_a_format(text: str, wanted: str) -> None:
     formats.resolve(parse_format(wanted.replace("…", "2")), 2)
 
 
+def test_a_file_is_no_directory_of_formats(tmp_path: Path) -> None:
+    (tmp_path / "mine.sdql").touch()
+    with pytest.raises(FormatError, match=r"mine\.sdql is a file"):
+        Formats((tmp_path / "mine.sdql",)).find("mine", 2)
+
+
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bytes.sdql").write_bytes(b"\xff\xfe")
     with pytest.raises(FormatError, match=r"the format .*bytes\.sdql is no UTF-8 text"):

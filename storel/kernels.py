@@ -245,10 +245,10 @@ def _is_path(source: str | Path) -> bool:
 def source_of(source: str | Path) -> Source:
     """Return the text of a program, or of the script that it is the path of."""
     match source:
+        case str() | Path() if _is_path(source):
+            return read_source(as_path(source))
         case str() | Path():
-            return (
-                read_source(as_path(source)) if _is_path(source) else Source.given("<program>", str(source))
-            )
+            return Source.given("<program>", str(source))
         case _:
             raise TypeMismatchError(
                 f"a {type(source).__name__} is no program", expected="a text, or the path of a script"

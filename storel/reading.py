@@ -38,17 +38,17 @@ def names_in_sizes(statements: Iterable[Statement]) -> frozenset[str]:
 
 
 def _in_sizes(expression: Expression) -> frozenset[str]:
-    names = frozenset[str]()
+    inside = [(_in_sizes(child), bound) for child, bound in scoped_children(expression)]
+    names = frozenset[str]().union(*(found - bound for found, bound in inside))
     match expression:
         case Range():
-            names = free_names(expression)
+            return free_names(expression)
         case Singleton(keys):
-            names = names.union(*map(free_names, keys))
-        case Let(binder, value, body) if binder.name in _in_sizes(body):
-            names = free_names(value)
+            return names.union(*map(free_names, keys))
+        case Let(binder, value) if binder.name in inside[-1][0]:
+            return names | free_names(value)
         case _:
-            pass
-    return names.union(*(_in_sizes(child) - bound for child, bound in scoped_children(expression)))
+            return names
 
 
 def require_read(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
@@ -15,6 +16,8 @@ from storel.errors import DataError, EvaluationError
 from storel.loops import interpret as loop_interpreter
 from storel.loops.interpret import Work
 from storel.loops.python_source import sorting_steps
+from storel.optimizer.cardinality import entries
+from storel.optimizer.physical.destination import is_dense
 from storel.places import show_place
 from storel.plan.nodes import Coordinates, Destination
 from storel.results import ResultFormat, collect
@@ -22,8 +25,10 @@ from storel.semiring import PLUS_TIMES, SEMIRINGS, Scalar
 from storel.storage.build import from_coordinates
 from storel.storage.compose import unsigned_names
 from storel.storage.coordinates import is_sorted
-from storel.storage.formats import Format
-from storel.storage.tensor import Tensor
+from storel.storage.formats import Format, Formats
+from storel.storage.signature import level_signature
+from storel.storage.summary import summary_from
+from storel.storage.tensor import Tensor, declare
 from storel.symbols import SizeSymbol
 from storel.syntax.analyze import Definition
 from storel.syntax.interpret import evaluate_definition
@@ -62,6 +67,32 @@ def measure(
     if isinstance(destination, Coordinates):
         work += Work(workspace=ordering_steps(outputs, len(compilation.definition.extents)))
     return tensor, work
+
+
+def foreseen(compilation: Compilation, formats: Formats) -> Tensor:
+    """Return the result as it is expected to be, without data: what reads it can be planned.
+
+    Its entries are as many as was estimated, evenly spread; a format that is no nest of levels is replaced
+    by a default one.
+    """
+    definition, storage = compilation.definition, compilation.result.wanted
+    shape = tuple(extent.size for extent in definition.extents)
+    places = math.prod(shape)
+    estimate = min(entries(compilation.optimized.term, compilation.symbols), places)
+    summary = summary_from(
+        {
+            "shape": list(shape),
+            "nnz": round(estimate),
+            "type": SEMIRINGS[definition.semiring].with_zero(definition.type).value,
+            "semiring": definition.semiring,
+            "finite": compilation.is_finite,
+            "closed": all(extent.is_closed for extent in definition.extents),
+        },
+        f"the estimates of {definition.name}",
+    )
+    if level_signature(storage) is None:
+        storage = formats.default(len(shape), is_dense=is_dense(estimate, shape))
+    return declare(summary, storage)
 
 
 def ordering_steps(outputs: Mapping[str, Any], rank: int) -> int:

@@ -45,14 +45,18 @@ class Inlining:
         """Return whether an intermediate definition is run first instead of being inlined."""
         if definition.format is not None or self.options.backend == "interpret":
             return True
-        times = sum(uses(definition.name, each.expression) for each in self.definitions)
-        if times > 1 and times * self._length(definition) > LONGEST:
+        if self.outgrows(definition):
             return True
         if sum(definition.name in free_names(each.expression) for each in self.definitions) < 2:
             return False
         compilation = planned(Task(definition, self.views, self.environment, options=self.options))
         estimate = entries(compilation.optimized.term, compilation.symbols)
         return compilation.optimized.cost.nanoseconds > CHEAP * max(1.0, estimate)
+
+    def outgrows(self, definition: Definition) -> bool:
+        """Return whether a definition would be written out more than once, and is long."""
+        times = sum(uses(definition.name, each.expression) for each in self.definitions)
+        return times > 1 and times * self._length(definition) > LONGEST
 
     def _length(self, definition: Definition) -> int:
         return written_out(definition.expression, self._lengths)

@@ -16,7 +16,7 @@ from storel.candidates.choice import cheapest, smallest
 from storel.compiler import Compilation, Options, Task
 from storel.environment import Environment
 from storel.errors import ProgramSyntaxError, TypeMismatchError, UnknownNameError, nearest
-from storel.execution import evaluate_reference, execute, measure, total_work
+from storel.execution import evaluate_reference, execute, foreseen, measure, total_work
 from storel.expectation import expected_time
 from storel.inlining import Inlining
 from storel.loading import as_declared, as_tensor, load_tensor
@@ -152,8 +152,10 @@ class Runner:
 
     def expected(self, analysis: Analysis, tensors: Mapping[str, Tensor]) -> float:
         """Return the estimated nanoseconds of the results with operands that are stored otherwise."""
-        compilations = self.again(analysis, tensors, runs=False).outcome.compilations
-        inlined = {name for each in compilations.values() for name in free_names(each.definition.expression)}
+        other = self.again(analysis, tensors, runs=False)
+        compilations = other.outcome.compilations
+        read = {name for each in compilations.values() for name in free_names(each.definition.expression)}
+        inlined = read - other.environment.tensors.keys()
         return sum(expected_time(each) for name, each in compilations.items() if name not in inlined)
 
     def operands(self, analysis: Analysis) -> list[str]:
@@ -265,6 +267,10 @@ class Runner:
             is_run = definition.name in wanted or inlining.is_stored(definition)
             reference = (self.result_format if definition.name in results else None) or definition.format
             tensor = self._compute(definition, inlining.views, reference) if is_run else None
+            if tensor is None and inlining.outgrows(definition):
+                compilation = self.outcome.compilations[definition.name]
+                self.environment.tensors[definition.name] = foreseen(compilation, self.environment.formats)
+                continue
             if tensor is None:
                 inlining.add(definition)
                 continue

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import storel
+from storel import inlining
 from storel.inlining import uses, written_out
 from storel.source import Source
 from storel.syntax.nodes.expressions import Expression
@@ -77,3 +78,38 @@ def test_chains_of_views(step: str, function: Callable[[Vector], Vector]) -> Non
     found = storel.run(chain(step, 14), **operands)
     assert isinstance(found, storel.Tensor)
     np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-10)
+
+
+def length(step: str, count: int, operands: dict[str, Any]) -> int:
+    """Return how long what is compiled of a chain is."""
+    return len(storel.compile(chain(step, count), **operands).explain("composed"))
+
+
+@pytest.mark.parametrize("step", [step for step, _ in CHAINS.values()], ids=CHAINS)
+def test_what_is_only_compiled_grows_no_faster_than_the_script(step: str) -> None:
+    operands: dict[str, Any] = {"x": X} | ({"W": W} if "W" in step else {})
+    assert length(step, 16, operands) < 4 * length(step, 8, operands)
+
+
+def test_a_chain_that_is_only_compiled_can_be_run() -> None:
+    step, function = CHAINS["two uses of values"]
+    expected = X
+    for _ in range(8):
+        expected = function(expected)
+    found = storel.compile(chain(step, 8), x=X)(x=X)
+    assert isinstance(found, storel.Tensor)
+    np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("semiring", ["plus_times", "min_plus", "or_and"])
+@pytest.mark.parametrize("stored", ["", " STORED AS coo", " STORED AS auto", " STORED AS bcsr(1, 3)"])
+def test_what_is_read_of_views_in_any_format_is_planned(
+    semiring: str, stored: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those that are no nest of levels."""
+    monkeypatch.setattr(inlining, "LONGEST", 10)
+    script = f"""
+        CREATE TENSOR a OVER {semiring}{stored} AS sum(<(i, j), v> in W, <(j, k), w> in W) {{(i, k) -> v * w}}
+        CREATE TENSOR b OVER {semiring} AS sum(<(i, j), v> in a, <(j, k), w> in a) {{(i, k) -> v * w}}"""
+    composed = storel.compile(script, W=storel.tensor(W, semiring=semiring)).explain("composed")
+    assert "a_val" in composed

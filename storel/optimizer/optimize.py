@@ -39,6 +39,7 @@ from storel.optimizer.rewriting import Rewriter, is_outgrown, size
 from storel.optimizer.rulefile import IN_ORDER, RuleSet
 from storel.optimizer.saturate import alternate, saturate
 from storel.optimizer.sharing import Sharing, hoisted
+from storel.optimizer.unfolding import is_unfolded
 from storel.optimizer.variations import ARITHMETIC, PLAIN, SHARED, TAKEN_APART, Variation
 from storel.symbols import MappingSymbol, Symbols
 
@@ -100,6 +101,8 @@ def _optimized(
 ) -> Optimized:
     chosen = rulefile.shipped() if rules is None else rules
     sharing = Sharing(symbols, options.cost)
+    if is_unfolded(term):
+        return _unsearched(term, symbols, chosen, options, sharing)
     first = _normalized(term, symbols, chosen, options)
     if first.graph is not None and options.main.iterations == 0:
         plan = _priced("as written", hoisted(first.term, symbols), symbols, sharing)
@@ -126,6 +129,20 @@ def _optimized(
     close = _fitting(considered, symbols, options.memory)
     best = min(close, key=lambda plan: (plan.operations, plan.cost.nanoseconds))
     return Optimized(best.term, best.cost, tuple(reports), first.term, considered, graph)
+
+
+def _unsearched(
+    term: Term, symbols: Symbols, rules: RuleSet, options: Options, sharing: Sharing
+) -> Optimized:
+    """Return a term rewritten by what keeps its names; the e-graph has but this, and its report says so."""
+    rewriter = Rewriter(rules, symbols)
+    rewritten = rewriter.normal(term) if options.rewrites else term
+    none = Limits(iterations=0)
+    _, report, graph = _phase(rewritten, symbols, rules, "normalize", none, options, (PLAIN,))
+    matches = dict(sorted(rewriter.matches.items()))
+    plan = _priced("as written", cautious(rewritten, symbols), symbols, sharing)
+    report = replace(report, matches=matches, stop=Stop.NODES)
+    return Optimized(plan.term, plan.cost, (report,), rewritten, (plan,), graph)
 
 
 def _is_promising(start: _Start, first: _Start, symbols: Symbols, sharing: Sharing) -> bool:

@@ -1,0 +1,53 @@
+"""How long a term becomes when what its ``let``s name is written wherever it is used.
+
+The rules write names out, since only then they see what can be fused; sharing finds what is written twice
+afterwards. An e-graph holds equal parts once, but what is extracted from it does not: of a chain of names,
+each used twice, it is as long as there are paths through the chain.
+"""
+
+from __future__ import annotations
+
+from storel.calculus.nodes import Let, Term, Variable, children
+
+LONGEST = 1_000
+"""Nodes up to which a term that is written out is searched."""
+
+REPEATED = 8
+"""How many times as long as it was a term may become: what is long in itself is searched, too."""
+
+
+def is_unfolded(term: Term) -> bool:
+    """Return whether a closed term becomes so much longer that a search would not end.
+
+    >>> from storel.calculus.nodes import Add, Symbol
+    >>> term = Symbol("n")
+    >>> for _ in range(12):
+    ...     term = Let(term, Add(Variable(0), Variable(0)))
+    >>> is_unfolded(term)
+    True
+    """
+    length = written_out(term, ())
+    return length > LONGEST and length > REPEATED * nodes(term)
+
+
+def written_out(term: Term, scope: tuple[int, ...]) -> int:
+    """Return how many nodes a term has with its names written out.
+
+    ``scope`` says how many stand for each free variable, the innermost first.
+
+    >>> written_out(Let(Variable(0), Variable(0)), (7,))
+    7
+    """
+    match term:
+        case Variable(index):
+            return scope[index]
+        case Let(value, body):
+            return written_out(body, (written_out(value, scope), *scope))
+        case _:
+            parts = (written_out(child, (1,) * binders + scope) for child, binders in children(term))
+            return 1 + sum(parts)
+
+
+def nodes(term: Term) -> int:
+    """Return how many nodes a term has as it is written."""
+    return 1 + sum(nodes(child) for child, _ in children(term))

@@ -80,11 +80,6 @@ def procedure_text(procedure: Procedure) -> str:
     return "\n".join([f"{procedure.name}({scalars}; {buffers})", *_block(procedure.body)])
 
 
-def statement_text(statement: Statement) -> str:
-    """Return a statement, with the statements inside it."""
-    return "\n".join(_lines(statement))
-
-
 def text(expression: Expression, level: int = 0) -> str:
     """Return an expression; in parentheses if it binds looser than ``level``.
 

@@ -11,7 +11,7 @@
     source      ::= positions e:e | elements a(e:e) | entries x | matches a(e:e) at e
                   | intersection a(e:e), a(e:e)
     store       ::= scalar | table(extents) | list(extent) | hash(extents) | rows(extents)
-    destination ::= scalar | levels | coordinates
+    destination ::= levels | coordinates                  a scalar has no levels
 
 Variables are De Bruijn indices, as in the calculus; loops bind what the corresponding constructor of
 the calculus binds. Scalar expressions ``e`` are loop-free terms of the calculus. An action is run for

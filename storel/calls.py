@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from storel.compiler import Compilation
-from storel.environment import Environment, as_declared, parameter_fact, type_of
+from storel.compilation import Compilation
+from storel.environment import Environment, ParameterFact, parameter_fact, scalar_as_declared, type_of
 from storel.errors import EvaluationError, TypeMismatchError
 from storel.execution import collected, require_numbers, sizes_of
 from storel.loading import as_tensor
@@ -108,7 +108,7 @@ class Call:
     operands: Mapping[str, Operand]
     sizes: Mapping[str, int]
     defaults: Mapping[str, Scalar]
-    facts: Mapping[str, tuple[ScalarType, bool]]
+    facts: Mapping[str, ParameterFact]
     declared: Mapping[str, str]
     fixed: Mapping[str, int]
     memory_limit: int | None
@@ -152,7 +152,7 @@ class Call:
         missing = len(self.operands)
         for name, value in values.items():
             if not isinstance(value, Tensor):
-                scalar = as_declared(value, self.declared.get(name))
+                scalar = scalar_as_declared(value, self.declared.get(name))
                 if scalar is not None and name in self.fixed and type_of(scalar) is ScalarType.INT64:
                     if scalar != self.fixed[name]:
                         return None

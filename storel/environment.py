@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,13 @@ from storel.syntax.signatures import (
 )
 
 Array: TypeAlias = NDArray[Any]
+
+
+class ParameterFact(NamedTuple):
+    """What a plan may rely on about a scalar whose value it does not know."""
+
+    type: ScalarType
+    is_finite: bool
 
 
 @dataclass
@@ -67,7 +74,7 @@ class Environment:
     def declare_parameter(self, name: str, scalar: str, span: Span | None = None) -> None:
         """Convert the value of a parameter to its type; raises TypeMismatchError where that changes it."""
         value = self.parameters[name]
-        converted = as_declared(value, scalar)
+        converted = scalar_as_declared(value, scalar)
         if converted is None:
             raise TypeMismatchError(
                 f"parameter '{name}' has a value of another type",
@@ -163,8 +170,8 @@ class Environment:
         }
         return stored | self.arrays
 
-    def parameter_facts(self) -> dict[str, tuple[ScalarType, bool]]:
-        """Return what a plan may rely on about each scalar: its type, and whether it is finite."""
+    def parameter_facts(self) -> dict[str, ParameterFact]:
+        """Return what a plan may rely on about each scalar."""
         return {name: parameter_fact(value) for name, value in self.parameters.items()}
 
     def has_only_finite_parameters(self) -> bool:
@@ -181,15 +188,15 @@ def _can_be_size(value: Scalar) -> bool:
     return type_of(value) is ScalarType.INT64 and value >= 0
 
 
-def parameter_fact(value: Scalar) -> tuple[ScalarType, bool]:
-    """Return the type of a scalar, and whether it is finite."""
-    return type_of(value), math.isfinite(value)
+def parameter_fact(value: Scalar) -> ParameterFact:
+    """Return what a plan may rely on about a scalar."""
+    return ParameterFact(type_of(value), math.isfinite(value))
 
 
-def as_declared(value: Scalar, scalar: str | None) -> Scalar | None:
+def scalar_as_declared(value: Scalar, scalar: str | None) -> Scalar | None:
     """Return a scalar as one of the declared type, None if it is none; without one it is as it is.
 
-    >>> as_declared(2, "real"), as_declared(2.0, "int"), as_declared(2.5, "int")
+    >>> scalar_as_declared(2, "real"), scalar_as_declared(2.0, "int"), scalar_as_declared(2.5, "int")
     (2.0, 2, None)
     """
     match scalar:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from storel import memory
-from storel.compiler import Compilation
+from storel.compilation import Compilation
 from storel.environment import Environment
 from storel.errors import DataError, EvaluationError
 from storel.loops import interpret as loop_interpreter
@@ -65,7 +65,7 @@ def measure(
     destination = compilation.plan.destination
     tensor = collected(compilation.definition, destination, compilation.result, outputs)
     if isinstance(destination, Coordinates):
-        work += Work(workspace=ordering_steps(outputs, len(compilation.definition.extents)))
+        work += Work(workspace=ordering_steps(outputs, compilation.definition.rank))
     return tensor, work
 
 
@@ -132,7 +132,7 @@ def collected(
         outputs,
         destination,
         result,
-        tuple(extent.size for extent in definition.extents),
+        definition.shape,
         definition.type,
         definition.semiring,
         is_closed=all(extent.is_closed for extent in definition.extents),
@@ -144,7 +144,7 @@ def evaluate_reference(definition: Definition, environment: Environment, storage
     unsigned = unsigned_names(definition.expression, definition.semiring)
     require_numbers(definition, unsigned, environment.tensors)
     value = evaluate_definition(definition, {}, reference_values(environment))
-    shape = tuple(extent.size for extent in definition.extents)
+    shape = definition.shape
     found = list(_entries(value, len(shape), ()))
     keys = np.array([key for key, _ in found], dtype=np.int64).reshape(len(found), len(shape))
     numbers = np.array([number for _, number in found], dtype=definition.type.dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from storel.compiler import Compilation
+from storel.compilation import Compilation
 from storel.optimizer.physical.forecast import counting, entering
 from storel.reformat import conversion_cost
 

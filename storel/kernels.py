@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 from storel import threads
 from storel.calls import Call, Value, as_value
-from storel.compiler import STAGES, Compilation
+from storel.compilation import Compilation
+from storel.compiler import STAGES
 from storel.environment import Environment, parameter_fact
 from storel.errors import DataError, StorelError, TypeMismatchError, UnknownNameError, nearest
 from storel.explanation.text import explain_text

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from storel import memory
 from storel.codegen import c_source, numba_source
-from storel.compiler import Compilation, counting_kernel
+from storel.compilation import Compilation
 from storel.environment import Environment
 from storel.execution import arguments
 from storel.loops import interpret as loop_interpreter
@@ -75,7 +75,7 @@ def profile(compilation: Compilation, environment: Environment, memory_limit: in
 
 
 def _counts(compilation: Compilation, environment: Environment, memory_limit: int | None) -> tuple[int, ...]:
-    kernel = counting_kernel(compilation)
+    kernel = compilation.counting_kernel
     scalars, arrays = arguments(compilation, environment)
     if compilation.optimized.cost.nanoseconds <= INTERPRETED:
         limit = memory.available() if memory_limit is None else memory_limit

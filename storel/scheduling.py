@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from storel import machine, schedule, threads
 from storel.calculus.nodes import Range, Sum, Term, children
-from storel.compiler import Compilation, Task, compile_stored, replanned, search_options
+from storel.compilation import Compilation
+from storel.compiler import Task, compile_stored, search_options
 from storel.environment import Environment
 from storel.expectation import expected_time, has_only_products
 from storel.optimizer.outcome import Priced
@@ -152,7 +153,7 @@ def _by_term(
 ) -> Compilation:
     """Return the compilation of the same operands by a term that was considered."""
     optimized = replace(compilation.optimized, term=chosen.term, cost=chosen.cost)
-    return replace(replanned(compilation, chosen.term, preferences), optimized=optimized)
+    return replace(compilation.replanned(chosen.term, preferences), optimized=optimized)
 
 
 def considered(compilation: Compilation) -> Iterator[Priced]:

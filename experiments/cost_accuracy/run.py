@@ -20,7 +20,7 @@ from rich.table import Table
 import storel
 from storel import machine
 from storel.calibration.measure import calibrate, call, nanoseconds
-from storel.compiler import Compilation, replanned
+from storel.compilation import Compilation
 from storel.expectation import running_time
 
 sys.path.append(str(Path(__file__).parents[1] / "paper_kernels"))
@@ -111,7 +111,7 @@ def considered(compilation: Compilation) -> Iterator[tuple[str, float, Compilati
     for each in optimized.considered:
         if each.term != optimized.term and each.cost.nanoseconds <= LONGEST:
             priced = replace(optimized, term=each.term, cost=each.cost)
-            other = replace(replanned(compilation, each.term), optimized=priced)
+            other = replace(compilation.replanned(each.term), optimized=priced)
             yield each.origin, running_time(other), other
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from storel.calibration.fit import Measured, fit
 from storel.calibration.probes import Operands, probes
-from storel.compiler import Compilation, Options
+from storel.compilation import Compilation
+from storel.compiler import Options
 from storel.environment import Environment
 from storel.execution import arguments, collected
 from storel.kernels import bind

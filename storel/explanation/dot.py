@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from storel.compiler import Compilation
+from storel.compilation import Compilation
 from storel.explanation.figures import count, duration
 from storel.explanation.text import NO_PROFILES
 from storel.explanation.tree import Explained, Operator, explained, flattened

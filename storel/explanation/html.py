@@ -12,7 +12,8 @@ from importlib.resources import files
 from string import Template
 
 from storel.calculus import printer as term_printer
-from storel.compiler import STAGES, Compilation
+from storel.compilation import Compilation
+from storel.compiler import STAGES
 from storel.explanation.figures import COUNTED, EXPECTED, TIME_ATTRIBUTED, TIME_EXPECTED, count, duration
 from storel.explanation.markup import Markup, element, joined
 from storel.explanation.text import NO_PROFILES, memory, runner_up_text, runs

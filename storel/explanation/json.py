@@ -7,7 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from storel.calculus import printer as term_printer
-from storel.compiler import STAGES, Compilation
+from storel.compilation import Compilation
+from storel.compiler import STAGES
 from storel.explanation.phases import DividedLoop, MatrixProduct, shared_phases
 from storel.explanation.text import NO_PROFILES
 from storel.explanation.tree import Explained, Operator, explained

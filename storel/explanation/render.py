@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from storel.compiler import Compilation
+from storel.compilation import Compilation
 from storel.explanation.dot import explain_dot
 from storel.explanation.html import explain_html
 from storel.explanation.json import explain_json

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from storel.calculus import printer as term_printer
-from storel.compiler import STAGES, Compilation
+from storel.compilation import Compilation
+from storel.compiler import STAGES
 from storel.errors import UnknownNameError, nearest
 from storel.explanation.figures import (
     COUNTED,

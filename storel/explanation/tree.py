@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from storel.compiler import Compilation
+from storel.compilation import Compilation
 from storel.optimizer.outcome import Priced
 from storel.optimizer.physical.forecast import Forecast, forecast
 from storel.plan.nodes import Accumulate, Action, Bind, Enter, Guard, Loop, Together, Unite

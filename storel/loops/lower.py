@@ -1,4 +1,4 @@
-"""Physical plan → kernel.
+"""A phase of a physical plan → kernel.
 
 ``compute`` runs the plan's action on its destination; ``bound`` says how many elements every buffer
 of ``compute`` needs, from sizes and from what ``plan.count`` counts; ``divide`` cuts the outermost loop into
@@ -36,44 +36,37 @@ from storel.loops.single import adds_one_value
 from storel.loops.targets import reduced
 from storel.plan.binding import free_symbols, occurs, store_terms
 from storel.plan.nodes import Action, Coordinates, Levels, Loop, Plan
-from storel.plan.nodes import Store as Filled
 from storel.plan.partition import Parts, Split
+from storel.plan.phases import Phase
 from storel.symbols import ArraySymbol, EndSymbol, MappingSymbol, ParameterSymbol, SizeSymbol, Symbols
 
 SIZES = Buffer("buffers.sizes", INDEX, Role.INDEX)
 
 
 def lower(
-    plan: Plan,
+    phase: Phase,
     extents: tuple[Term, ...],
     symbols: Symbols,
     *,
     is_finite: bool,
     profile: Profile | None = None,
-    stores: tuple[Filled, ...] = (),
-    split: Split | None = None,
-    swept: int = 0,
-    continues: bool = False,
 ) -> Kernel:
-    """Return the kernel of ``plan``.
+    """Return the kernel of ``phase``; a plan that is run as a whole is its only phase.
 
-    ``extents`` are the closed terms of the result's dimensions, in the order in which the plan enters
-    them. ``is_finite`` promises that no value in any array or parameter is inf or NaN. With a ``profile`` the
-    kernel has one more output, which counts what each action does.
+    ``extents`` are the closed terms of the dimensions of what the phase fills, in the order in which its plan
+    enters them. ``is_finite`` promises that no value in any array or parameter is inf or NaN. With a
+    ``profile`` the kernel has one more output, which counts what each action does.
 
-    The free variables of ``plan`` are ``stores`` that other kernels filled: further inputs. With a ``split``
-    the kernel computes a part of the result. Of a dense one it clears the rows itself of the outer ``swept``
-    levels (``plan/sweep.py``), or ``continues`` it, adding to what it holds.
+    The stores that other kernels filled are further inputs. With a split the kernel computes one part.
     """
+    plan, split, stores = phase.part, phase.split, phase.stores
     if split is not None:
         symbols = {**symbols, **{end.name: end for end in split.ends}}
     compute = Frame(symbols, is_finite, stores)
     compute.actions.profile = profile
     match plan.destination:
         case Levels():
-            is_combined = split is not None and split.parts is Parts.COMBINED
-            dense = Join.COMBINED if is_combined else Join.SHARED
-            needs = _assemble(compute, plan.action, plan.destination, extents, dense, swept, continues)
+            needs = _assemble(compute, phase, plan.destination, extents)
         case Coordinates():
             needs = _list_entries(compute, plan.action, plan.destination, extents)
     needs += store_needs(compute, plan.action)
@@ -81,7 +74,7 @@ def lower(
         counters = index(profile.length)
         needs.append(Need(COUNTS, lambda _: counters, 0, True, None, Join.COMBINED))
     failures = compute.expressions.failures
-    scalars, inputs = _parameters(plan, extents, symbols, stores, split)
+    scalars, inputs = _parameters(phase, extents, symbols)
     bound = Frame(symbols, True, stores, failures)
     for slot, need in enumerate(needs):
         bound.emitter.emit(Store(SIZES, index(slot), convert(need.length(bound), INDEX)))
@@ -115,21 +108,13 @@ def _dividing(
     return Procedure("divide", (*others, COUNT), (*inputs, CUTS), frame.emitter.statements)
 
 
-def _assemble(
-    compute: Frame,
-    action: Action,
-    levels: Levels,
-    extents: tuple[Term, ...],
-    dense: Join,
-    swept: int,
-    continues: bool,
-) -> list[Need]:
+def _assemble(compute: Frame, phase: Phase, levels: Levels, extents: tuple[Term, ...]) -> list[Need]:
     """Emit the assembly of the result level by level; return its buffers."""
-    expressions, emitter = compute.expressions, compute.emitter
+    action, expressions = phase.part.action, compute.expressions
     sized = tuple(map(compute.extent, extents))
     limits = compute.actions.limits(extents)
     fail_unless = expressions.fail_unless
-    assembly = Assembly(emitter, levels, sized, limits, levels.index_type, fail_unless, swept)
+    assembly = Assembly(compute.emitter, levels, sized, limits, levels.index_type, fail_unless, phase.swept)
     slots = slots_of(levels.levels)
     compute.actions.lengths = slots.count
     if levels.levels:
@@ -138,7 +123,9 @@ def _assemble(
         assembly.finish()
         _store_lengths(compute, assembly, slots)
     else:
-        _store_scalar(compute, action, assembly, continues)
+        _store_scalar(compute, phase, assembly)
+    is_combined = phase.split is not None and phase.split.parts is Parts.COMBINED
+    dense = Join.COMBINED if is_combined else Join.SHARED
     return level_needs(action, assembly, slots, extents, dense) + row_needs(assembly)
 
 
@@ -152,8 +139,8 @@ def _store_lengths(compute: Frame, assembly: Assembly, slots: Slots) -> None:
         emit(Store(LENGTHS, index(slots.val), assembly.parents(len(assembly.levels))))
 
 
-def _store_scalar(compute: Frame, action: Action, assembly: Assembly, continues: bool) -> None:
-    leaf = assembly.plan.leaf
+def _store_scalar(compute: Frame, phase: Phase, assembly: Assembly) -> None:
+    action, leaf = phase.part.action, assembly.plan.leaf
     value = reduced(
         compute.emitter,
         lambda target: compute.actions.run(action, target, compute.scope),
@@ -162,7 +149,7 @@ def _store_scalar(compute: Frame, action: Action, assembly: Assembly, continues:
         assembly.zero,
         is_simple=adds_one_value(action),
     )
-    if continues:
+    if phase.continues:
         compute.emitter.emit(Update(assembly.val, index(0), leaf.operator, value))
     else:
         compute.emitter.emit(Store(assembly.val, index(0), value))
@@ -183,13 +170,10 @@ def _list_entries(
 
 
 def _parameters(
-    plan: Plan,
-    extents: tuple[Term, ...],
-    symbols: Symbols,
-    stores: tuple[Filled, ...],
-    split: Split | None,
+    phase: Phase, extents: tuple[Term, ...], symbols: Symbols
 ) -> tuple[tuple[Local, ...], tuple[Buffer, ...]]:
     """Return the scalar and array parameters of the procedures, by name, stores of other kernels last."""
+    plan, split, stores = phase.part, phase.split, phase.stores
     scalars: list[Local] = []
     inputs: list[Buffer] = []
     lengths = (*extents, *(extent for store in stores for extent in store_terms(store)))

@@ -58,6 +58,11 @@ class Phase:
     continues: bool = False
     swept: int = 0
 
+    @property
+    def part(self) -> Plan:
+        """What one thread runs: a part of the plan where it has a split, else the whole."""
+        return self.plan if self.split is None else self.split.plan
+
     def known(self, symbols: Symbols) -> Symbols:
         """Return what is known of all that the phase reads, where ``symbols`` are those of the whole plan."""
         return {**symbols, **{array.name: array for array in self.arrays}} if self.arrays else symbols

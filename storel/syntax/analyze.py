@@ -78,6 +78,10 @@ class Definition:
         return len(self.extents)
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(extent.size for extent in self.extents)
+
+    @property
     def signature(self) -> TensorSignature:
         return TensorSignature(self.type, self.extents, self.semiring)
 

@@ -59,7 +59,7 @@ def evaluate_definition(
             known[name] = evaluate_definition(views[name], views, values)
     found = evaluate(definition.expression, definition.signatures, known, definition.semiring)
     span = definition.expression.span
-    _require_inside(found, tuple(extent.size for extent in definition.extents), definition.name, span)
+    _require_inside(found, definition.shape, definition.name, span)
     return converted(found, definition.type)
 
 

@@ -32,6 +32,7 @@ from storel.plan.nodes import (
     Positions,
     Together,
 )
+from storel.plan.phases import Phase
 from storel.symbols import Symbols
 
 SUM = Levels((), ADD)
@@ -67,7 +68,7 @@ def test_a_key_outside_is_refused() -> None:
 
 
 def kernel_of(action: Action) -> Kernel:
-    return lower(Plan(SUM, action), (), csr_symbols(), is_finite=True)
+    return lower(Phase(Plan(SUM, action)), (), csr_symbols(), is_finite=True)
 
 
 def test_the_capacity_is_twice_what_the_fullest_row_holds() -> None:

@@ -56,6 +56,7 @@ from storel.plan.nodes import (
     Together,
     Unite,
 )
+from storel.plan.phases import Phase
 from storel.runtime.kernel import load
 from storel.scalars import ScalarType
 from storel.symbols import SizeSymbol
@@ -330,7 +331,7 @@ def test_what_is_outside_fails_with_a_message(
     message: str, destination: Destination, action: Action, extents: tuple[Term, ...], backend: str
 ) -> None:
     symbols = csr_symbols()
-    kernel = simplify(lower(Plan(destination, action), extents, symbols, is_finite=True))
+    kernel = simplify(lower(Phase(Plan(destination, action)), extents, symbols, is_finite=True))
     inputs = {buffer.name: DATA[buffer.name] for buffer in kernel.inputs}
     with pytest.raises(EvaluationError, match=message):
         if backend == "c":

@@ -7,7 +7,6 @@ import pytest
 from strategies.explained import PROGRAMS, program
 
 from storel.codegen import c_source, numba_source
-from storel.compiler import counting_kernel
 from storel.execution import arguments
 from storel.loops.interpret import run
 from storel.loops.profile import COUNTS
@@ -30,7 +29,7 @@ EXPECTED = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_counts(name: str) -> None:
     this = program(name)
-    kernel = counting_kernel(this.compilation)
+    kernel = this.compilation.counting_kernel
     verify(kernel)
     inputs = arguments(this.compilation, this.environment)
     outputs, _ = run(kernel, *inputs)
@@ -44,7 +43,7 @@ def test_counts(name: str) -> None:
 @pytest.mark.parametrize("name", ["union", "searched"])
 def test_machine_code_counts_the_same(name: str) -> None:
     this = program(name)
-    kernel = counting_kernel(this.compilation)
+    kernel = this.compilation.counting_kernel
     inputs = arguments(this.compilation, this.environment)
     found = load(numba_source.render(kernel), kernel, "numba")(*inputs)
     assert found[COUNTS.name].tolist() == EXPECTED[name]
@@ -58,6 +57,6 @@ def test_counting_is_no_work() -> None:
     this = program("searched")
     inputs = arguments(this.compilation, this.environment)
     _, plain = run(this.compilation.kernel, *inputs)
-    _, counted = run(counting_kernel(this.compilation), *inputs)
+    _, counted = run(this.compilation.counting_kernel, *inputs)
     for kind in ("iterations", "multiplications", "lookups", "reads", "writes"):
         assert getattr(plain, kind) == getattr(counted, kind), kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from storel import compiler
+from storel import compilation, compiler
 from storel.calculus.nodes import Term
 from storel.optimizer.outcome import Optimized, Options
 from storel.optimizer.remember import optimized
@@ -17,7 +17,7 @@ from storel.symbols import Symbols
 def several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every kernel run in parts, however little there is to do."""
     monkeypatch.setenv("STOREL_NUM_THREADS", "3")
-    monkeypatch.setattr(compiler, "WORTH_THREADS", 0.0)
+    monkeypatch.setattr(compilation, "WORTH_THREADS", 0.0)
     monkeypatch.setattr(parallel, "UPDATES_PER_PLACE", 0)
     monkeypatch.setattr(parallel, "LEAST_WORK", 0)
 

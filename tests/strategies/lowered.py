@@ -20,6 +20,7 @@ from storel.plan.nodes import (
     Destination,
     Plan,
 )
+from storel.plan.phases import Phase
 from storel.plan.verify import verify as verify_plan
 from storel.runtime.kernel import load
 from storel.scalars import ScalarType
@@ -60,7 +61,7 @@ def outputs_of(
     """Return the buffers that both ways to run the kernel of a plan agree on."""
     plan = Plan(destination, action)
     verify_plan(plan, symbols)
-    kernel = simplify(lower(plan, extents, symbols, is_finite=is_finite))
+    kernel = simplify(lower(Phase(plan), extents, symbols, is_finite=is_finite))
     verify(kernel)
     scalars = {local.name: _size(symbols, local.name) for local in kernel.compute.scalars}
     inputs = {buffer.name: data[buffer.name] for buffer in kernel.inputs}

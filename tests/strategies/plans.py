@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from storel.calculus.nodes import Add, Literal, Lookup, Symbol, Term, Variable
-from storel.compiler import Compilation, Options
+from storel.compilation import Compilation
+from storel.compiler import Options
 from storel.environment import Environment
 from storel.plan.nodes import Elements, Positions, ScalarStore
 from storel.scalars import ScalarType

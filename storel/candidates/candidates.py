@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
 
 from storel import memory
 from storel.candidates.screening import memory_objection, most_bytes, sample_objection, size_objection
 from storel.errors import DataError, FormatError, MemoryLimitError
+from storel.storage.entries import Entries
 from storel.storage.formats import Format, Formats
 from storel.storage.levels import CONSTRUCTOR, ORDER
 from storel.storage.packing.parameters import with_parameters_of
 from storel.storage.signature import LevelKind, level_signature
-from storel.storage.tensor import Tensor, pack
+from storel.storage.tensor import Tensor, pack_entries
 from storel.syntax.nodes.declarations import FormatReference, TupleArgument
 from storel.syntax.nodes.expressions import Name, Number
 
@@ -131,7 +132,8 @@ def _tried(
     # No array may be made that alone is too large, whether or not its length is known before.
     limit = min(most_bytes(*extent), memory.available() if memory_limit is None else memory_limit)
     try:
-        storage = with_parameters_of(storage, coordinates, values, tensor.shape, tensor.semiring)
+        entries = Entries(coordinates, values, tensor.shape, tensor.semiring)
+        storage = with_parameters_of(storage, entries)
         same = seen.get(storage.text) or seen.get(_structure(storage))
         if same is not None:
             return Dropped(storage.text, Why.ALIKE, f"the same as {same}")
@@ -140,15 +142,8 @@ def _tried(
         if (objection := sample_objection(storage, tensor)) is not None:
             return Dropped(storage.text, Why.MISFIT, objection)
         start = time.perf_counter()
-        packed = pack(
-            storage,
-            coordinates,
-            values.astype(tensor.dtype, copy=False),
-            tensor.shape,
-            tensor.semiring,
-            is_closed=tensor.is_closed,
-            memory_limit=limit,
-        )
+        entries = replace(entries, values=values.astype(tensor.dtype, copy=False))
+        packed = pack_entries(storage, entries, is_closed=tensor.is_closed, memory_limit=limit)
     except (FormatError, DataError) as error:
         return Dropped(storage.text, Why.MISFIT, error.message)
     except MemoryLimitError as error:

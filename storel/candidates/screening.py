@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from storel.errors import DataError, FormatError, MemoryLimitError
 from storel.storage.chain import Chain, ChainLoop
+from storel.storage.coordinates import index_dtype
+from storel.storage.entries import Entries
 from storel.storage.formats import Format
-from storel.storage.pack import index_dtype
 from storel.storage.samples import Sample
 from storel.storage.sizes import evaluate_size, free_size_names
-from storel.storage.tensor import Tensor, pack
+from storel.storage.tensor import Tensor, pack_entries
 from storel.storage.vectors import evaluate_vector
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import ArrayDeclaration
@@ -92,14 +93,8 @@ def sample_objection(storage: Format, tensor: Tensor) -> str | None:
         try:
             if size_objection(storage, *extent) is not None:
                 return None
-            pack(
-                storage,
-                part.coordinates,
-                part.values,
-                part.shape,
-                tensor.semiring,
-                memory_limit=most_bytes(*extent),
-            )
+            entries = Entries(part.coordinates, part.values, part.shape, tensor.semiring)
+            pack_entries(storage, entries, memory_limit=most_bytes(*extent))
         except (FormatError, DataError, MemoryLimitError) as error:
             refusals.append(error.message)
             continue

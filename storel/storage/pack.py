@@ -14,7 +14,7 @@ and the values are scattered to the last positions. Any other mapping is solved 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from storel.memory import require_memory
 from storel.scalars import ScalarType
-from storel.semiring import SEMIRINGS, Semiring
-from storel.storage.coordinates import combine, index_dtype, sorted_entries
+from storel.semiring import Semiring
+from storel.storage.coordinates import sorted_entries
+from storel.storage.entries import Entries
 from storel.storage.formats import Format
 from storel.storage.packing.general import solved_arrays
 from storel.storage.properties import lengths
@@ -36,45 +37,38 @@ Array: TypeAlias = NDArray[Any]
 
 
 def packed_arrays(
-    storage: Format,
-    coordinates: Array,
-    values: Array,
-    shape: tuple[int, ...],
-    semiring: str,
-    memory_limit: int | None,
-    *,
-    are_combined: bool = False,
+    storage: Format, entries: Entries, memory_limit: int | None
 ) -> tuple[dict[str, Array], ScalarType]:
-    """Return a format's arrays, and the type of its values, for entries: rank × count coordinates, in any
-    order, duplicates added up.
+    """Return a format's arrays for entries, and the type of its values.
 
     Integers become reals where places without an entry hold the zero of a semiring that is no integer.
-    ``are_combined`` says that the entries are sorted, and that there are no duplicates and zeros.
 
     Raises FormatError if the mapping cannot be turned round or an entry does not fit it, MemoryLimitError
     before anything too large is allocated.
     """
-    signature, ring = level_signature(storage), SEMIRINGS[semiring]
+    signature, ring = level_signature(storage), entries.ring
     if signature is None:
-        if not are_combined:
-            coordinates, values = combine(coordinates, values, shape, ring)
-        values = values.astype(ring.with_zero(scalar_type_of(values)).dtype, copy=False)
-        index_type = index_dtype(shape, len(values))
-        arrays = solved_arrays(storage, coordinates, values, shape, semiring, index_type, memory_limit)
-        return arrays, scalar_type_of(values)
-    order = list(signature.order)
-    level_shape = tuple(shape[dimension] for dimension in order)
-    if order != sorted(order):
-        coordinates = coordinates[order]
-    if not are_combined:
-        coordinates, values = combine(coordinates, values, level_shape, ring)
-    elif order != sorted(order):
-        coordinates, values, _ = sorted_entries(coordinates, values, level_shape)
-    builder = _Builder(coordinates, index_dtype(shape, len(values)), memory_limit)
+        entries = entries.combined()
+        values = entries.values.astype(ring.with_zero(scalar_type_of(entries.values)).dtype, copy=False)
+        return solved_arrays(storage, replace(entries, values=values), memory_limit), scalar_type_of(values)
+    entries = _by_levels(entries, signature.order)
+    builder = _Builder(entries.coordinates, entries.index_type, memory_limit)
     for number, level in enumerate(signature.levels):
-        builder.add(level, level_shape[number], _has_singletons(signature, number))
-    stored = builder.scatter(values, ring)
+        builder.add(level, entries.shape[number], _has_singletons(signature, number))
+    stored = builder.scatter(entries.values, ring)
     return builder.arrays | {signature.values: stored}, scalar_type_of(stored)
+
+
+def _by_levels(entries: Entries, order: tuple[int, ...]) -> Entries:
+    """Return combined entries whose dimensions are in the order of the levels."""
+    if order == tuple(range(len(order))):
+        return entries.combined()
+    shape = tuple(entries.shape[dimension] for dimension in order)
+    turned = replace(entries, coordinates=entries.coordinates[list(order)], shape=shape)
+    if not entries.are_combined:
+        return turned.combined()
+    coordinates, values, _ = sorted_entries(turned.coordinates, turned.values, shape)
+    return replace(turned, coordinates=coordinates, values=values)
 
 
 def all_sizes(storage: Format, shape: tuple[int, ...], arrays: Mapping[str, Array]) -> dict[str, int]:

@@ -24,6 +24,7 @@ from storel.storage.coordinates import (
     is_sorted,
     numbers,
 )
+from storel.storage.entries import Entries
 from storel.storage.formats import Format
 from storel.storage.iterations import Iterations
 from storel.storage.row_layouts import RowLayout, compressed, nonzero, row_layout
@@ -83,20 +84,18 @@ def rows_of(tensor: Stored) -> Rows | None:
     )
 
 
-def arrays_by_rows(
-    storage: Format, coordinates: Array, values: Array, shape: tuple[int, ...], semiring: str
-) -> dict[str, Array] | None:
-    """Return the arrays of a format that is rows or columns as such, for entries in any order.
+def arrays_by_rows(storage: Format, entries: Entries) -> dict[str, Array] | None:
+    """Return the arrays of a format that is rows or columns as such.
 
     None for other formats and where ``rows_of`` gives none.
     """
-    layout = _layout(storage, shape, semiring)
+    coordinates, shape = entries.coordinates, entries.shape
+    layout = _layout(storage, shape, entries.semiring)
     if layout is None:
         return None
     first, second = layout.order
-    rows = _gathered(
-        (coordinates[first], coordinates[second]), values, (shape[first], shape[second]), semiring
-    )
+    keys, extents = (coordinates[first], coordinates[second]), (shape[first], shape[second])
+    rows = _gathered(keys, entries.values, extents, entries.semiring)
     return rows and layout.write((rows.boundaries, rows.columns, rows.values), rows.shape)
 
 

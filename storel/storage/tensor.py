@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from storel.semiring import SEMIRINGS
-from storel.storage.coordinates import combine
 from storel.storage.declared import declared_sizes
+from storel.storage.entries import Entries
 from storel.storage.evident import verified_sizes
 from storel.storage.files.kinds import save_tensor
 from storel.storage.files.paths import as_path
@@ -51,23 +50,23 @@ class Tensor(Stored):
         if self.declared is not None:
             return declare(self.declared, storage)
         view = self.as_view()
-        rows = rows_of(self) if view is None else None
-        arrays = rows.arrays(storage, self.semiring) if rows is not None else None
         if view is not None:
-            arrays = full_arrays(view, storage)
+            rows, arrays = None, full_arrays(view, storage)
+        else:
+            rows = rows_of(self)
+            arrays = None if rows is None else rows.arrays(storage, self.semiring)
         if arrays is not None:
-            sizes = verified_sizes(storage, self.shape, arrays)
-            return Tensor(
-                *(self.shape, self.type, storage, arrays, sizes, self.semiring, self.is_closed),
-                is_packed=True,
-            )
+            return self._packed_as(storage, arrays)
         coordinates, values = self.listed() if rows is None else (rows.coordinates(), rows.values)
-        are_combined = values.dtype == self.dtype
+        is_exact = values.dtype == self.dtype  # else what is no zero may become one
         values = values.astype(self.dtype, copy=False)
-        return pack(
-            *(storage, coordinates, values, self.shape, self.semiring),
-            is_closed=self.is_closed,
-            are_combined=are_combined,
+        entries = Entries(coordinates, values, self.shape, self.semiring, are_combined=is_exact)
+        return pack_entries(storage, entries, is_closed=self.is_closed)
+
+    def _packed_as(self, storage: Format, arrays: dict[str, Array]) -> Tensor:
+        sizes = verified_sizes(storage, self.shape, arrays)
+        return Tensor(
+            self.shape, self.type, storage, arrays, sizes, self.semiring, self.is_closed, is_packed=True
         )
 
     def converted(self, storage: Format) -> Tensor:
@@ -102,32 +101,36 @@ def pack(
     *,
     is_closed: bool = True,
     memory_limit: int | None = None,
-    are_combined: bool = False,
 ) -> Tensor:
     """Store entries (rank × count coordinates, in any order, duplicates added up) in a format.
 
-    Parameters of the format that were left to the data get their values. ``are_combined`` says that the
-    entries are sorted, and that there are no duplicates and zeros.
+    Raises the errors of ``pack_entries``.
+    """
+    entries = Entries(coordinates, values, shape, semiring)
+    return pack_entries(storage, entries, is_closed=is_closed, memory_limit=memory_limit)
+
+
+def pack_entries(
+    storage: Format, entries: Entries, *, is_closed: bool = True, memory_limit: int | None = None
+) -> Tensor:
+    """Store entries in a format; parameters of it that were left to the data get their values.
 
     Raises FormatError if the mapping cannot be turned round, MemoryLimitError before anything too
     large is allocated.
     """
-    if SEMIRINGS[semiring].has_truths:
-        values = values.astype(bool, copy=False)
-    arrays = arrays_by_rows(storage, coordinates, values, shape, semiring) if memory_limit is None else None
-    if arrays is not None:
-        sizes = verified_sizes(storage, shape, arrays)
-        stored_type = scalar_type_of(values)
-        return Tensor(shape, stored_type, storage, arrays, sizes, semiring, is_closed, is_packed=True)
-    if level_signature(storage) is None and not are_combined:
-        coordinates, values = combine(coordinates, values, shape, SEMIRINGS[semiring])
-        are_combined = True
-    storage = with_parameters_of(storage, coordinates, values, shape, semiring, are_combined=are_combined)
-    arrays, stored_type = packed_arrays(
-        storage, coordinates, values, shape, semiring, memory_limit, are_combined=are_combined
+    if entries.ring.has_truths:
+        entries = replace(entries, values=entries.values.astype(bool, copy=False))
+    arrays = arrays_by_rows(storage, entries) if memory_limit is None else None
+    stored_type = scalar_type_of(entries.values)
+    if arrays is None:
+        if level_signature(storage) is None:
+            entries = entries.combined()
+        storage = with_parameters_of(storage, entries)
+        arrays, stored_type = packed_arrays(storage, entries, memory_limit)
+    sizes = verified_sizes(storage, entries.shape, arrays)
+    return Tensor(
+        entries.shape, stored_type, storage, arrays, sizes, entries.semiring, is_closed, is_packed=True
     )
-    sizes = verified_sizes(storage, shape, arrays)
-    return Tensor(shape, stored_type, storage, arrays, sizes, semiring, is_closed, is_packed=True)
 
 
 def declare(summary: Summary, storage: Format) -> Tensor:

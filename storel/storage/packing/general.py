@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.errors import FormatError
-from storel.semiring import SEMIRINGS
 from storel.storage.chain import Chain
 from storel.storage.coordinates import index_dtype
+from storel.storage.entries import Entries
 from storel.storage.formats import Format
 from storel.storage.packing.building import Building, is_different
 from storel.storage.packing.distinct import reads_are_distinct
@@ -37,44 +37,35 @@ from storel.storage.unpack import count_nonzero_reads, enumerate_entries
 Array: TypeAlias = NDArray[Any]
 
 
-def solved_arrays(
-    storage: Format,
-    coordinates: Array,
-    values: Array,
-    shape: tuple[int, ...],
-    semiring: str,
-    index_type: np.dtype[Any],
-    memory_limit: int | None,
-) -> dict[str, Array]:
-    """Return a format's arrays for entries: sorted coordinates, rank × count, without duplicates and zeros.
+def solved_arrays(storage: Format, entries: Entries, memory_limit: int | None) -> dict[str, Array]:
+    """Return a format's arrays for entries that are combined.
 
     Raises FormatError if the mapping cannot be turned round, an entry does not fit it, or the arrays have not
     the declared properties, MemoryLimitError before anything too large is allocated.
     """
-    ring = SEMIRINGS[semiring]
-    sizes = storage.sizes(shape)
-    entries = _Entries(storage, coordinates, values, sizes)
-    building = Building(storage, sizes, index_type, memory_limit)
+    zero, values, sizes = entries.ring.zero, entries.values, storage.sizes(entries.shape)
+    packing = _Packing(storage, entries.coordinates, values, sizes)
+    building = Building(storage, sizes, entries.index_type, memory_limit)
     left, misfit = np.arange(len(values), dtype=index_dtype((), len(values))), None
     for chain in storage.chains:
-        allowed = entries.allowed(chain, left)
-        stored, misfit = entries.store(chain, allowed, building, ring.zero)
+        allowed = packing.allowed(chain, left)
+        stored, misfit = packing.store(chain, allowed, building, zero)
         left = _without(left, stored)
     if len(left):
-        raise entries.do_not_fit(left, misfit)
-    arrays = building.finish(values.dtype, ring.zero)
+        raise packing.do_not_fit(left, misfit)
+    arrays = building.finish(values.dtype, zero)
     sizes = lengths(storage, sizes, arrays)
     for declaration in storage.arrays:
         verify_made(storage.name, declaration, arrays, sizes)
     if reads_are_distinct(storage, arrays, sizes):
         return arrays
-    entries.require_places_of_their_own(building)
-    if count_nonzero_reads(storage, arrays, sizes, semiring) != len(values):
-        raise entries.read_back_otherwise(*enumerate_entries(storage, arrays, sizes, semiring))
+    packing.require_places_of_their_own(building)
+    if count_nonzero_reads(storage, arrays, sizes, entries.semiring) != len(values):
+        raise packing.read_back_otherwise(*enumerate_entries(storage, arrays, sizes, entries.semiring))
     return arrays
 
 
-class _Entries:
+class _Packing:
     """The entries to be packed, and the messages about them."""
 
     def __init__(self, storage: Format, coordinates: Array, values: Array, sizes: Mapping[str, int]) -> None:

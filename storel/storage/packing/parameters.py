@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.errors import FormatError
-from storel.semiring import SEMIRINGS
-from storel.storage.coordinates import combine, starts
+from storel.storage.coordinates import starts
+from storel.storage.entries import Entries
 from storel.storage.formats import Format
 from storel.storage.vectors import evaluate_vector
 from storel.syntax.nodes.expressions import Binder, Comprehension, Expression, Generator, Name, Sum
@@ -28,33 +28,23 @@ Array: TypeAlias = NDArray[Any]
 _REDUCTIONS = {"max": np.maximum, "min": np.minimum, "count": np.add, "sum": np.add}
 
 
-def with_parameters_of(
-    storage: Format,
-    coordinates: Array,
-    values: Array,
-    shape: tuple[int, ...],
-    semiring: str,
-    *,
-    are_combined: bool = False,
-) -> Format:
+def with_parameters_of(storage: Format, entries: Entries) -> Format:
     """Return the format with a value for every parameter that was left to the data.
-
-    ``are_combined`` says that the entries are sorted, and that there are no duplicates and zeros.
 
     Raises FormatError where a default is no comprehension that is understood.
     """
     open_parameters = [each for each in storage.parameters if each.name not in storage.arguments]
     if not open_parameters:
         return storage
-    if not are_combined:
-        coordinates, values = combine(coordinates, values, shape, SEMIRINGS[semiring])
+    entries = entries.combined()
+    coordinates = entries.coordinates
     found = dict(storage.arguments)
-    extents = dict(zip(storage.extents, shape, strict=True))
+    extents = dict(zip(storage.extents, entries.shape, strict=True))
     for parameter in open_parameters:
         assert parameter.default is not None
         data = _Data(coordinates, {**extents, **found})
         data.groups[storage.declaration.tensor] = _Group(0, starts(coordinates[:0]))
-        value = np.asarray(data.value(parameter.default)).max(initial=0) if len(values) else 0
+        value = np.asarray(data.value(parameter.default)).max(initial=0) if len(entries.values) else 0
         found[parameter.name] = int(value)
     return storage.bound({each.name: found[each.name] for each in storage.parameters})
 

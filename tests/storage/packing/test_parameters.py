@@ -8,6 +8,7 @@ import pytest
 import storel
 from storel.errors import FormatError
 from storel.source import Source
+from storel.storage.entries import Entries
 from storel.storage.formats import Format
 from storel.storage.packing.parameters import with_parameters_of
 from storel.syntax.nodes.statements import CreateFormat
@@ -48,14 +49,14 @@ def test_a_default_is_computed_from_the_entries(default: str, expected: int) -> 
     # every place is given, zeros and a duplicate that cancels included
     coordinates = np.hstack([np.indices(DENSE.shape).reshape(2, -1), [[0, 0], [3, 3]]])
     values = np.append(DENSE.reshape(-1), [1.0, -1.0])
-    found = with_parameters_of(with_default(default), coordinates, values, DENSE.shape, "plus_times")
+    found = with_parameters_of(with_default(default), Entries(coordinates, values, DENSE.shape))
     assert found.arguments == {"k": expected}
 
 
 @pytest.mark.parametrize("default", [default for default, _ in DEFAULTS])
 def test_without_entries_a_default_is_0(default: str) -> None:
     nothing = np.empty((2, 0), dtype=np.int64), np.empty(0)
-    found = with_parameters_of(with_default(default), *nothing, (4, 4), "plus_times")
+    found = with_parameters_of(with_default(default), Entries(*nothing, (4, 4)))
     assert found.arguments == {"k": 0}
 
 
@@ -64,7 +65,7 @@ def test_without_entries_a_default_is_0(default: str) -> None:
 )
 def test_what_is_not_computed_from_the_tensor_is_an_error(default: str) -> None:
     with pytest.raises(FormatError, match="a default is computed from the tensor"):
-        with_parameters_of(with_default(default), np.array([[0], [0]]), np.ones(1), (1, 1), "plus_times")
+        with_parameters_of(with_default(default), Entries(np.array([[0], [0]]), np.ones(1), (1, 1)))
 
 
 TEXTS = [

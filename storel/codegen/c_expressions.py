@@ -7,9 +7,10 @@ import re
 
 from storel.codegen.c_helpers import C_TYPES, HELPED, name, suffix
 from storel.codegen.identifiers import Identifiers
+from storel.codegen.powers_of_two import amount_of_shift, as_shift
 from storel.loops.arithmetic import cast
 from storel.loops.nodes import Binary, Buffer, Cast, Constant, Expression, Load, Local, Select, Unary
-from storel.loops.types import SHIFTS, type_of
+from storel.loops.types import type_of
 from storel.scalars import ScalarType
 
 INFIX = {
@@ -42,8 +43,8 @@ class Expressions:
                 return self._names[local]
             case Load(buffer, index):
                 return self.place(buffer, index)
-            case Binary(operator, left, right):
-                return self._binary(operator, left, right)
+            case Binary():
+                return self._binary(as_shift(expression))
             case Unary(operator, operand):
                 return self._unary(operator, operand)
             case Cast(to, operand):
@@ -72,18 +73,11 @@ class Expressions:
             return f"__builtin_pow{suffix(of)}({left}, {right})"
         return self.call(operator, of, left, right)
 
-    def _binary(self, operator: str, left: Expression, right: Expression) -> str:
-        of = type_of(left)
-        if of.is_integer and isinstance(right, Constant) and right.value > 0:
-            amount = int(right.value)
-            power_of_two = amount & (amount - 1) == 0
-            if operator == "floor_divide" and power_of_two:
-                return f"({self.text(left)} >> {amount.bit_length() - 1})"
-            if operator == "modulo" and power_of_two:
-                return f"({self.text(left)} & {constant(amount - 1, of)})"
-            if operator in SHIFTS and amount < 8 * of.itemsize:
-                return f"({self.text(left)} {'<<' if operator == 'shift_left' else '>>'} {amount})"
-        return self.applied(operator, of, self.text(left), self.text(right))
+    def _binary(self, operation: Binary) -> str:
+        left, amount = self.text(operation.left), amount_of_shift(operation)
+        if amount is not None:
+            return f"({left} {'<<' if operation.operator == 'shift_left' else '>>'} {amount})"
+        return self.applied(operation.operator, type_of(operation.left), left, self.text(operation.right))
 
     def _unary(self, operator: str, operand: Expression) -> str:
         of, text = type_of(operand), self.text(operand)

@@ -6,9 +6,10 @@ import math
 
 from storel.codegen.identifiers import Identifiers
 from storel.codegen.numba_helpers import HELPED, name
+from storel.codegen.powers_of_two import amount_of_shift, as_shift
 from storel.loops.arithmetic import cast
 from storel.loops.nodes import Binary, Buffer, Cast, Constant, Expression, Load, Local, Select, Unary
-from storel.loops.types import PREDICATES, SHIFTS, type_of
+from storel.loops.types import PREDICATES, type_of
 from storel.scalars import ScalarType
 
 INFIX = {
@@ -34,8 +35,8 @@ class Expressions:
                 return self._names[local]
             case Load(buffer, index):
                 return self.place(buffer, index)
-            case Binary(operator, left, right):
-                return self._binary(operator, left, right)
+            case Binary():
+                return self._binary(as_shift(expression))
             case Unary(operator, operand):
                 return self._unary(operator, type_of(operand), self.text(operand))
             case Cast(ScalarType.BOOL, operand):
@@ -60,19 +61,12 @@ class Expressions:
             return _narrowed(operator, of, f"({left} {INFIX[operator]} {right})")
         return _narrowed(operator, of, self.call(operator, of, left, right))
 
-    def _binary(self, operator: str, left: Expression, right: Expression) -> str:
-        of = type_of(left)
-        if of.is_integer and isinstance(right, Constant) and right.value > 0:
-            amount = int(right.value)
-            power_of_two = amount & (amount - 1) == 0
-            if operator == "floor_divide" and power_of_two:
-                return _narrowed(operator, of, f"({self.text(left)} >> {amount.bit_length() - 1})")
-            if operator == "modulo" and power_of_two:
-                return _narrowed(operator, of, f"({self.text(left)} & {amount - 1})")
-            if operator in SHIFTS and amount < 8 * of.itemsize:
-                symbol = "<<" if operator == "shift_left" else ">>"
-                return _narrowed(operator, of, f"({self.text(left)} {symbol} {amount})")
-        return self.applied(operator, of, self.text(left), self.text(right))
+    def _binary(self, operation: Binary) -> str:
+        operator, of = operation.operator, type_of(operation.left)
+        left, amount = self.text(operation.left), amount_of_shift(operation)
+        if amount is not None:
+            return _narrowed(operator, of, f"({left} {'<<' if operator == 'shift_left' else '>>'} {amount})")
+        return self.applied(operator, of, left, self.text(operation.right))
 
     def _unary(self, operator: str, of: ScalarType, operand: str) -> str:
         match operator:

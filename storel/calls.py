@@ -127,19 +127,19 @@ class Call:
                 else Operand(name, own, read.storage, likeness(read))
             )
         return Call(
-            compilation.program,
-            compilation.definition,
-            compilation.composed.expression,
-            compilation.plan.destination,
-            compilation.result,
-            operands,
-            sizes_of(compilation),
-            dict(environment.parameters),
-            environment.parameter_facts(),
-            dict(environment.declared),
-            dict(environment.fixed),
-            memory_limit,
-            compilation.composed.unsigned,
+            program=compilation.program,
+            definition=compilation.definition,
+            expression=compilation.composed.expression,
+            destination=compilation.plan.destination,
+            result=compilation.result,
+            operands=operands,
+            sizes=sizes_of(compilation),
+            defaults=dict(environment.parameters),
+            facts=environment.parameter_facts(),
+            declared=dict(environment.declared),
+            fixed=dict(environment.fixed),
+            memory_limit=memory_limit,
+            unsigned=compilation.composed.unsigned,
         )
 
     def __call__(self, values: Mapping[str, Value]) -> Tensor | None:
@@ -152,12 +152,8 @@ class Call:
         missing = len(self.operands)
         for name, value in values.items():
             if not isinstance(value, Tensor):
-                scalar = scalar_as_declared(value, self.declared.get(name))
-                if scalar is not None and name in self.fixed and type_of(scalar) is ScalarType.INT64:
-                    if scalar != self.fixed[name]:
-                        return None
-                    continue
-                if scalar is None or self.facts.get(name) != parameter_fact(scalar):
+                scalar = self._scalar(name, value)
+                if scalar is None:
                     return None
                 scalars[name] = scalar
                 continue
@@ -175,3 +171,12 @@ class Call:
             show_place(error, self.expression, self.operands)
             raise
         return collected(self.definition, self.destination, self.result, outputs)
+
+    def _scalar(self, name: str, value: Scalar) -> Scalar | None:
+        """Return a number as the kernel takes it; None if the kernel is not right for it."""
+        scalar = scalar_as_declared(value, self.declared.get(name))
+        if scalar is None:
+            return None
+        if name in self.fixed and type_of(scalar) is ScalarType.INT64:
+            return scalar if scalar == self.fixed[name] else None
+        return scalar if self.facts.get(name) == parameter_fact(scalar) else None

@@ -7,6 +7,7 @@ import io
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,13 @@ def test_the_architecture_page_names_files_that_exist() -> None:
         assert (ROOT / "storel" / name).is_file(), name
     for stage in STAGES:
         assert f"| `{stage.name}` |" in text
+
+
+def test_the_architecture_page_shows_the_layers_that_are_kept() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    section = text.partition("## Layers")[2].partition("## ")[0]
+    lines = [line.strip() for line in section.splitlines() if line.startswith("    ")]
+    shown = [set(layer.split(", ")) for layer in " · ".join(lines).split(" · ")]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    kept = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    assert shown == [set(layer.split(" | ")) for layer in kept]

@@ -33,7 +33,7 @@ from storel.loops.nodes import (
     While,
 )
 from storel.loops.nodes import If as Branch
-from storel.loops.targets import ElementTarget, Limit, Target, reduced
+from storel.loops.targets import Dictionary, ElementTarget, Limit, Target, reduced
 from storel.loops.workspace import Workspace
 from storel.plan.nodes import Append, Gather, Level, Levels, Place
 from storel.scalars import ScalarType
@@ -199,12 +199,18 @@ class Assembly:
                 self.emitter.emit(*body)
 
     def enter(
-        self, level: int, parent: Expression, key: Expression, fill: Callable[[Target], None], is_simple: bool
+        self,
+        level: int,
+        parent: Expression,
+        key: Expression,
+        fill: Callable[[Target], None],
+        *,
+        is_simple: bool,
     ) -> None:
         """Run ``fill`` in the child of ``parent`` at ``key``, with all bookkeeping of ``level``."""
         kind = self.levels[level]
         if level == len(self.levels) - 1:
-            self._enter_last(level, kind, parent, key, fill, is_simple)
+            self._enter_last(level, kind, parent, key, fill, is_simple=is_simple)
         elif level in self.current:
             self._enter_repeating(level, kind, parent, key, fill)
         else:
@@ -248,6 +254,7 @@ class Assembly:
         parent: Expression,
         key: Expression,
         fill: Callable[[Target], None],
+        *,
         is_simple: bool,
     ) -> None:
         leaf = self.plan.leaf
@@ -256,12 +263,7 @@ class Assembly:
                 place = plus(times(parent, self.extents[level]), key)
                 once = once or level < self.swept
                 element = ElementTarget(self.emitter, self.val, place, leaf.operator, once)
-                if is_simple:
-                    fill(element)
-                else:
-                    element.add(
-                        reduced(self.emitter, fill, leaf.type, leaf.operator, self.zero, is_simple=False)
-                    )
+                element.receive(fill, self.zero, is_simple=is_simple)
             case Append():
                 value = reduced(self.emitter, fill, leaf.type, leaf.operator, self.zero, is_simple=is_simple)
                 self._append(level, key, value)
@@ -272,7 +274,7 @@ class Assembly:
 
 
 @dataclass
-class _LevelTarget:
+class _LevelTarget(Dictionary):
     """A position of the level above ``level``, whose children are entries of ``level``."""
 
     assembly: Assembly
@@ -283,11 +285,8 @@ class _LevelTarget:
     def limit(self) -> Limit:
         return Limit(self.assembly.limits[self.level], self.assembly.zero)
 
-    def add(self, value: Expression) -> None:
-        raise AssertionError("a dictionary takes entries, not values")
-
     def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
-        self.assembly.enter(self.level, self.parent, key, fill, is_simple)
+        self.assembly.enter(self.level, self.parent, key, fill, is_simple=is_simple)
 
 
 def _repeats(level: Level) -> bool:

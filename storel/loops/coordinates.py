@@ -9,12 +9,12 @@ from storel.loops.assembly import NO_ROOM
 from storel.loops.emitter import INDEX, compare, convert
 from storel.loops.expressions import ExpressionLowering
 from storel.loops.nodes import Buffer, Cast, Constant, Expression, Local, Role, Store
-from storel.loops.targets import Limit, Target, reduced
+from storel.loops.targets import Dictionary, Limit, Target, reduced
 from storel.plan.nodes import Coordinates
 
 
 @dataclass
-class CoordinatesTarget:
+class CoordinatesTarget(Dictionary):
     """The children under ``keys`` of a result that is listed; entries that are zero are overwritten."""
 
     expressions: ExpressionLowering
@@ -45,9 +45,6 @@ class CoordinatesTarget:
     @property
     def val(self) -> Buffer:
         return Buffer("result.val", self.destination.leaf.type)
-
-    def add(self, value: Expression) -> None:
-        raise AssertionError("a dictionary takes entries, not values")
 
     def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
         emitter, leaf = self.expressions.emitter, self.destination.leaf

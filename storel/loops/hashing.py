@@ -37,7 +37,7 @@ from storel.loops.nodes import (
 )
 from storel.loops.nodes import If as Branch
 from storel.loops.scope import HashRow, HashTable
-from storel.loops.targets import Limit, Target, reduced
+from storel.loops.targets import Dictionary, Limit, Target, reduced
 from storel.plan.nodes import HashStore
 from storel.scalars import ScalarType
 
@@ -79,7 +79,7 @@ def open_table(emitter: Emitter, number: int, store: HashStore, capacity: Expres
 
 
 @dataclass
-class HashTarget:
+class HashTarget(Dictionary):
     """Fills a hash table, or the row of it under some keys."""
 
     emitter: Emitter
@@ -88,9 +88,6 @@ class HashTarget:
     @property
     def limit(self) -> Limit:
         return Limit(self.row.limits[0], self.row.table.zero)
-
-    def add(self, value: Expression) -> None:
-        raise AssertionError("a dictionary takes entries, not values")
 
     def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
         if len(self.row.extents) > 1:

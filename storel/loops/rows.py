@@ -14,7 +14,7 @@ from storel.loops.nodes import Buffer, Expression, For, Load, Role, Select, Stor
 from storel.loops.nodes import If as Branch
 from storel.loops.scope import Rows, StoredRow, View
 from storel.loops.stores import ListTarget, clear_list, sort_list, zero_of
-from storel.loops.targets import Limit, Target
+from storel.loops.targets import Dictionary, Limit, Target
 from storel.scalars import ScalarType
 
 
@@ -26,7 +26,7 @@ def row_buffers(number: int, scalar_type: ScalarType) -> tuple[Buffer, Buffer, B
 
 
 @dataclass
-class RowsTarget:
+class RowsTarget(Dictionary):
     """Appends each row that is entered, after it was gathered in ``workspace``."""
 
     emitter: Emitter
@@ -40,9 +40,6 @@ class RowsTarget:
     @property
     def limit(self) -> Limit:
         return Limit(self.rows.limits[0], zero_of(self.workspace))
-
-    def add(self, value: Expression) -> None:
-        raise AssertionError("a dictionary takes entries, not values")
 
     def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
         fill(ListTarget(self.emitter, self.workspace))

@@ -24,7 +24,7 @@ from storel.loops.nodes import (
 )
 from storel.loops.nodes import If as Branch
 from storel.loops.scope import Occupied, View
-from storel.loops.targets import ElementTarget, Limit, Target, reduced
+from storel.loops.targets import Dictionary, ElementTarget, Limit, Target, reduced
 from storel.scalars import ScalarType
 
 
@@ -48,15 +48,11 @@ class TableTarget:
             fill(TableTarget(self.emitter, row_of(self.emitter, view, key)))
             return
         element = ElementTarget(self.emitter, view.buffer, plus(view.offset, key), view.operator)
-        if is_simple:
-            fill(element)
-        else:
-            zero = zero_of(view)
-            element.add(reduced(self.emitter, fill, view.type, view.operator, zero, is_simple=False))
+        element.receive(fill, zero_of(view), is_simple=is_simple)
 
 
 @dataclass
-class ListTarget:
+class ListTarget(Dictionary):
     """Fills a dense row and notes each place when it is first met."""
 
     emitter: Emitter
@@ -65,9 +61,6 @@ class ListTarget:
     @property
     def limit(self) -> Limit:
         return Limit(self.view.limits[0], zero_of(self.view))
-
-    def add(self, value: Expression) -> None:
-        raise AssertionError("a dictionary takes entries, not values")
 
     def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
         view, occupied = self.view, _occupied(self.view)

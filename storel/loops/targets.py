@@ -52,6 +52,13 @@ class Leaf:
         raise AssertionError("a scalar has no children")
 
 
+class Dictionary:
+    """A target with children: values arrive at its leaves alone."""
+
+    def add(self, value: Expression) -> None:
+        raise AssertionError("a dictionary takes entries, not values")
+
+
 @dataclass
 class LocalTarget(Leaf):
     """Accumulates into a local; ``zero``, if known, is the operator's neutral element."""
@@ -104,6 +111,13 @@ class ElementTarget(Leaf):
     index: Expression
     operator: str
     once: bool = False
+
+    def receive(self, fill: Callable[[Target], None], zero: Constant, *, is_simple: bool) -> None:
+        """Run ``fill`` on the element; several values are added up in a local before."""
+        if is_simple:
+            fill(self)
+        else:
+            self.add(reduced(self.emitter, fill, self.buffer.type, self.operator, zero, is_simple=False))
 
     def add(self, value: Expression) -> None:
         value = convert(value, self.buffer.type)

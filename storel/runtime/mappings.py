@@ -29,7 +29,7 @@ kept: list[mmap.mmap] = []
 """The pieces that nobody uses, the latest last. Each access is atomic: any thread may give memory back."""
 
 
-def take(size: int, is_zero: bool) -> NDArray[np.uint8]:
+def take(size: int, *, is_zero: bool) -> NDArray[np.uint8]:
     """Return so many bytes, zeros if asked for; they are given back when no array refers to them any more.
 
     Raise OSError, OverflowError or ValueError where the system has no room for them.

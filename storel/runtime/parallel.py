@@ -155,10 +155,8 @@ class _Region:
             self.parts = [begun, *(buffers.allocate(allocation, count) for count in counts[1:])]
             return
         self._base = buffers.allocate(allocation, sum(counts))
-        self._starts = [0, *accumulate(counts)]
-        self.parts = [
-            self._base[start : start + count] for start, count in zip(self._starts, counts, strict=False)
-        ]
+        starts = (0, *accumulate(counts))
+        self.parts = [self._base[start : start + count] for start, count in zip(starts, counts, strict=False)]
 
     def joined(self, lengths: list[list[int]], operator: str) -> Array:
         """Return the parts put together; ``lengths`` are what each part used."""

@@ -66,7 +66,7 @@ def solved_arrays(storage: Format, entries: Entries, memory_limit: int | None) -
 
 
 class _Packing:
-    """The entries to be packed, and the messages about them."""
+    """The entries to be packed, where chains have stored them, and the messages about them."""
 
     def __init__(self, storage: Format, coordinates: Array, values: Array, sizes: Mapping[str, int]) -> None:
         self.storage, self.coordinates, self.values = storage, coordinates, values

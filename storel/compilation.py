@@ -14,13 +14,13 @@ from typing import Literal
 from storel.calculus.finite import is_finite as all_finite
 from storel.calculus.nodes import Term
 from storel.codegen import c_contraction, c_source, numba_source
-from storel.loops.assembly import result_names
-from storel.loops.lower import lower
+from storel.loops.lowering.assembly import result_names
+from storel.loops.lowering.lower import lower
+from storel.loops.lowering.profile import Profile
 from storel.loops.nodes import Kernel
-from storel.loops.passes import improved
-from storel.loops.profile import Profile
-from storel.optimizer.cardinality import entries
-from storel.optimizer.constants import Constants
+from storel.loops.passes.sequence import improved
+from storel.optimizer.cost.constants import Constants
+from storel.optimizer.estimation.cardinality import entries
 from storel.optimizer.outcome import Optimized
 from storel.optimizer.physical.plan import Request, entered_extents, plan_term
 from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
@@ -76,7 +76,7 @@ class Compilation:
 
     @property
     def counting_kernel(self) -> Kernel:
-        """The loops that do the same and count what each action of the plan does (``loops.profile``)."""
+        """The loops that do the same and count what each action does (``loops.lowering.profile``)."""
         return self._lowered(self._whole, Profile())
 
     @cached_property

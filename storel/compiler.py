@@ -30,14 +30,14 @@ from storel.compilation import Compilation
 from storel.environment import Environment
 from storel.loops import printer as loop_printer
 from storel.loops.verify import verify as verify_loops
-from storel.optimizer.cardinality import appraise
-from storel.optimizer.cost import Nanoseconds
-from storel.optimizer.join_order import orders
+from storel.optimizer.arrangement.join_order import orders
+from storel.optimizer.cost.model import Nanoseconds
+from storel.optimizer.estimation.cardinality import appraise
 from storel.optimizer.limits import Limits
 from storel.optimizer.outcome import Options as SearchOptions
 from storel.optimizer.physical.plan import Request, plan_term
 from storel.optimizer.remember import optimized as search
-from storel.optimizer.rulefile import RuleSet
+from storel.optimizer.rules.rulefile import RuleSet
 from storel.plan import printer as plan_printer
 from storel.plan.verify import verify as verify_plan
 from storel.results import choose_result_format

@@ -16,7 +16,7 @@ from storel.errors import DataError, EvaluationError
 from storel.loops import interpret as loop_interpreter
 from storel.loops.interpret import Work
 from storel.loops.python_source import sorting_steps
-from storel.optimizer.cardinality import entries
+from storel.optimizer.estimation.cardinality import entries
 from storel.optimizer.physical.destination import is_dense
 from storel.places import show_place
 from storel.plan.nodes import Coordinates, Destination

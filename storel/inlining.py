@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from storel.compiler import Options, Task, view_of
 from storel.environment import Environment
-from storel.optimizer.cardinality import entries
+from storel.optimizer.estimation.cardinality import entries
 from storel.scheduling import planned
 from storel.storage.compose import View
 from storel.syntax.analyze import Definition

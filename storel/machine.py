@@ -12,7 +12,7 @@ import math
 
 from storel import cache
 from storel.errors import DataError
-from storel.optimizer.constants import CONSTANTS, Constants
+from storel.optimizer.cost.constants import CONSTANTS, Constants
 from storel.runtime import toolchain
 
 

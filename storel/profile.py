@@ -16,7 +16,7 @@ from storel.compilation import Compilation
 from storel.environment import Environment
 from storel.execution import arguments
 from storel.loops import interpret as loop_interpreter
-from storel.loops.profile import COUNTS
+from storel.loops.lowering.profile import COUNTS
 from storel.runtime.kernel import load
 from storel.runtime.peak import peak_of
 
@@ -33,9 +33,9 @@ RUNS = 5
 class Profile:
     """What was measured of one kernel.
 
-    ``counts`` has a number for each action of the plan, in preorder (see ``loops.profile``). ``seconds`` are
-    those of the fastest of ``runs``. ``operand_bytes`` lie in the arrays that the kernel reads,
-    ``result_bytes`` in those that it returns; ``peak_bytes`` is the rise of resident memory during the
+    ``counts`` has a number for each action of the plan, in preorder (see ``loops.lowering.profile``).
+    ``seconds`` are those of the fastest of ``runs``. ``operand_bytes`` lie in the arrays that the kernel
+    reads, ``result_bytes`` in those that it returns; ``peak_bytes`` is the rise of resident memory during the
     first run, None where the system does not tell.
     """
 

@@ -18,9 +18,9 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from storel.loops.interpret import Work
-from storel.optimizer.constants import CONSTANTS, Constants
-from storel.optimizer.rulefile import RuleSet, shipped
-from storel.optimizer.translate import translate
+from storel.optimizer.cost.constants import CONSTANTS, Constants
+from storel.optimizer.rules.rulefile import RuleSet, shipped
+from storel.optimizer.rules.translate import translate
 from storel.script import Outcome
 from storel.storage.checking import TYPES, Memory, Verdict, shapes
 from storel.storage.formats import Formats

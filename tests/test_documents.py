@@ -117,8 +117,11 @@ def test_the_architecture_page_names_files_that_exist() -> None:
 def test_the_architecture_page_shows_the_layers_that_are_kept() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     section = text.partition("## Layers")[2].partition("## ")[0]
-    lines = [line.strip() for line in section.splitlines() if line.startswith("    ")]
-    shown = [set(layer.split(", ")) for layer in " · ".join(lines).split(" · ")]
+    blocks = [
+        " · ".join(block.split("\n    ")) for block in re.findall(r"^    (\S.*(?:\n    .*)*)", section, re.M)
+    ]
+    shown = [[set(layer.split(", ")) for layer in block.split(" · ")] for block in blocks]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    kept = project["tool"]["importlinter"]["contracts"][0]["layers"]
-    assert shown == [set(layer.split(" | ")) for layer in kept]
+    contracts = project["tool"]["importlinter"]["contracts"]
+    kept = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
+    assert shown == [[set(layer.split(" | ")) for layer in layers] for layers in kept]

@@ -16,7 +16,7 @@ from storel.calibration import measure
 from storel.calibration.probes import Probe, vector
 from storel.cli.application import app
 from storel.errors import DataError
-from storel.optimizer.constants import CONSTANTS
+from storel.optimizer.cost.constants import CONSTANTS
 
 SLOW = replace(CONSTANTS, step=40.0, gather=tuple(10 * each for each in CONSTANTS.gather))
 NUMBERS = dict(SLOW.listed())

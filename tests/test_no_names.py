@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import storel
-from storel.optimizer.rulefile import shipped
+from storel.optimizer.rules.rulefile import shipped
 from storel.storage.formats import Formats
 
 PACKAGE = Path(storel.__file__).parent

@@ -27,11 +27,11 @@ from rich.progress import Progress
 from rich.table import Table
 
 from storel.calculus.nodes import Term
-from storel.optimizer.expansion import monomials
+from storel.optimizer.arrangement.expansion import monomials
+from storel.optimizer.egraph.saturate import base
 from storel.optimizer.optimize import optimize
 from storel.optimizer.outcome import Optimized
-from storel.optimizer.rulefile import Rule, RuleSet, shipped
-from storel.optimizer.saturate import base
+from storel.optimizer.rules.rulefile import Rule, RuleSet, shipped
 
 WIDTH = 120
 NOTEWORTHY = 1.01

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from storel.calculus.nodes import Term
-from storel.optimizer.constants import CONSTANTS, Constants
-from storel.optimizer.cost import Nanoseconds, estimate
+from storel.optimizer.cost.constants import CONSTANTS, Constants
+from storel.optimizer.cost.model import Nanoseconds, estimate
 from storel.symbols import Symbols
 
 Vector = NDArray[np.float64]

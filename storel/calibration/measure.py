@@ -12,7 +12,7 @@ from storel.compiler import Options
 from storel.environment import Environment
 from storel.execution import arguments, collected
 from storel.kernels import bind
-from storel.optimizer.constants import Constants
+from storel.optimizer.cost.constants import Constants
 from storel.optimizer.outcome import Options as SearchOptions
 from storel.script import Runner
 from storel.source import Source

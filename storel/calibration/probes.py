@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from storel.api import tensor
-from storel.optimizer.constants import WORKING_SETS
+from storel.optimizer.cost.constants import WORKING_SETS
 from storel.storage.tensor import Tensor
 
 Operands: TypeAlias = Mapping[str, Any]

@@ -9,7 +9,7 @@ import typer
 
 from storel import report
 from storel.errors import DataError
-from storel.optimizer.user_rules import read_rules
+from storel.optimizer.rules.user_rules import read_rules
 from storel.options import CallOptions, compiler_options
 
 

@@ -18,7 +18,7 @@ from storel.explanation.figures import COUNTED, EXPECTED, TIME_ATTRIBUTED, TIME_
 from storel.explanation.markup import Markup, element, joined
 from storel.explanation.text import NO_PROFILES, memory, runner_up_text, runs
 from storel.explanation.tree import Explained, Operator, explained, flattened
-from storel.optimizer.browse import Class, Node, reached
+from storel.optimizer.egraph.browse import Class, Node, reached
 from storel.optimizer.limits import PhaseReport
 from storel.profile import Profile
 

@@ -22,9 +22,9 @@ from storel.profile import Profile
 class Operator:
     """An action of a plan.
 
-    ``expected`` and ``counted`` are iterations, entries or runs (see ``loops.profile``), ``nanoseconds`` the
-    expected time of this operator alone, ``attributed`` its share of the measured time. What was not
-    measured is None.
+    ``expected`` and ``counted`` are iterations, entries or runs (see ``loops.lowering.profile``),
+    ``nanoseconds`` the expected time of this operator alone, ``attributed`` its share of the measured time.
+    What was not measured is None.
     """
 
     text: str

@@ -38,7 +38,7 @@ from storel.loops.nodes import (
     Update,
     While,
 )
-from storel.loops.tiles import holds, is_contiguous
+from storel.loops.passes.tiles import holds, is_contiguous
 from storel.loops.types import BOOLEAN, INTEGERS, OPERAND_TYPES, PREDICATES, SHIFTS, type_of
 from storel.loops.walk import loads_of
 from storel.scalars import ScalarType

@@ -1,10 +1,10 @@
 """The cheapest term equal to a given one.
 
-    join order   besides the order that operands are named in, some by their statistics (join_order.py)
+    join order   besides the order that operands are named in, some by statistics (arrangement/join_order.py)
     normalize    loops over dictionaries become loops over arrays (rules tagged @normalize)
-    eliminate    of many loops: factors and loops go where their variables are bound (elimination.py)
+    eliminate    of many loops: factors and loops go where variables are bound (arrangement/elimination.py)
     main         the algebra of sums and products, in a fresh e-graph
-    share        let, tabulation and hoisting on the extracted terms (sharing.py)
+    share        let, tabulation and hoisting on the extracted terms (sharing/share.py)
 
 Each variation of the cost gives a candidate; after sharing, all are priced in full and the cheapest
 stays. Everything is deterministic: the same term and facts give the same plan.
@@ -23,24 +23,25 @@ from typing import cast
 
 from storel.calculus.nodes import Add, Multiply, Term, children
 from storel.calculus.verify import InvariantError, infer
-from storel.optimizer import cost, rulefile
-from storel.optimizer.association import associated
-from storel.optimizer.browse import Graph, graph_of
-from storel.optimizer.elimination import eliminated, in_order_of_keys, loops
-from storel.optimizer.expansion import monomials
-from storel.optimizer.extract import Extractor
-from storel.optimizer.facts import encoded
-from storel.optimizer.footprint import footprint
+from storel.optimizer.arrangement.association import associated
+from storel.optimizer.arrangement.elimination import eliminated, in_order_of_keys, loops
+from storel.optimizer.arrangement.expansion import monomials
+from storel.optimizer.cost.model import arithmetic
+from storel.optimizer.cost.variations import ARITHMETIC, PLAIN, SHARED, TAKEN_APART, Variation
+from storel.optimizer.egraph.browse import Graph, graph_of
+from storel.optimizer.egraph.extract import Extractor
+from storel.optimizer.egraph.facts import encoded
+from storel.optimizer.egraph.saturate import alternate, saturate
 from storel.optimizer.limits import Limits, PhaseReport, Stop
-from storel.optimizer.occurrences import occurrences
 from storel.optimizer.outcome import BINDERS, DEFAULT, Optimized, Options, Priced
-from storel.optimizer.precautions import cautious
-from storel.optimizer.rewriting import Rewriter, is_outgrown, size
-from storel.optimizer.rulefile import IN_ORDER, RuleSet
-from storel.optimizer.saturate import alternate, saturate
-from storel.optimizer.sharing import Sharing, hoisted
-from storel.optimizer.unfolding import is_unfolded
-from storel.optimizer.variations import ARITHMETIC, PLAIN, SHARED, TAKEN_APART, Variation
+from storel.optimizer.physical.footprint import footprint
+from storel.optimizer.rules import rulefile
+from storel.optimizer.rules.rewriting import Rewriter, is_outgrown, size
+from storel.optimizer.rules.rulefile import IN_ORDER, RuleSet
+from storel.optimizer.sharing.share import Sharing, hoisted
+from storel.optimizer.terms.occurrences import occurrences
+from storel.optimizer.terms.precautions import cautious
+from storel.optimizer.terms.unfolding import is_unfolded
 from storel.symbols import MappingSymbol, Symbols
 
 CLOSE = 1.5
@@ -261,7 +262,7 @@ def _typed(found: Term, term: Term, symbols: Symbols) -> Term:
 
 
 def _priced(origin: str, term: Term, symbols: Symbols, sharing: Sharing) -> Priced:
-    return Priced(origin, term, sharing.cost(term), cost.arithmetic(term, symbols))
+    return Priced(origin, term, sharing.cost(term), arithmetic(term, symbols))
 
 
 def _phase(

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from storel.calculus.nodes import Term
 from storel.errors import TypeMismatchError, UnknownNameError, nearest
-from storel.optimizer.binders import Encoding
-from storel.optimizer.browse import Graph
-from storel.optimizer.cost import NANOSECONDS, Cost, CostModel, Nanoseconds
-from storel.optimizer.debruijn import DE_BRUIJN
-from storel.optimizer.extract import Extractor
+from storel.optimizer.cost.model import NANOSECONDS, Cost, CostModel, Nanoseconds
+from storel.optimizer.egraph.browse import Graph
+from storel.optimizer.egraph.extract import Extractor
+from storel.optimizer.encoding.binders import Encoding
+from storel.optimizer.encoding.debruijn import DE_BRUIJN
+from storel.optimizer.encoding.named import NAMED
 from storel.optimizer.limits import Limits, PhaseReport
-from storel.optimizer.named import NAMED
 
 if TYPE_CHECKING:
-    from storel.optimizer.saturate import Schedule  # loads the e-graph library
+    from storel.optimizer.egraph.saturate import Schedule  # loads the e-graph library
 
 NORMALIZE = Limits()
 MAIN = Limits(iterations=30, nodes=5_000, seconds=2.0)

@@ -18,10 +18,10 @@ from storel.calculus.nodes import Term
 from storel.calculus.verify import InvariantError, verify
 from storel.degrees import summary_of
 from storel.errors import TypeMismatchError
-from storel.optimizer import rulefile
 from storel.optimizer.limits import Stop
 from storel.optimizer.outcome import DEFAULT, Optimized, Options
-from storel.optimizer.rulefile import RuleSet
+from storel.optimizer.rules import rulefile
+from storel.optimizer.rules.rulefile import RuleSet
 from storel.symbols import ArraySymbol, Symbols
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 from numpy.typing import NDArray
 
 from storel import memory
-from storel.loops.division import COUNT
+from storel.loops.lowering.division import COUNT
 from storel.loops.nodes import Buffer, For, Kernel, Local, Procedure, While
 from storel.loops.protocol import capacities, failure, length_count, needed_bytes
 from storel.loops.walk import walk

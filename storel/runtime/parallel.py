@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from storel.loops.division import PART_HIGH, PART_LOW
+from storel.loops.lowering.division import PART_HIGH, PART_LOW
 from storel.loops.nodes import Allocation, Join
 from storel.runtime import buffers, pool
 from storel.runtime.contraction import ContractionKernel

@@ -23,15 +23,16 @@ from storel.calculus.nodes import Literal, Singleton, Term, names_in
 from storel.calculus.printer import show
 from storel.calculus.verify import KEY, InvariantError, Type, infer, verify
 from storel.errors import EvaluationError, StorelError
-from storel.optimizer import cost, variations
-from storel.optimizer.binders import Encoding
-from storel.optimizer.encoding import LAYOUTS, TERMS, decode
-from storel.optimizer.extract import Classes, Extractor, read
-from storel.optimizer.facts import encoded
+from storel.optimizer.cost import variations
+from storel.optimizer.cost.model import NANOSECONDS
+from storel.optimizer.egraph.extract import Classes, Extractor, read
+from storel.optimizer.egraph.facts import encoded
+from storel.optimizer.egraph.saturate import Base, Saturation
+from storel.optimizer.encoding.binders import Encoding
+from storel.optimizer.encoding.layouts import LAYOUTS, TERMS, decode
+from storel.optimizer.encoding.named import NAMED
 from storel.optimizer.limits import Limits
-from storel.optimizer.named import NAMED
-from storel.optimizer.rulefile import ON_TERMS, Rule, RuleSet
-from storel.optimizer.saturate import Base, Saturation
+from storel.optimizer.rules.rulefile import ON_TERMS, Rule, RuleSet
 from storel.scalars import ScalarType
 from storel.soundness.data import Surroundings, data
 from storel.soundness.instances import Instance, UnfitError
@@ -210,7 +211,7 @@ def _rewritten(
     classes = _classes(rules, encoding, source.text, source.facts)
     if classes is None:
         return []
-    best = Extractor(classes, source, around.symbols, variations.PLAIN, cost.NANOSECONDS)
+    best = Extractor(classes, source, around.symbols, variations.PLAIN, NANOSECONDS)
     root = classes.root
     if is_key:
         (root,) = {node[1][1] for node in classes.nodes[root] if node[0] == "Single"}

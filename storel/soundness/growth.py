@@ -30,7 +30,7 @@ from storel.calculus.nodes import (
     Variable,
 )
 from storel.calculus.verify import KEY, Type
-from storel.optimizer.patterns import Bound, Pattern
+from storel.optimizer.rules.patterns import Bound, Pattern
 from storel.scalars import ScalarType
 from storel.soundness.data import VALUES
 

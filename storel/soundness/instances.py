@@ -34,10 +34,10 @@ from storel.calculus.nodes import (
 )
 from storel.calculus.verify import KEY, Type
 from storel.functions import FUNCTIONS
-from storel.optimizer.encoding import LAYOUTS, zero
-from storel.optimizer.occurrences import reindexed
-from storel.optimizer.patterns import Bound, Hole, Node, Pattern
-from storel.optimizer.rulefile import Guard, Rule
+from storel.optimizer.encoding.layouts import LAYOUTS, zero
+from storel.optimizer.rules.patterns import Bound, Hole, Node, Pattern
+from storel.optimizer.rules.rulefile import Guard, Rule
+from storel.optimizer.terms.occurrences import reindexed
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.soundness.data import columns, pairs_once

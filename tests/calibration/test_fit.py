@@ -9,8 +9,8 @@ import pytest
 from storel.calibration.fit import LARGEST_CHANGE, Measured, fit
 from storel.calibration.measure import measure
 from storel.calibration.probes import matrix, table, vector
-from storel.optimizer.constants import CONSTANTS, Constants
-from storel.optimizer.cost import Nanoseconds, estimate
+from storel.optimizer.cost.constants import CONSTANTS, Constants
+from storel.optimizer.cost.model import Nanoseconds, estimate
 
 SUM = ("CREATE TENSOR s AS sum(<i, v> in x) v", {"x": vector(4_000)})
 FUNCTION = ("CREATE TENSOR s AS sum(<i, v> in x) exp(v)", {"x": vector(4_000)})

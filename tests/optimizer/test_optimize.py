@@ -15,15 +15,17 @@ from storel.calculus.interpret import evaluate
 from storel.calculus.nodes import Literal, Singleton, Sum, Symbol, Term, Variable
 from storel.calculus.printer import show
 from storel.calculus.verify import infer, verify
-from storel.optimizer import cost, rulefile, variations
-from storel.optimizer.encoding import LAYOUTS, TERMS, ENode, decode
-from storel.optimizer.extract import Classes, Extractor
-from storel.optimizer.facts import Encoded, encoded
+from storel.optimizer.cost import variations
+from storel.optimizer.cost.model import NANOSECONDS, estimate
+from storel.optimizer.egraph.extract import Classes, Extractor
+from storel.optimizer.egraph.facts import Encoded, encoded
+from storel.optimizer.egraph.saturate import base, saturate
+from storel.optimizer.encoding.layouts import LAYOUTS, TERMS, ENode, decode
 from storel.optimizer.limits import Limits, Stop
 from storel.optimizer.optimize import optimize
 from storel.optimizer.outcome import BINDERS, DEFAULT, Options
-from storel.optimizer.rulefile import RuleSet
-from storel.optimizer.saturate import base, saturate
+from storel.optimizer.rules import rulefile
+from storel.optimizer.rules.rulefile import RuleSet
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, SizeSymbol
 
@@ -120,7 +122,7 @@ def test_every_term_of_the_root_class_means_the_same(
     for phase in ("normalize", "main"):
         known = encoded(term, symbols)
         classes, _ = saturate(rulefile.shipped(), known.text, known.facts, phase, Limits())
-        best = Extractor(classes, known, symbols, variations.PLAIN, cost.NANOSECONDS)
+        best = Extractor(classes, known, symbols, variations.PLAIN, NANOSECONDS)
         for seed in range(12):
             found = sample(classes, known, best, random.Random(seed))
             assert same(evaluate(found, symbols, values), expected), show(found)
@@ -279,5 +281,5 @@ def test_budgets_stop_by_node_count(program: Callable[..., Any]) -> None:
 def test_the_cost_of_the_plan_is_its_own(program: Callable[..., Any]) -> None:
     source = program("summm", "csr", "csr")
     plan = optimize(source.term, source.store.symbols)
-    assert plan.cost == cost.estimate(plan.term, source.store.symbols, DEFAULT.cost)
-    assert plan.cost.nanoseconds < cost.estimate(source.term, source.store.symbols).nanoseconds
+    assert plan.cost == estimate(plan.term, source.store.symbols, DEFAULT.cost)
+    assert plan.cost.nanoseconds < estimate(source.term, source.store.symbols).nanoseconds

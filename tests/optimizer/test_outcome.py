@@ -10,12 +10,12 @@ import pytest
 
 import storel
 from storel.errors import StorelError
-from storel.optimizer.cost import Nanoseconds
-from storel.optimizer.debruijn import DE_BRUIJN
-from storel.optimizer.extract import Extractor
+from storel.optimizer.cost.model import Nanoseconds
+from storel.optimizer.egraph.extract import Extractor
+from storel.optimizer.egraph.saturate import Saturation, alternate
+from storel.optimizer.encoding.debruijn import DE_BRUIJN
 from storel.optimizer.limits import Stop
 from storel.optimizer.outcome import BINDERS, DEFAULT, Options
-from storel.optimizer.saturate import Saturation, alternate
 
 
 class OwnNanoseconds(Nanoseconds):

@@ -17,13 +17,14 @@ import scipy.sparse as sp
 import storel
 from storel import cache
 from storel.calculus.nodes import Term
-from storel.optimizer import remember, rulefile
-from storel.optimizer.constants import CONSTANTS
-from storel.optimizer.cost import Nanoseconds
+from storel.optimizer import remember
+from storel.optimizer.cost.constants import CONSTANTS
+from storel.optimizer.cost.model import Nanoseconds
+from storel.optimizer.egraph.saturate import alternate
 from storel.optimizer.limits import Limits
 from storel.optimizer.outcome import DEFAULT, Optimized, Options
-from storel.optimizer.rulefile import RuleSet
-from storel.optimizer.saturate import alternate
+from storel.optimizer.rules import rulefile
+from storel.optimizer.rules.rulefile import RuleSet
 from storel.symbols import Symbols
 
 PROGRAM = """

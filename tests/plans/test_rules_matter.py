@@ -15,7 +15,7 @@ import storel
 from storel.calculus.nodes import Term
 from storel.optimizer.optimize import optimize
 from storel.optimizer.outcome import Optimized
-from storel.optimizer.rulefile import shipped
+from storel.optimizer.rules.rulefile import shipped
 from storel.symbols import Symbols
 
 EXTENTS = {"i": 6, "j": 5, "k": 7, "l": 4}

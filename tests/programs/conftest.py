@@ -8,7 +8,7 @@ from storel import compilation, compiler
 from storel.calculus.nodes import Term
 from storel.optimizer.outcome import Optimized, Options
 from storel.optimizer.remember import optimized
-from storel.optimizer.rulefile import RuleSet
+from storel.optimizer.rules.rulefile import RuleSet
 from storel.runtime import parallel
 from storel.symbols import Symbols
 

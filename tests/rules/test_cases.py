@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from storel.optimizer import rulefile
-from storel.optimizer.binders import Encoding
-from storel.optimizer.bindings import EggSmolError
-from storel.optimizer.encoding import LAYOUTS
+from storel.optimizer.egraph.saturate import Base, Saturation
+from storel.optimizer.encoding.binders import Encoding
+from storel.optimizer.encoding.bindings import EggSmolError
+from storel.optimizer.encoding.layouts import LAYOUTS
 from storel.optimizer.limits import Limits
 from storel.optimizer.outcome import BINDERS
-from storel.optimizer.patterns import Bound, Node, Pattern
-from storel.optimizer.rulefile import RuleSet
-from storel.optimizer.saturate import Base, Saturation
-from storel.optimizer.translate import translate
+from storel.optimizer.rules import rulefile
+from storel.optimizer.rules.patterns import Bound, Node, Pattern
+from storel.optimizer.rules.rulefile import RuleSet
+from storel.optimizer.rules.translate import translate
 
 RANKS = (("E", 1), ("F", 1), ("G", 2), ("H", 2), ("M", 2))
 

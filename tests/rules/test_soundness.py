@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from storel.optimizer import rulefile
-from storel.optimizer.debruijn import DE_BRUIJN
-from storel.optimizer.rulefile import Rule
-from storel.optimizer.translate import translate
+from storel.optimizer.encoding.debruijn import DE_BRUIJN
+from storel.optimizer.rules import rulefile
+from storel.optimizer.rules.rulefile import Rule
+from storel.optimizer.rules.translate import translate
 from storel.soundness.check import check
 
 RULES = {rule.name: rule for rule in rulefile.shipped().rules}

@@ -12,8 +12,8 @@ from strategies.plans import csr_symbols
 from storel.calculus.nodes import Symbol, Term
 from storel.codegen import c_source
 from storel.loops import interpret
-from storel.loops.lower import lower
-from storel.loops.simplify import simplify
+from storel.loops.lowering.lower import lower
+from storel.loops.passes.simplify import simplify
 from storel.loops.verify import verify
 from storel.plan.nodes import (
     Action,

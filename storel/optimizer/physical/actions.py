@@ -38,7 +38,7 @@ from storel.calculus.nodes import (
 )
 from storel.calculus.strictness import strict
 from storel.calculus.verify import Type, infer
-from storel.optimizer.cardinality import appraise
+from storel.optimizer.estimation.cardinality import appraise
 from storel.optimizer.physical.facts import array, is_increasing
 from storel.optimizer.physical.normalize import intersected, is_atom, scaled
 from storel.optimizer.physical.preferences import StoreKind

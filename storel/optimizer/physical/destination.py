@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from storel.calculus.nodes import Term
 from storel.calculus.verify import Type
-from storel.optimizer.cost import is_hashed
+from storel.optimizer.cost.model import is_hashed
 from storel.optimizer.physical.arrivals import Order, orders
 from storel.optimizer.physical.preferences import Gathering
 from storel.plan.nodes import (

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from storel.calculus.nodes import Range, Slice, Symbol, Term
-from storel.optimizer import estimates
-from storel.optimizer.cardinality import OUTSIDE, Appraised, Place, fold
-from storel.optimizer.constants import CONSTANTS, Constants
-from storel.optimizer.cost import Nanoseconds, full_price
-from storel.optimizer.estimate import Estimate, variable
+from storel.optimizer.cost.constants import CONSTANTS, Constants
+from storel.optimizer.cost.model import Nanoseconds, full_price
+from storel.optimizer.estimation import estimates
+from storel.optimizer.estimation.cardinality import OUTSIDE, Appraised, Place, fold
+from storel.optimizer.estimation.estimate import Estimate, variable
 from storel.plan.count import total
 from storel.plan.nodes import (
     Accumulate,

@@ -29,7 +29,7 @@ from storel.calculus.nodes import (
     children,
     map_children,
 )
-from storel.optimizer.encoding import zero
+from storel.optimizer.encoding.layouts import zero
 from storel.optimizer.physical.facts import array, is_increasing
 from storel.optimizer.physical.shape import has_loop
 from storel.plan.nodes import Accumulate, Action, Entries, Loop

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from storel.calculus.intervals import Interval, narrowed
 from storel.calculus.nodes import Term
 from storel.calculus.verify import Type
-from storel.optimizer.estimate import Estimate, unknown, variable
+from storel.optimizer.estimation.estimate import Estimate, unknown, variable
 from storel.semiring import SEMIRINGS, Scalar
 from storel.symbols import Symbols
 

@@ -8,9 +8,9 @@ from storel.calculus.intervals import bounds
 from storel.calculus.nodes import Lookup, Sum, Term, Variable, children
 from storel.calculus.verify import Type
 from storel.errors import MemoryLimitError
-from storel.optimizer.cardinality import appraise
-from storel.optimizer.cost import HASHED_PLACES, HASHED_SPARSENESS, SPARSE
-from storel.optimizer.estimate import Estimate
+from storel.optimizer.cost.model import HASHED_PLACES, HASHED_SPARSENESS, SPARSE
+from storel.optimizer.estimation.cardinality import appraise
+from storel.optimizer.estimation.estimate import Estimate
 from storel.optimizer.physical.arrivals import key_intervals
 from storel.optimizer.physical.facts import size_term
 from storel.optimizer.physical.preferences import StoreKind

@@ -1,0 +1,34 @@
+"""What is known of the variables that a term binds: their types, and their intervals."""
+
+from __future__ import annotations
+
+from storel.calculus.intervals import ANY, Context, Interval, binder_bounds, bounds
+from storel.calculus.nodes import Find, Let, Merge, Reduce, Sum, Term
+from storel.calculus.verify import KEY, Type, element, infer
+from storel.symbols import Symbols
+
+
+def binder_facts(
+    term: Term, symbols: Symbols, types: tuple[Type, ...], intervals: Context
+) -> tuple[tuple[Type, ...], tuple[Interval, ...]]:
+    """Return the types and intervals of what ``term`` binds, the outermost first."""
+    match term:
+        case Sum(source, _, _) | Reduce(_, source, _):
+            keys, values = binder_bounds(source, symbols, intervals)
+            return (KEY, element(infer(source, symbols, types))), (keys, values)
+        case Let(value, _):
+            return (infer(value, symbols, types),), (bounds(value, symbols, intervals),)
+        case Merge(left, right, _, _):
+            left_keys, left_values = binder_bounds(left, symbols, intervals)
+            right_keys, right_values = binder_bounds(right, symbols, intervals)
+            common = left_values.meet(right_values)
+            return (KEY, KEY, KEY), (left_keys, right_keys, common)
+        case Find(source, _, _, _):
+            return (KEY,), (binder_bounds(source, symbols, intervals)[0],)
+        case _:
+            return (), ()
+
+
+def binder_types(term: Term, symbols: Symbols, types: tuple[Type, ...]) -> tuple[Type, ...]:
+    """Return the types of what ``term`` binds, the outermost first."""
+    return binder_facts(term, symbols, types, (ANY,) * len(types))[0]

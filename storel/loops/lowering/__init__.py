@@ -1,0 +1,1 @@
+"""Physical plans become kernels."""

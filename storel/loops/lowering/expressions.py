@@ -1,0 +1,344 @@
+"""Loop-free scalar terms of the calculus to expressions of the loop IR.
+
+Laws that hold of what is generated:
+
+- an array is read in bounds: either the intervals of the calculus prove it, or a check precedes it;
+- where a zero meets inf or NaN under ``times`` the product is zero, unless all data is known finite;
+- the body of an ``if`` is evaluated only where its condition holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from storel.calculus.domains import bounds_within, holds
+from storel.calculus.intervals import Interval, bounds
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    Empty,
+    Find,
+    If,
+    Let,
+    Literal,
+    Lookup,
+    Merge,
+    Multiply,
+    Range,
+    Reduce,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Unique,
+    Variable,
+)
+from storel.calculus.verify import Type, with_zero
+from storel.errors import Cause
+from storel.functions import FUNCTIONS, NEGATIVE_POWER
+from storel.loops.emitter import INDEX, Emitter, between, convert, index, plus
+from storel.loops.lowering.hashing import find, row_at
+from storel.loops.lowering.rows import stored_row
+from storel.loops.lowering.scope import HashRow, Rows, Scope, Stored, StoredRow, Value, View
+from storel.loops.lowering.stores import row_of
+from storel.loops.nodes import (
+    BINARY_OPERATORS,
+    UNARY_OPERATORS,
+    Assign,
+    Binary,
+    Buffer,
+    Constant,
+    Expression,
+    Fail,
+    Failure,
+    Load,
+    Local,
+    Role,
+    Select,
+    Unary,
+)
+from storel.loops.nodes import If as Branch
+from storel.loops.types import type_of
+from storel.loops.walk import walk
+from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS, Scalar
+from storel.symbols import ArraySymbol, EndSymbol, MappingSymbol, ParameterSymbol, SizeSymbol, Symbols
+
+SMALL_SIZE = 128
+"""Sizes up to this one become constants of the kernel, so that short inner loops unroll."""
+
+
+@dataclass
+class ExpressionLowering:
+    """Lowers scalar terms at the emitter's cursor; notes which parameters and checks they need."""
+
+    emitter: Emitter
+    symbols: Symbols
+    is_finite: bool
+    failures: list[Failure] = field(default_factory=list[Failure])
+
+    def lower(self, term: Term, scope: Scope, role: Role = Role.VALUE) -> Expression:
+        """Return an expression for ``term``; its arithmetic counts as ``role``."""
+        match term:
+            case Variable(position):
+                return self._variable(scope, position)
+            case Literal(value, scalar_type):
+                return Constant(value, scalar_type)
+            case Symbol(name):
+                return self.symbol(name)
+            case Lookup(mapping, key, semiring):
+                return self._lookup(mapping, key, semiring, scope)
+            case Add(left, right, semiring):
+                operator = SEMIRINGS[semiring].plus_name
+                one, two = self.lower(left, scope, role), self.lower(right, scope, role)
+                return self._arithmetic(operator, _holding_zero(one, semiring), two, role)
+            case Multiply(left, right, semiring):
+                return self._product(
+                    semiring, self.lower(left, scope, role), self.lower(right, scope, role), role
+                )
+            case Apply("and" | "or" as operator, (left, right)):
+                return self._connected(operator, left, right, scope, role)
+            case Apply(function, arguments):
+                operands = [self.lower(argument, scope, role) for argument in arguments]
+                if function == "power" and not self.interval(arguments[1], scope).is_natural:
+                    self._check_exponent(*operands)
+                return self._apply(function, operands, role)
+            case If(condition, body, semiring):
+                return self._conditional(condition, body, semiring, scope, role)
+            case Let(value, body):
+                local = self.emitter.declare("t", self.lower(value, scope, role))
+                return self.lower(body, scope.bind(Value(local), self.interval(value, scope)), role)
+            case Unique(key):
+                return self.lower(key, scope, role)
+            case Sum() | Reduce() | Merge() | Find() | Singleton() | Empty() | Range() | Slice():
+                raise AssertionError(f"not a loop-free scalar: {type(term).__name__}")
+
+    def key(self, term: Term, scope: Scope) -> Expression:
+        """Return ``term`` as an int64 index; its arithmetic is not of values."""
+        return convert(self.lower(term, scope, Role.INDEX), INDEX)
+
+    def condition(self, term: Term, scope: Scope) -> Expression:
+        """Return ``term`` as a truth value; its arithmetic is not of values."""
+        return convert(self.lower(term, scope, Role.INDEX), ScalarType.BOOL)
+
+    def interval(self, term: Term, scope: Scope) -> Interval:
+        """Return what is known about the integer ``term``."""
+        return bounds(term, self.symbols, scope.intervals)
+
+    def is_within(self, key: Term, length: int, scope: Scope) -> bool:
+        """Return whether ``key`` is proved to be in 0:length."""
+        if self.interval(key, scope).within(0, length - 1):
+            return True
+        return bounds_within(key, self.symbols, scope.intervals, scope.domains).within(0, length - 1)
+
+    def holds(self, condition: Term, scope: Scope) -> bool:
+        """Return whether ``condition`` is proved to hold."""
+        return holds(condition, self.symbols, scope.intervals, scope.domains)
+
+    def symbol(self, name: str) -> Expression:
+        """Return the size, as a constant if small, or the scalar parameter ``name``."""
+        fact = self.symbols[name]
+        match fact:
+            case SizeSymbol(_, value):
+                return index(value) if value <= SMALL_SIZE else Local(name, INDEX)
+            case EndSymbol():
+                return Local(name, INDEX)
+            case ParameterSymbol(_, scalar_type):
+                return Local(name, scalar_type)
+            case ArraySymbol() | MappingSymbol():
+                raise AssertionError(f"{name} used as a scalar")
+
+    def array(self, name: str) -> Buffer:
+        """Return the input buffer of an array."""
+        fact = self.symbols[name]
+        assert isinstance(fact, ArraySymbol)
+        return Buffer(name, fact.type, Role.VALUE if fact.type.is_real else Role.INDEX)
+
+    def view(self, term: Term, scope: Scope) -> Stored:
+        """Return the store, or part of a store, that ``term`` denotes."""
+        if isinstance(term, Lookup):
+            view = self.view(term.mapping, scope)
+            match view:
+                case View():
+                    return self._row_of(view, term.key, scope)
+                case HashRow():
+                    return row_at(self.emitter, view, *self._key_inside(term.key, view, scope))
+                case Rows():
+                    return stored_row(self.emitter, view, *self._key_inside(term.key, view, scope))
+                case StoredRow():
+                    raise AssertionError("a stored row has one level")
+        assert isinstance(term, Variable)
+        view = scope.bindings[term.index]
+        assert not isinstance(view, Value)
+        return view
+
+    def _row_of(self, view: View, key: Term, scope: Scope) -> View:
+        """Return the part of ``view`` under ``key``; one without places where there is no such key."""
+        if self._is_key(key, view, scope):
+            return row_of(self.emitter, view, self.key(key, scope))
+        position, inside = self._key_inside(key, view, scope)
+        assert inside is not None
+        exists = self.emitter.declare("exists", inside)
+        row = row_of(self.emitter, view, Select(exists, position, index(0)))
+        first, *inner = row.extents
+        return replace(row, extents=(Select(exists, first, index(0)), *inner), certain=False)
+
+    def _is_key(self, key: Term, store: View | HashRow | Rows, scope: Scope) -> bool:
+        """Return whether ``store`` is proved to have a place for ``key``."""
+        is_certain = store.certain if isinstance(store, View) else True
+        return is_certain and self.is_within(key, store.limits[0], scope)
+
+    def _key_inside(
+        self, key: Term, row: View | HashRow | Rows, scope: Scope
+    ) -> tuple[Expression, Expression | None]:
+        """Return ``key``, and the condition that ``row`` may have it, None if that is proved."""
+        position = self.emitter.declare("at", self.key(key, scope))
+        return position, None if self._is_key(key, row, scope) else between(position, row.extents[0])
+
+    def fail_unless(self, condition: Expression, failure: Failure, detail: Expression) -> None:
+        """Emit a check that ends the kernel with ``failure``."""
+        if failure not in self.failures:
+            self.failures.append(failure)
+        code = self.failures.index(failure)
+        self.emitter.emit(Branch(Unary("not", condition), (Fail(code, convert(detail, INDEX)),)))
+
+    def _variable(self, scope: Scope, position: int) -> Expression:
+        binding = scope.bindings[position]
+        assert isinstance(binding, Value)
+        return binding.expression
+
+    def _lookup(self, mapping: Term, key: Term, semiring: str, scope: Scope) -> Expression:
+        position = self.key(key, scope)
+        if isinstance(mapping, Symbol):
+            fact = self.symbols[mapping.name]
+            assert isinstance(fact, ArraySymbol)
+            if not self.is_within(key, fact.length, scope):
+                position = self.emitter.declare("at", position)
+                self._check(position, fact)
+            return Load(self.array(mapping.name), position)
+        view = self.view(mapping, scope)
+        assert isinstance(view, View | HashRow) and len(view.extents) == 1
+        if isinstance(view, HashRow):
+            found = find(self.emitter, view, *self._key_inside(key, view, scope))
+            return self._missing_over(semiring, found, view.table.zero.value)
+        found = self._found_in(view, position, self._is_key(key, view, scope))
+        return self._missing_over(semiring, found, view.zero)
+
+    def _found_in(self, view: View, position: Expression, is_inside: bool) -> Expression:
+        """Return what a dense store of one level holds at ``position``, its zero outside."""
+        if is_inside:
+            return Load(view.buffer, plus(view.offset, position))
+        position = self.emitter.declare("at", position)
+        found = self.emitter.declare("found", Constant(view.zero, view.type))
+        with self.emitter.block() as inside:
+            self.emitter.emit(Assign(found, Load(view.buffer, plus(view.offset, position))))
+        self.emitter.emit(Branch(between(position, view.extents[0]), tuple(inside)))
+        return found
+
+    def _missing_over(self, semiring: str, found: Expression, zero: Scalar) -> Expression:
+        """Return ``found``, or the zero of ``semiring`` where it is the other one of its store."""
+        wanted = SEMIRINGS[semiring].zero
+        if wanted == zero:
+            return found
+        scalar_type = with_zero(Type(type_of(found)), semiring).scalar
+        found = self.emitter.declare("found", found, scalar_type)
+        missing = Binary("equal", found, convert(Constant(zero, scalar_type), scalar_type))
+        return Select(missing, convert(Constant(wanted, scalar_type), scalar_type), found)
+
+    def _check(self, position: Expression, fact: ArraySymbol) -> None:
+        message = f"array {fact.name} is read at position {{}}, outside 0:{fact.length}"
+        failure = Failure(Cause.READ, message, fact.name)
+        self.fail_unless(between(position, index(fact.length)), failure, position)
+
+    def _arithmetic(self, operator: str, left: Expression, right: Expression, role: Role) -> Expression:
+        if operator in ("or", "and"):
+            joined = ScalarType.BOOL
+        else:
+            joined = type_of(left).join(type_of(right))
+            if joined is ScalarType.BOOL or (role is Role.INDEX and joined is ScalarType.INT32):
+                joined = INDEX
+        return Binary(operator, _widened(left, operator, joined), _widened(right, operator, joined), role)
+
+    def _product(self, semiring: str, left: Expression, right: Expression, role: Role) -> Expression:
+        ring = SEMIRINGS[semiring]
+        left = _holding_zero(left, semiring)
+        product = self._arithmetic(ring.times_name, left, right, role)
+        if self.is_finite or not type_of(product).is_real:
+            return product
+        joined = type_of(product)
+        zero = convert(Constant(ring.zero, joined), joined)
+        first = self.emitter.declare("a", left, joined)
+        second = self.emitter.declare("b", right, joined)
+        annihilated = Binary("or", Binary("equal", first, zero), Binary("equal", second, zero))
+        return Select(annihilated, zero, Binary(ring.times_name, first, second, role))
+
+    def _apply(self, function: str, operands: list[Expression], role: Role) -> Expression:
+        joined = FUNCTIONS[function].operand_type(*(type_of(operand) for operand in operands))
+        assert joined is not None
+        if role is Role.INDEX and joined is ScalarType.INT32:
+            joined = INDEX
+        operands = [convert(operand, joined) for operand in operands]
+        if function in ("floor_divide", "modulo") and joined.is_integer:
+            self._check_divisor(operands[1])
+        if function in UNARY_OPERATORS:
+            return Unary(function, operands[0], role)
+        assert function in BINARY_OPERATORS, function
+        return Binary(function, operands[0], operands[1], role)
+
+    def _connected(self, operator: str, left: Term, right: Term, scope: Scope, role: Role) -> Expression:
+        """Return ``and`` or ``or``; where the left side is the answer, nothing fails on the right side."""
+        one = convert(self.lower(left, scope, role), ScalarType.BOOL)
+        with self.emitter.block() as inside:
+            other = convert(self.lower(right, scope, role), ScalarType.BOOL)
+        if not any(isinstance(statement, Fail) for statement in walk(tuple(inside))):
+            self.emitter.emit(*inside)
+            return Binary(operator, one, other, role)
+        found = self.emitter.declare("holds", one)
+        is_open = found if operator == "and" else Unary("not", found)
+        self.emitter.emit(Branch(is_open, (*inside, Assign(found, other))))
+        return found
+
+    def _check_divisor(self, divisor: Expression) -> None:
+        if not (isinstance(divisor, Constant) and divisor.value != 0):
+            nonzero = Binary("not_equal", divisor, convert(index(0), type_of(divisor)))
+            self.fail_unless(nonzero, Failure(Cause.DIVISION, "integer division by zero"), index(0))
+
+    def _check_exponent(self, base: Expression, exponent: Expression) -> None:
+        if not (type_of(base).is_real or type_of(exponent).is_real):
+            exponent = self.emitter.declare("exponent", convert(exponent, INDEX))
+            failure = Failure(Cause.POWER, NEGATIVE_POWER)
+            self.fail_unless(Binary("greater_equal", exponent, index(0)), failure, exponent)
+
+    def _conditional(
+        self, condition: Term, body: Term, semiring: str, scope: Scope, role: Role
+    ) -> Expression:
+        if self.holds(condition, scope):
+            return _holding_zero(self.lower(body, scope, role), semiring)
+        test = self.condition(condition, scope)
+        inner = scope.narrowed(condition, self.symbols)
+        with self.emitter.block() as inside:
+            value = _holding_zero(self.lower(body, inner, role), semiring)
+        scalar_type = type_of(value)
+        zero = convert(Constant(SEMIRINGS[semiring].zero, scalar_type), scalar_type)
+        if isinstance(value, Constant | Local) and not inside:
+            return Select(test, value, zero)
+        chosen = self.emitter.declare("chosen", zero)
+        self.emitter.emit(Branch(test, (*inside, Assign(chosen, value))))
+        return chosen
+
+
+def _holding_zero(value: Expression, semiring: str) -> Expression:
+    """Return ``value`` in a type that holds the zero of ``semiring``, too."""
+    return convert(value, with_zero(Type(type_of(value)), semiring).scalar)
+
+
+def _widened(value: Expression, operator: str, wanted: ScalarType) -> Expression:
+    """Return ``value`` as an operand of a real sum or product, of reals itself if it is such a one.
+
+    Where x * a * b became x * (a * b), a product of integers may overflow that was none as written.
+    """
+    if wanted.is_real and isinstance(value, Binary) and value.operator == operator:
+        left, right = (_widened(each, operator, wanted) for each in (value.left, value.right))
+        return Binary(operator, left, right, value.role)
+    return convert(value, wanted)

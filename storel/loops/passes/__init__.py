@@ -1,0 +1,1 @@
+"""What a kernel goes through after lowering."""

@@ -1,0 +1,247 @@
+"""Rows of a large table that a loop looks up are asked for before they are needed.
+
+    for i in 0:n { for p in pos[i]:pos[i + 1] { k = idx[p]; for j in 0:64 { … d[k * 64 + j] … } } }
+    for i in 0:n { for p in 4 * i:4 * (i + 1) { k = idx[p]; if k >= 0 { … d[k * 64 + j] … } } }
+    for i in 0:n { for p in pos[i]:pos[i + 1] { k = idx[p]; for q in pos[k]:pos[k + 1] { … val[q] … } } }
+    for p in 0:n { k = row[p]; for q in … { for j in 0:64 { result[k * 64 + j] += … } } }
+
+The processor cannot foresee where the next row is, but the program can look it up: the row of idx[p + 8] may
+be fetched while this one is worked on. Segments follow each other, so all positions up to the last one's end
+are those of this loop or of its next ones, and idx may be read there (Mowry, Lam, Gupta, "Design and
+Evaluation of a Compiler Algorithm for Prefetching", ASPLOS 1992; Ainsworth, Jones, "Software Prefetching for
+Indirect Memory Accesses", CGO 2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import replace
+
+from storel.loops.dependence import assigned, changing, is_fixed, start_of
+from storel.loops.nodes import (
+    Ahead,
+    Binary,
+    Buffer,
+    Constant,
+    Declare,
+    Expression,
+    Fail,
+    For,
+    If,
+    Kernel,
+    Load,
+    Local,
+    Row,
+    Statement,
+    Store,
+    While,
+)
+from storel.loops.passes.simplify import expression as simplified
+from storel.loops.walk import evaluated, loads_of, substituted, walk
+from storel.symbols import ArraySymbol, Fact, SizeSymbol, Symbols
+
+NEAR = 1 << 20
+"""Bytes of a table that stays in the cache next to the core: nothing is gained by asking for it."""
+
+LONGEST = 128
+"""The most elements of a row: longer ones the processor foresees."""
+
+
+def look_ahead(kernel: Kernel, symbols: Symbols) -> Kernel:
+    """Return the same kernel, with the rows that its loops look up in large buffers."""
+    constant = frozenset(kernel.inputs)
+    body = _Looking(constant, lengths(kernel, symbols)).block(kernel.compute.body, None)
+    return replace(kernel, compute=replace(kernel.compute, body=body))
+
+
+def lengths(kernel: Kernel, symbols: Symbols) -> dict[Buffer, int]:
+    """Return how many elements the buffers of a kernel have, as far as that is known, else 0."""
+    inputs = {buffer: _length(symbols.get(buffer.name)) for buffer in kernel.inputs}
+    return inputs | dict(_allocated(kernel, symbols))
+
+
+def _allocated(kernel: Kernel, symbols: Symbols) -> Iterator[tuple[Buffer, int]]:
+    """Yield the buffers of ``compute`` whose length is a product of known sizes, which comes with each."""
+    scalars = [(local, symbols.get(local.name)) for local in kernel.bound.scalars]
+    known = {
+        local: Constant(fact.value, local.type) for local, fact in scalars if isinstance(fact, SizeSymbol)
+    }
+    for statement in kernel.bound.body:
+        match statement:
+            case Store(_, Constant(slot), value):
+                length = simplified(substituted(value, known))
+                if isinstance(length, Constant):
+                    yield kernel.allocations[int(slot)].buffer, int(length.value)
+            case _:
+                pass
+
+
+def _length(fact: Fact | None) -> int:
+    """Return the length of an input that is an array; of the stores of other kernels nothing is known."""
+    return fact.length if isinstance(fact, ArraySymbol) else 0
+
+
+def _may_fail(statement: Statement) -> bool:
+    return any(isinstance(inner, Fail) for inner in walk((statement,)))
+
+
+class _Looking:
+    """Rewrites blocks from the outside in; ``constant`` buffers are only read, ``large`` ones far away."""
+
+    def __init__(self, constant: Set[Buffer], lengths: Mapping[Buffer, int]) -> None:
+        self.constant = constant
+        self.lengths = lengths
+        self.large = {buffer for buffer, length in lengths.items() if length * buffer.type.itemsize > NEAR}
+
+    def mean(self, buffer: Buffer, boundaries: Buffer) -> int:
+        """Return how many elements of a buffer lie between two boundaries on the average, at least one."""
+        return max(1, round(self.lengths[buffer] / max(1, self.lengths[boundaries])))
+
+    def block(self, body: tuple[Statement, ...], outer: For | None) -> tuple[Statement, ...]:
+        """Return the statements, which are the body of ``outer`` if it is given.
+
+        What comes after a failure may only exist where nothing failed, so the last iteration tells nothing.
+        """
+        made: list[Statement] = []
+        for statement in body:
+            made.append(self._statement(statement, outer))
+            outer = None if _may_fail(statement) else outer
+        return tuple(made)
+
+    def _statement(self, statement: Statement, outer: For | None) -> Statement:
+        match statement:
+            case For(body=body):
+                rows = self._rows(statement)
+                ahead = Ahead(rows, _end(statement, outer, self.constant)) if rows else None
+                return replace(statement, body=self.block(body, statement), ahead=ahead)
+            case While(body=body):
+                return replace(statement, body=self.block(body, None))
+            case If(_, body, otherwise):
+                return replace(statement, body=self.block(body, None), otherwise=self.block(otherwise, None))
+            case _:
+                return statement
+
+    def _rows(self, loop: For) -> tuple[Row, ...]:
+        """Return the row of each buffer that loops inside of ``loop`` read at a place looked up for it."""
+        found: dict[Buffer, Row] = {}
+        for row in _Reading(self, loop).rows(loop.body, {}):
+            found.setdefault(row.buffer, row)
+        return tuple(found.values())
+
+
+class _Reading:
+    """What loops inside of ``loop`` read, and where each of them begins to.
+
+    A place is evaluated ahead only if it is evaluated in every iteration of ``loop``, so that it exists.
+    """
+
+    def __init__(self, looking: _Looking, loop: For) -> None:
+        self.looking = looking
+        self.loop, self.local = loop, loop.local
+        self.moving = changing(loop) - {loop.local}
+        self.reassigned = frozenset(assigned(loop.body))
+
+    def rows(self, body: tuple[Statement, ...], known: dict[Local, Expression]) -> Iterator[Row]:
+        """Yield the rows that loops in a body read; ``known`` are the values of its locals.
+
+        A failure before it may be what keeps a place in bounds, and so may be a condition, unless all that
+        tells the place is read in any case: none is too far to be asked for. Segments that follow each other
+        are foreseen.
+        """
+        for statement in body:
+            match statement:
+                case Declare(local, value) if local not in self.reassigned:
+                    known[local] = substituted(value, known)
+                case _ if _may_fail(statement):
+                    return
+                case For(local, Constant(0), Constant(high), inner):
+                    if 1 < high <= LONGEST:
+                        yield from self._short(inner, local, int(high), known)
+                case For(local, low, high, inner):
+                    yield from self._tiles(statement, known)
+                    follows = last_boundary(low, high, self.loop, self.looking.constant) is not None
+                    if not follows:
+                        yield from self._segments(inner, {**known, local: substituted(low, known)})
+                case If(condition, one, other):
+                    read = {load for value in (condition, *known.values()) for load in loads_of(value)}
+                    branches = [list(self.rows(branch, dict(known))) for branch in (one, other)]
+                    for row, others in ((row, branches[1 - n]) for n in (0, 1) for row in branches[n]):
+                        if row in others or read.issuperset(loads_of(row.start)):
+                            yield row
+                case _:
+                    pass
+
+    def _short(
+        self, body: tuple[Statement, ...], local: Local, length: int, known: Mapping[Local, Expression]
+    ) -> Iterator[Row]:
+        """Yield the rows that a loop of constant length reads."""
+        for load in _loads(body):
+            start = start_of(load.index, local)
+            if start is None:
+                continue
+            place = substituted(start, known)
+            if self._is_at_local(place) and self._is_looked_up(place, load.buffer):
+                yield Row(load.buffer, place, length)
+
+    def _segments(self, body: tuple[Statement, ...], known: dict[Local, Expression]) -> Iterator[Row]:
+        """Yield the segments that the body of a loop reads one element after the other, from their starts.
+
+        What they are is only known where nothing else has to be read in the loop. They are as long as they
+        are on the average.
+        """
+        for statement in body:
+            match statement:
+                case Declare(local, value) if not loads_of(value):
+                    known[local] = substituted(value, known)
+                case For(local, low, _, inner):
+                    first = {} if loads_of(low) else {local: substituted(low, known)}
+                    yield from self._segments(inner, {**known, **first})
+                case _:
+                    pass
+            for load in _loads((statement,)):
+                place = simplified(substituted(load.index, known))
+                if loads_of(load.index) or not self._is_looked_up(place, load.buffer):
+                    continue
+                for boundary in loads_of(place):
+                    if any(inner.index == self.local for inner in loads_of(boundary.index)):
+                        length = self.looking.mean(load.buffer, boundary.buffer)
+                        if length <= LONGEST:
+                            yield Row(load.buffer, place, length)
+
+    def _tiles(self, loop: For, known: Mapping[Local, Expression]) -> Iterator[Row]:
+        """Yield the rows that a loop keeps in registers, and reads and writes at its ends."""
+        for tile in loop.tiles:
+            place = substituted(tile.start, known)
+            if self._is_at_local(place) and self._is_looked_up(place, tile.buffer):
+                yield replace(tile, start=place)
+
+    def _is_at_local(self, place: Expression) -> bool:
+        """Return whether a place is looked up at the loop's variable."""
+        return any(load.index == self.local for load in loads_of(place))
+
+    def _is_looked_up(self, place: Expression, buffer: Buffer) -> bool:
+        """Return whether a place in a large buffer changes with the loop's variable alone."""
+        constant = self.looking.constant
+        return buffer in self.looking.large and is_fixed(place, self.moving, constant)
+
+
+def _loads(body: tuple[Statement, ...]) -> list[Load]:
+    return [load for statement in body for value in evaluated(statement) for load in loads_of(value)]
+
+
+def _end(loop: For, outer: For | None, constant: Set[Buffer]) -> Expression:
+    """Return where the last of consecutive segments ends, if the loop goes over one, else where it ends."""
+    if outer is not None and is_fixed(outer.high, changing(outer), constant):
+        last = last_boundary(loop.low, loop.high, outer, constant)
+        if last is not None:
+            return last
+    return loop.high if loop.until is None else loop.until
+
+
+def last_boundary(low: Expression, high: Expression, outer: For, constant: Set[Buffer]) -> Expression | None:
+    """Return f(n) for f(i) and f(i + 1), such as boundaries, where i is the variable of a loop up to n."""
+    following = Binary("add", outer.local, Constant(1, outer.local.type))
+    follows = simplified(substituted(low, {outer.local: following})) == simplified(high)
+    if not follows or not is_fixed(low, changing(outer) - {outer.local}, constant):
+        return None
+    return substituted(low, {outer.local: outer.high})

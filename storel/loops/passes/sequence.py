@@ -1,0 +1,21 @@
+"""What a kernel goes through after lowering: each pass keeps its meaning, but for what it says."""
+
+from __future__ import annotations
+
+from storel.loops.nodes import Kernel
+from storel.loops.passes.ahead import look_ahead
+from storel.loops.passes.coalesce import coalesce
+from storel.loops.passes.reorder import reorder
+from storel.loops.passes.runs import group
+from storel.loops.passes.sieve import sift
+from storel.loops.passes.simplify import simplify
+from storel.loops.passes.streams import stream
+from storel.loops.passes.tiles import tile
+from storel.symbols import Symbols
+
+
+def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
+    """Return the kernel as it is rendered; real sums are added up in any order if ``reorders``."""
+    kernel = group(coalesce(simplify(kernel)), symbols)
+    kernel = tile(sift(reorder(kernel) if reorders else kernel))
+    return stream(look_ahead(kernel, symbols), symbols)

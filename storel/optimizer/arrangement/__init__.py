@@ -1,0 +1,1 @@
+"""Orders of joins, eliminations and products, found without an e-graph."""

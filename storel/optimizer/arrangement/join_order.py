@@ -1,0 +1,141 @@
+"""Generators in other orders than they are written in: which tensor drives a loop, and which is looked up.
+
+A key that several generators bind is looked up in all but the first (``calculus/generators.py``), so that the
+order in which a program happens to name its operands is where the search for its plan begins. Rules exchange
+neighbours where storage allows it, but not whole joins. So there are other beginnings: sparse tensors come
+before dense ones, those that share a key with what came before, and of these the one with the fewest entries
+for each choice of these keys (Swami, "Optimization of Large Join Queries", SIGMOD 1989). The first is the one
+with the fewest entries; of several generators others are the first as well, in the orders with the fewest
+partial results (C_out of Cluet, Moerkotte, "On the complexity of generating optimal left-deep processing
+trees with cross products", ICDT 1995).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from storel.calculus.lower import lower
+from storel.optimizer.estimation.cardinality import appraise
+from storel.symbols import Symbols
+from storel.syntax.free_names import free_names
+from storel.syntax.nodes.expressions import Expression, Generator, Mapped, Range, Sum
+from storel.syntax.walk import map_children
+
+SEVERAL = range(4, 7)
+"""Numbers of generators of which more than one order is tried.
+
+Of fewer, a search reaches most orders from any of them; of more, it would take too long.
+"""
+
+TRIED = 3
+"""How many orders are tried then."""
+
+ENDLESS = 1e12
+"""How many elements a range counts for: it is not looked at where it ends."""
+
+
+def orders(expression: Expression, symbols: Symbols) -> tuple[Expression, ...]:
+    """Return a composed expression with the generators of its sums in other orders, the best ones first."""
+    found = [_reordered(expression, symbols, 0)]
+    while len(found) < TRIED and (another := _reordered(expression, symbols, len(found))) != found[-1]:
+        found.append(another)
+    return tuple(each for each in found if each != expression)
+
+
+def _reordered(expression: Expression, symbols: Symbols, place: int) -> Expression:
+    """Return a composed expression with the generators of each sum in one of their best orders."""
+    match expression:
+        case Mapped():
+            return expression
+        case Sum(generators, _, _) if len(generators) > 1:
+            found = _ordered(generators, symbols)
+            ordered = replace(expression, generators=found[min(place, len(found) - 1)])
+            return map_children(ordered, lambda child: _reordered(child, symbols, place))
+        case _:
+            return map_children(expression, lambda child: _reordered(child, symbols, place))
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A generator, the entries expected in its source, and how many values each of its keys may have."""
+
+    generator: Generator
+    entries: float
+    spans: tuple[float, ...]
+
+    @property
+    def keys(self) -> tuple[str | None, ...]:
+        return tuple(key.name for key in self.generator.keys)
+
+    @property
+    def is_dense(self) -> bool:
+        return self.entries >= math.prod(self.spans)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return free_names(self.generator.source)
+
+    def fan_out(self, bound: frozenset[str]) -> float:
+        """Return how many entries are expected for each choice of the keys that are bound."""
+        spans = list(zip(self.keys, self.spans, strict=True))
+        if self.is_dense:  # as is a range, whose end is not known
+            return math.prod(span for key, span in spans if key not in bound)
+        return self.entries / max(1.0, math.prod(span for key, span in spans if key in bound))
+
+
+def _ordered(generators: tuple[Generator, ...], symbols: Symbols) -> list[tuple[Generator, ...]]:
+    """Return generators in orders of which each begins with another one, the best ones first.
+
+    Unless there are several, one order is all. They are left as they are where one is not known beforehand.
+    """
+    sources = [_source(each, symbols) for each in generators]
+    names = frozenset(name for each in sources for name in each.keys if name is not None)
+    values = frozenset(each.value.name for each in generators if each.value.name is not None)
+    if any(math.isnan(each.entries) for each in sources) or names & values:
+        return [generators]
+    free = [each for each in sources if not each.needs & (names | values)]
+    firsts = [each for each in free if not each.is_dense] or free
+    fewest = min(firsts, key=lambda each: each.entries)
+    others = [each for each in firsts if each is not fewest and len(sources) in SEVERAL]
+    joined, *more = (list(_joined(each, sources, names | values)) for each in (fewest, *others))
+    found = [joined, *sorted(more, key=_partial_results)]
+    return [tuple(each.generator for each in order) for order in found]
+
+
+def _joined(first: _Source, sources: Sequence[_Source], names: frozenset[str]) -> Iterator[_Source]:
+    """Yield sources, one of them first, each when what it needs of ``names`` is bound."""
+
+    def preference(source: _Source) -> tuple[bool, bool, float]:
+        return source.is_dense, bound.isdisjoint(source.keys), source.fan_out(bound)
+
+    left, chosen, bound = list(sources), first, frozenset[str]()
+    while True:
+        yield chosen
+        left.remove(chosen)
+        bound |= {name for name in chosen.keys if name is not None}
+        if not left:
+            break
+        chosen = min((each for each in left if not each.needs & names - bound), key=preference)
+
+
+def _partial_results(order: Sequence[_Source]) -> float:
+    """Return how many partial results a join in an order is expected to make."""
+    bound, results, total = frozenset[str](), 1.0, 0.0
+    for source in order:
+        results *= source.fan_out(bound)
+        total += results
+        bound |= {name for name in source.keys if name is not None}
+    return total
+
+
+def _source(generator: Generator, symbols: Symbols) -> _Source:
+    match generator.source:
+        case Mapped(_, mapping, semiring):
+            estimate, depth = appraise(lower(mapping, symbols, semiring), symbols), len(generator.keys)
+            return _Source(generator, estimate.counts[depth - 1], estimate.spans[:depth])
+        case Range():
+            return _Source(generator, ENDLESS, (ENDLESS,))
+        case _:
+            return _Source(generator, math.nan, ())

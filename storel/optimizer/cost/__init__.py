@@ -1,0 +1,1 @@
+"""What a term takes, in nanoseconds."""

@@ -1,0 +1,1 @@
+"""Equality saturation, and the best term that comes out of it."""

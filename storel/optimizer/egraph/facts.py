@@ -1,0 +1,230 @@
+"""What is known of the symbols and binders of one term, as facts for the e-graph.
+
+Facts about a binder come from its source in the term as it was written. Later the binder may stand
+over an instance of that source (a substitution made it); there it runs over fewer elements, never
+over others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from storel.calculus.apart import determined, keyed
+from storel.calculus.binders import binder_facts
+from storel.calculus.intervals import ANY, Interval
+from storel.calculus.nodes import (
+    Add,
+    If,
+    Literal,
+    Range,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    children,
+    names_in,
+)
+from storel.calculus.strictness import linear
+from storel.calculus.verify import KEY, Type
+from storel.optimizer.encoding.binders import Encoding
+from storel.optimizer.encoding.layouts import Numbering, encode
+from storel.optimizer.encoding.named import NAMED
+from storel.optimizer.estimation.cardinality import bound_estimates
+from storel.optimizer.estimation.estimate import Estimate
+from storel.semiring import SEMIRINGS
+from storel.symbols import ArraySymbol, EndSymbol, MappingSymbol, ParameterSymbol, SizeSymbol, Symbols
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A term as egglog text, with the facts about its names, and the estimates of what they stand for."""
+
+    text: str
+    facts: str
+    numbering: Numbering
+    estimates: dict[int, Estimate]
+
+
+def encoded(term: Term, symbols: Symbols, encoding: Encoding = NAMED) -> Encoded:
+    """Return ``term`` (closed) for the e-graph."""
+    numbering = Numbering(encoding)
+    estimates: dict[int, Estimate] = {}
+    bound: list[Bound] = []
+
+    def bind(binding: Term, scope: tuple[int, ...]) -> tuple[int, ...]:
+        types = tuple(numbering.binders[number][0] for number in scope)
+        intervals = tuple(numbering.binders[number][1] for number in scope)
+        kinds, ranges = binder_facts(binding, symbols, types, intervals)
+        numbers = tuple(map(numbering.binder, zip(kinds, map(_taken, ranges), strict=True)))
+        known = bound_estimates(binding, symbols, tuple(estimates[number] for number in scope))
+        for number, estimate in zip(numbers, known, strict=True):
+            estimates.setdefault(number, estimate)
+        bound.append((binding, scope, numbers))
+        return numbers
+
+    text = encode(term, numbering, bind)
+    lines = [*_semirings(term), *_about_symbols(term, symbols)]
+    if _takes_entries_apart(term):
+        lines += _about_entries(bound, numbering, symbols)
+        for fact in symbols.values():
+            if isinstance(fact, MappingSymbol):
+                lines += _about_mapping(fact, bound, numbering)
+    for number, (kind, interval) in enumerate(numbering.binders):
+        lines += _about(encoding.binder(number), kind, interval)
+    for index, literal in enumerate(numbering.literals):
+        lines += _about_literal(f"(Const {index})", literal)
+    return Encoded(text, "\n".join(lines), numbering, estimates)
+
+
+Bound: TypeAlias = tuple[Term, tuple[int, ...], tuple[int, ...]]
+"""A term that binds variables, the binders around it (innermost first), and those that it binds."""
+
+
+_ARRAYS = (Range, Slice, Symbol)
+
+
+def _takes_entries_apart(term: Term) -> bool:
+    """Return whether a sum over a dictionary needs more than that equal keys are added up."""
+    match term:
+        case Sum(source, body, semiring) if not (isinstance(source, _ARRAYS) or linear(body, 0, semiring)):
+            return True
+        case _:
+            return any(_takes_entries_apart(child) for child, _ in children(term))
+
+
+def _about_entries(bound: Sequence[Bound], numbering: Numbering, symbols: Symbols) -> Iterator[str]:
+    """Yield of each loop that makes entries which of its variables their keys determine."""
+    for place, (loop, scope, numbers) in enumerate(bound):
+        if not isinstance(loop, Sum) or not keyed(loop.body):
+            continue
+        inner = (*reversed(numbers), *scope)
+        context = tuple(_taken(numbering.binders[number][1]) for number in inner)
+        known = determined(loop.body, symbols, context)
+        if known.by_all:
+            following = (binders for _, _, binders in bound[place + 1 :])
+            text = encode(loop.body, numbering, lambda _, __: next(following), inner)  # noqa: B023
+            variables = list(reversed(numbering.encoding.inside(numbers)))
+            for relation, indices in (("distinct", known.by_outermost), ("apart", known.by_all)):
+                yield from (f"({relation} {text} {variables[index]})" for index in sorted(indices))
+
+
+def _about_mapping(mapping: MappingSymbol, bound: Sequence[Bound], numbering: Numbering) -> Iterator[str]:
+    """Yield that the iterations and the parts of a mapping that makes no entry twice have none in common.
+
+    Wherever a closed part of it stands, whose terms are the same, they have none in common there, too.
+    """
+
+    def text(term: Term, place: int, scope: tuple[int, ...]) -> str:
+        following = (binders for _, _, binders in bound[place:])
+        return encode(term, numbering, lambda _, __: next(following), scope)
+
+    def visit(term: Term, place: int, scope: tuple[int, ...]) -> Iterator[str]:
+        match term:
+            case Sum(Range() | Slice() | Symbol() as source, body):
+                inner = (*reversed(bound[place][2]), *scope)
+                yield f"(separate {text(source, place, scope)} {text(body, place + 1, inner)})"
+                yield from visit(body, place + 1, inner)
+            case Add(left, right) if keyed(left) and keyed(right):
+                middle = place + len(_loops_of(left))
+                yield f"(disjoint {text(left, place, scope)} {text(right, middle, scope)})"
+                yield from visit(left, place, scope)
+                yield from visit(right, middle, scope)
+            case If(condition, body):
+                yield from visit(body, place + len(_loops_of(condition)), scope)
+            case Singleton(key, value):
+                yield from visit(value, place + len(_loops_of(key)), scope)
+            case _:
+                return
+
+    term = cast("Term", mapping.term)
+    loops = _loops_of(term)
+    for place in range(len(bound) - len(loops) + 1) if loops else ():
+        if [loop for loop, _, _ in bound[place : place + len(loops)]] == loops:
+            yield from visit(term, place, bound[place][1])
+
+
+def _loops_of(term: Term) -> list[Term]:
+    """Return the nodes of a term that bind variables, in the order in which they are encoded."""
+    outside = [loop for child, binders in children(term) if not binders for loop in _loops_of(child)]
+    inside = [loop for child, binders in children(term) if binders for loop in _loops_of(child)]
+    return [*outside, *([term] if any(binders for _, binders in children(term)) else []), *inside]
+
+
+def _taken(interval: Interval) -> Interval:
+    """Return what a binder is said to be within, of a loop without iterations only where it would begin.
+
+    No number is within an empty interval, so that all conditions would be decided both ways.
+    """
+    low, high = interval.low, interval.high
+    return Interval(low) if low is not None and high is not None and high < low else interval
+
+
+def _about(text: str, kind: Type, interval: Interval) -> Iterator[str]:
+    yield f"(set (rank {text}) {kind.rank})"
+    if kind.is_array:
+        yield f"(array {text})"
+    elif kind.rank > 0:
+        yield f"(dictionary {text})"
+    if interval.low is not None:
+        yield f"(set (low {text}) {interval.low})"
+    if interval.high is not None:
+        yield f"(set (high {text}) {interval.high})"
+
+
+def _about_literal(text: str, literal: Literal) -> Iterator[str]:
+    for name, semiring in SEMIRINGS.items():
+        if literal.value == semiring.zero:
+            yield f'(is-zero {text} "{name}")'
+        if literal.value == semiring.one:
+            yield f'(is-one {text} "{name}")'
+
+
+def _semirings(term: Term) -> Iterator[str]:
+    found = {"plus_times"}
+
+    def visit(term: Term) -> None:
+        semiring: object = getattr(term, "semiring", None)
+        if isinstance(semiring, str):
+            found.add(semiring)
+        for child, _ in children(term):
+            visit(child)
+
+    visit(term)
+    return (f'(semiring "{name}")' for name in sorted(found))
+
+
+def _about_symbols(term: Term, symbols: Symbols) -> Iterator[str]:
+    for name in sorted(names_in(term)):
+        text = f'(Sym "{name}")'
+        yield f"(set (free {text}) (bigint 0))"
+        match symbols[name]:
+            case SizeSymbol(_, value):
+                yield from _about(text, KEY, Interval(value, value))
+            case EndSymbol(_, low, high):
+                yield from _about(text, KEY, Interval(low, high))
+            case ParameterSymbol(_, type):
+                yield from _about(text, Type(type), ANY)
+            case ArraySymbol() as array:
+                yield from _about_array(text, array)
+            case MappingSymbol():
+                raise AssertionError(f"{name} is a mapping, which no term names")
+
+
+def _about_array(text: str, array: ArraySymbol) -> Iterator[str]:
+    yield from _about(text, Type(array.type, 1, is_array=True), ANY)
+    if array.type.is_integer and array.low is not None:
+        yield f"(set (element-low {text}) {array.low})"
+    if array.type.is_integer and array.high is not None:
+        yield f"(set (element-high {text}) {array.high})"
+    if array.ascending:
+        yield f"(ascending {text})"
+    if array.increasing:
+        yield f"(increasing {text})"
+    if len(array.group) in (2, 3):
+        relation = "pairs" if len(array.group) == 2 else "triples"
+        yield f"({relation} {' '.join(f'(Sym {chr(34)}{name}{chr(34)})' for name in array.group)})"
+    if array.within is not None:
+        yield f'(within {text} (Sym "{array.within}"))'

@@ -1,0 +1,1 @@
+"""Terms as text of the e-graph library, with either encoding of binders."""

@@ -1,0 +1,1 @@
+"""How many entries, iterations and pairs a term has, by the statistics of its tensors."""

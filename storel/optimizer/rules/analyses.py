@@ -1,0 +1,305 @@
+"""What the guards of rules ask about an e-class, as egglog functions and relations.
+
+    free x       the free variables, as a bit mask: of equal terms the fewest, for a value cannot depend
+                 on a variable that an equal term lacks
+    rank x       0 for scalars, d for dictionaries of rank d, 1 for arrays
+    low, high    inclusive bounds of integers
+    linear x v s x is additive in v over semiring s, and zero where v is zero
+    strict x v s x is zero where v is zero
+    loose x v s  x has a term that is not strict in v over s
+    separable x v s  x only visits the scalar entries of v: additive over dictionaries that do not overlap
+    distinct x v the outermost keys of x determine v: for two of its values x has no row in common
+    apart x v    all its keys do: for two of its values x has no entry in common
+    disjoint x y no entry of x has the keys of one of y
+    separate x y no entry of y has the same keys in two iterations over x
+    over x s     x is a dictionary over semiring s: no entry of it is the zero of s
+    whole x      x is the term that is searched from
+    selects x v  below loops that do not depend on v, x is conditional on an equality with v
+
+An analysis holds for the class: whatever is proved of one term is true of all terms equal to it. Bounds
+of variables are facts about the binders of the source term (``egraph/facts.py``), since the same binder may
+come to stand over an instance of its source.
+"""
+
+from __future__ import annotations
+
+import re
+
+from storel.functions import FUNCTIONS
+from storel.optimizer.encoding.binders import Encoding
+from storel.optimizer.encoding.constructors import rule
+
+RULESETS = ("scope", "analysis")
+
+GUARDS: dict[str, tuple[str, str]] = {
+    "linear": ("tb", "(linear {0} {1} s)"),
+    "strict": ("tb", "(strict {0} {1} s)"),
+    "depends": ("tb", "(!= (bigint 0) (& (free {0}) (<< (bigint 1) {1})))"),
+    "independent": ("tb", "(= (bigint 0) (& (free {0}) (<< (bigint 1) {1})))"),
+    "selects": ("tb", "(selects {0} {1})"),
+    "scalar": ("t", "(= 0 (rank {0}))"),
+    "dictionary": ("t", "(dictionary {0})"),
+    "alike": ("tt", "(= (rank {0}) (rank {1}))"),
+    "array": ("t", "(array {0})"),
+    "loose": ("tb", "(loose {0} {1} s)"),
+    "separable": ("tb", "(separable {0} {1} s)"),
+    "distinct": ("tb", "(distinct {0} {1})"),
+    "apart": ("tb", "(apart {0} {1})"),
+    "disjoint": ("tt", "(disjoint {0} {1})"),
+    "separate": ("tt", "(separate {0} {1})"),
+    "over": ("t", "(over {0} s)"),
+    "integer": ("t", "(low {0})"),
+    "pairs": ("tt", "(pairs {0} {1})"),
+    "triples": ("ttt", "(triples {0} {1} {2})"),
+    "increasing": ("t", "(increasing {0})"),
+    "ascending": ("t", "(ascending {0})"),
+    "less": ("tt", "(< (high {0}) (low {1}))"),
+    "less_equal": ("tt", "(<= (high {0}) (low {1}))"),
+    "positive": ("t", "(< 0 (low {0}))"),
+    "nonnegative": ("t", "(<= 0 (low {0}))"),
+}
+"""The guards of the rule language: their arguments, terms (t) or binders (b), and the fact that each is."""
+
+_ARITHMETIC = re.compile(r"\(([-+*]) (\w+) (\w+)\)")
+
+_DECLARATIONS = """
+(function free (Term) BigInt :merge (& old new))
+(function rank (Term) i64 :merge (min old new))
+(function low (Term) i64 :merge (max old new))
+(function high (Term) i64 :merge (min old new))
+(function element-low (Term) i64 :merge (max old new))
+(function element-high (Term) i64 :merge (min old new))
+(relation whole (Term))
+(relation semiring (String))
+(relation array (Term))
+(relation dictionary (Term))
+(relation ascending (Term))
+(relation increasing (Term))
+(relation within (Term Term))
+(relation linear (Term i64 String))
+(relation strict (Term i64 String))
+(relation selects (Term i64))
+(relation loose (Term i64 String))
+(relation separable (Term i64 String))
+(relation distinct (Term i64))
+(relation apart (Term i64))
+(relation disjoint (Term Term))
+(relation separate (Term Term))
+(relation over (Term String))
+(relation asked (Term i64 String))
+(relation loose-function (String))
+(relation pairs (Term Term))
+(relation triples (Term Term Term))
+(relation is-zero (Term String))
+(relation is-one (Term String))
+(relation index-like (String))
+(relation zero-preserving (String))
+(relation annihilated-by (String i64))
+(ruleset scope)
+(ruleset analysis)
+"""
+
+_BOUNDS = """
+(= e (Int n)) => (set (low e) n) (set (high e) n) (set (rank e) 0)
+(= e (Truth n)) => (set (low e) n) (set (high e) n) (set (rank e) 0)
+(= e (Add s a b)) (index-like s) (= x (low a)) (= y (low b)) => (set (low e) (+ x y))
+(= e (Add s a b)) (index-like s) (= x (high a)) (= y (high b)) => (set (high e) (+ x y))
+(= e (Mul s a b)) (index-like s) (= x (low a)) (= y (low b)) (natural a) (natural b) => (set (low e) (* x y))
+(= e (Mul s a b)) (index-like s) (= x (high a)) (= y (high b)) (natural a) (natural b)
+  => (set (high e) (* x y))
+(= e (Mul s a b)) (index-like s) (= c (low a)) (= c (high a)) (< c 0) (= y (high b)) => (set (low e) (* c y))
+(= e (Mul s a b)) (index-like s) (= c (low a)) (= c (high a)) (< c 0) (= y (low b)) => (set (high e) (* c y))
+(= e (Apply1 "negate" a)) (= x (low a)) => (set (high e) (- 0 x))
+(= e (Apply1 "negate" a)) (= x (high a)) => (set (low e) (- 0 x))
+(= e (Apply2 "subtract" a b)) (= x (low a)) (= y (high b)) => (set (low e) (- x y))
+(= e (Apply2 "subtract" a b)) (= x (high a)) (= y (low b)) => (set (high e) (- x y))
+(= e (Apply2 "floor_divide" a b)) (= x (low a)) (natural a) (= y (high b)) (< 0 (low b))
+  => (set (low e) (/ x y))
+(= e (Apply2 "floor_divide" a b)) (= x (high a)) (natural a) (= y (low b)) (< 0 y) => (set (high e) (/ x y))
+(= e (Apply2 "modulo" a b)) (< 0 (low b)) (= y (high b)) => (set (low e) 0) (set (high e) (- y 1))
+(= e (Apply2 "bit_and" a b)) (natural a) (= x (high a)) => (set (low e) 0) (set (high e) x)
+(= e (Apply2 "bit_and" a b)) (natural b) (= y (high b)) => (set (low e) 0) (set (high e) y)
+(= e (Apply2 "minimum" a b)) (= x (low a)) (= y (low b)) => (set (low e) (min x y))
+(= e (Apply2 "minimum" a b)) (= x (high a)) (= _r (low b)) => (set (high e) x)
+(= e (Apply2 "minimum" a b)) (= y (high b)) (= _r (low a)) => (set (high e) y)
+(= e (Apply2 "maximum" a b)) (= x (high a)) (= y (high b)) => (set (high e) (max x y))
+(= e (Apply2 "maximum" a b)) (= x (low a)) (= _r (low b)) => (set (low e) x)
+(= e (Apply2 "maximum" a b)) (= y (low b)) (= _r (low a)) => (set (low e) y)
+(= e (Look s a k)) (= x (element-low a)) => (set (low e) x)
+(= e (Look s a k)) (= x (element-high a)) => (set (high e) x)
+(= e (Uniq a)) (= x (low a)) => (set (low e) x)
+(= e (Uniq a)) (= x (high a)) => (set (high e) x)
+(= e (Slice a l h)) (= x (element-low a)) => (set (element-low e) x)
+(= e (Slice a l h)) (= x (element-high a)) => (set (element-high e) x)
+"""
+
+_RANKS = """
+(= e (Const n)) => (set (rank e) 0)
+(= e (Zero s r)) => (set (rank e) r) (is-zero e s)
+(= e (Zero s r)) (< 0 r) => (dictionary e)
+(= e (Sum s r k v b)) (= n (rank b)) => (set (rank e) n)
+(= e (Reduce s r k v b)) => (set (rank e) 0)
+(= e (Single s k v)) (= n (rank v)) => (set (rank e) (+ n 1)) (dictionary e)
+(= e (Look s m k)) (= n (rank m)) => (set (rank e) (- n 1))
+(= e (Range l h)) => (set (rank e) 1) (array e)
+(= e (Slice a l h)) => (set (rank e) 1) (array e)
+(= e (Let x k b)) (= n (rank b)) => (set (rank e) n)
+(= e (If s c b)) (= n (rank b)) => (set (rank e) n)
+(= e (Add s a b)) (= n (rank a)) => (set (rank e) n)
+(= e (Mul s a b)) (= n (rank a)) (= m (rank b)) => (set (rank e) (max n m))
+(= e (Apply1 f a)) => (set (rank e) 0)
+(= e (Apply2 f a b)) => (set (rank e) 0)
+(= e (Apply3 f a b c)) => (set (rank e) 0)
+(= e (Uniq a)) => (set (rank e) 0)
+(= e (Merge s l r p q x b)) (= n (rank b)) => (set (rank e) n)
+(= e (Find s r k p b)) (= n (rank b)) => (set (rank e) n)
+(= e (Sum s r k v b)) (= n (rank e)) (< 0 n) => (dictionary e)
+(= e (Merge s l r p q x b)) (= n (rank e)) (< 0 n) => (dictionary e)
+(= e (Find s r k p b)) (= n (rank e)) (< 0 n) => (dictionary e)
+(= e (If s c b)) (dictionary b) => (dictionary e)
+(= e (Add s a b)) (dictionary a) (dictionary b) => (dictionary e)
+(= e (Mul s a b)) (dictionary a) => (dictionary e)
+(= e (Mul s a b)) (dictionary b) => (dictionary e)
+(= e (Look s m k)) (= n (rank e)) (< 0 n) => (dictionary e)
+"""
+
+_LINEARITY = """
+(= e (Var v)) (semiring s) => (linear e v s) (strict e v s)
+(linear e v s) => (strict e v s)
+(= e (Sum s r k w b)) (linear b v s) (independent r v) (!= v k) (!= v w) => (linear e v s)
+(= e (Sum s r k w b)) (dictionary r) (linear r v s) (linear b w s) (independent b v) => (linear e v s)
+(= e (Sum s r k w b)) (strict b v s) (!= v k) (!= v w) => (strict e v s)
+(= e (Sum s r k w b)) (dictionary r) (strict r v s) => (strict e v s)
+(= e (Merge s l r p q x b)) (linear b v s) (independent l v) (independent r v) => (linear e v s)
+(= e (Find s r k p b)) (linear b v s) (independent r v) (independent k v) => (linear e v s)
+(= e (Merge s l r p q x b)) (strict b v s) => (strict e v s)
+(= e (Find s r k p b)) (strict b v s) => (strict e v s)
+(= e (Single s k b)) (linear b v s) (independent k v) => (linear e v s)
+(= e (Single s k b)) (strict b v s) => (strict e v s)
+(= e (Look s m k)) (dictionary m) (linear m v s) (independent k v) => (linear e v s)
+(= e (Look s m k)) (dictionary m) (strict m v s) => (strict e v s)
+(= e (If s c b)) (linear b v s) (independent c v) => (linear e v s)
+(= e (If s c b)) (strict b v s) => (strict e v s)
+(= e (Add s a b)) (linear a v s) (linear b v s) => (linear e v s)
+(= e (Add s a b)) (strict a v s) (strict b v s) => (strict e v s)
+(= e (Mul s a b)) (linear a v s) (independent b v) => (linear e v s)
+(= e (Mul s a b)) (linear b v s) (independent a v) => (linear e v s)
+(= e (Mul s a b)) (strict a v s) => (strict e v s)
+(= e (Mul s a b)) (strict b v s) => (strict e v s)
+(= e (Apply1 "negate" a)) (linear a v "plus_times") => (linear e v "plus_times")
+(= e (Apply2 "subtract" a b)) (linear a v "plus_times") (linear b v "plus_times") => (linear e v "plus_times")
+(= e (Apply1 f a)) (annihilated-by f 0) (strict a v "plus_times") => (strict e v "plus_times")
+(= e (Apply2 f a b)) (annihilated-by f 0) (strict a v "plus_times") => (strict e v "plus_times")
+(= e (Apply2 f a b)) (annihilated-by f 1) (strict b v "plus_times") => (strict e v "plus_times")
+(= e (Apply2 f a b)) (zero-preserving f) (strict a v s) (strict b v s) (= s "plus_times") => (strict e v s)
+"""
+
+_SELECTION = """
+(= e (If s (Apply2 "equal" (Var v) x) b)) (independent x v) => (selects e v)
+(= e (Sum s r k w b)) (selects b v) (independent r v) (!= v k) (!= v w) => (selects e v)
+"""
+
+_LOOSENESS = """
+(= e (Sum s r k v b)) (dictionary r) => (asked b v s)
+(asked (Mul s a b) v s) => (asked a v s) (asked b v s)
+(asked (Add s a b) v s) => (asked a v s) (asked b v s)
+(asked (Sum s r k w b) v s) => (asked b v s)
+(asked (Find s r k p b) v s) => (asked b v s)
+(asked (Merge s l r p q x b) v s) => (asked b v s)
+(asked (Single s k b) v s) => (asked b v s)
+(asked (If s c b) v s) => (asked b v s)
+(asked (Apply1 f a) v s) => (asked a v s)
+(asked (Apply2 f a b) v s) => (asked a v s) (asked b v s)
+(asked e v s) (independent e v) => (loose e v s)
+(asked e v s) (= e (Mul s a b)) (loose a v s) (loose b v s) => (loose e v s)
+(asked e v s) (= e (Add s a b)) (loose a v s) => (loose e v s)
+(asked e v s) (= e (Add s a b)) (loose b v s) => (loose e v s)
+(asked e v s) (= e (Sum s r k w b)) (loose b v s) (independent r v) => (loose e v s)
+(asked e v s) (= e (Find s r k p b)) (loose b v s) => (loose e v s)
+(asked e v s) (= e (Merge s l r p q x b)) (loose b v s) => (loose e v s)
+(asked e v s) (= e (Single s k b)) (loose b v s) => (loose e v s)
+(asked e v s) (= e (If s c b)) (loose b v s) => (loose e v s)
+(asked e v s) (= e (Look t m k)) (independent m v) => (loose e v s)
+(asked e v s) (= e (Apply1 f a)) (loose-function f) => (loose e v s)
+(asked e v s) (= e (Apply1 f a)) (loose a v s) => (loose e v s)
+(asked e v s) (= e (Apply2 f a b)) (loose-function f) => (loose e v s)
+(asked e v s) (= e (Apply2 f a b)) (loose a v s) => (loose e v s)
+(asked e v s) (= e (Apply2 f a b)) (loose b v s) => (loose e v s)
+(asked e v s) (= e (Apply3 f a b c)) => (loose e v s)
+(asked e v s) (= e (Reduce m r k w b)) => (loose e v s)
+(asked e v s) (= e (Apply1 f a)) (!= s "plus_times") => (loose e v s)
+(asked e v s) (= e (Apply2 f a b)) (!= s "plus_times") => (loose e v s)
+(asked e v s) (= e (Mul t a b)) (!= s t) => (loose e v s)
+(asked e v s) (= e (Add t a b)) (!= s t) => (loose e v s)
+(asked e v s) (= e (Sum t r k w b)) (!= s t) => (loose e v s)
+(= e (Sum s (Var v) k w b)) (= 0 (rank (Var w))) (independent b v) => (separable e v s)
+(= e (Sum s (Var v) k w b)) (separable b w s) (independent b v) => (separable e v s)
+(= e (Sum s r k w b)) (separable b v s) (independent r v) => (separable e v s)
+(= e (Single s k b)) (separable b v s) (independent k v) => (separable e v s)
+(= e (If s c b)) (separable b v s) (independent c v) => (separable e v s)
+(= e (Mul s a b)) (separable a v s) (independent b v) => (separable e v s)
+(= e (Mul s a b)) (separable b v s) (independent a v) => (separable e v s)
+(= t (Sum s r p x e)) (= e (Single s k d)) (apart e p) (independent k p) (independent k x) => (apart d p)
+(= t (Sum s r p x e)) (= e (Single s k d)) (apart e x) (independent k p) (independent k x) => (apart d x)
+(apart e v) (= 1 (rank e)) => (distinct e v)
+(= e (Zero s r)) (< 0 r) => (over e s)
+(= e (Single s k v)) (= 0 (rank v)) => (over e s)
+(= e (Single s k v)) (over v s) => (over e s)
+(= e (Sum s r k v b)) (over b s) => (over e s)
+(= e (Find s r k p b)) (over b s) => (over e s)
+(= e (Merge s l r p q x b)) (over b s) => (over e s)
+(= e (If s c b)) (over b s) => (over e s)
+(= e (Add s a b)) (over a s) (over b s) => (over e s)
+"""
+
+# Equal singletons of one key have equal values.
+_INJECTIVITY = """
+(= e (Single s k a)) (= e (Single s k b)) => (union a b)
+"""
+
+_ORDER = """
+(= e (Range l h)) => (increasing e) (ascending e)
+(increasing e) => (ascending e)
+(= e (Slice a l h)) (ascending a) => (ascending e)
+(= e (Slice a l h)) (increasing a) => (increasing e)
+(= e (Slice a (Look s p i) (Look t p j))) (= j (Add u i (Int 1))) (within a p) => (increasing e) (ascending e)
+"""
+
+
+def _fitting(actions: str) -> str:
+    """Return the facts under which the arithmetic of ``actions`` stays within an i64.
+
+    >>> _fitting("(set (high e) (* x y))")
+    '(< -2147483648 x) (< x 2147483648) (< -2147483648 y) (< y 2147483648)'
+    """
+    return " ".join(
+        f"(< -{limit} {name}) (< {name} {limit})"
+        for operator, *operands in _ARITHMETIC.findall(actions)
+        for name in operands
+        if name.isalpha() and (limit := 1 << (31 if operator == "*" else 62))
+    )
+
+
+def program(encoding: Encoding) -> str:
+    """Return the declarations and the rules of all analyses, and of the encoding's operators."""
+    text = "\n".join((_BOUNDS, _RANKS, _LINEARITY, _SELECTION, _LOOSENESS, _INJECTIVITY, _ORDER))
+    written = [line.partition("=>") for line in text.replace("\n  ", " ").splitlines() if line]
+    rules = [
+        rule(*encoding.analysis(f"{facts} {_fitting(actions)}", actions), f"analysis-{i}", "analysis")
+        for i, (facts, _, actions) in enumerate(written)
+    ]
+    facts = [
+        *(f'(index-like "{name}")' for name in ("index", "plus_times")),
+        *(f'(zero-preserving "{name}")' for name, function in FUNCTIONS.items() if function.preserves_zero),
+        *(
+            f'(loose-function "{name}")'
+            for name, function in FUNCTIONS.items()
+            if not function.preserves_zero and not function.annihilators
+        ),
+        *(
+            f'(annihilated-by "{name}" {position})'
+            for name, function in FUNCTIONS.items()
+            for position in function.annihilators
+        ),
+    ]
+    return "\n".join((_DECLARATIONS, *facts, *rules, *encoding.program()))

@@ -1,0 +1,199 @@
+"""Terms rewritten by the eager rules, before there is an e-graph.
+
+The right side of an eager rule replaces the left one at once; in an e-graph, too, no other rule sees the
+left side afterwards. So what these rules make of a term, of the composed storage mappings above all, is made
+of the term itself, and the e-graph is left with what there is to choose from. Where the other rules of a
+phase match nowhere, that is nothing.
+
+A value that has loops is only inlined where that does not repeat them. What is rewritten keeps its type.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TypeAlias
+
+from storel.calculus.intervals import Interval
+from storel.calculus.nodes import Let, Term, children
+from storel.calculus.verify import InvariantError, Type, infer
+from storel.optimizer.encoding.layouts import LAYOUTS, TERMS
+from storel.optimizer.rules.guards import holds
+from storel.optimizer.rules.matching import Match, MismatchError, Place, head, is_repeated, matched
+from storel.optimizer.rules.patterns import Node
+from storel.optimizer.rules.rulefile import EAGER, Rule, RuleSet
+from storel.optimizer.rules.skeletons import Skeleton, fits, skeleton
+from storel.optimizer.terms.occurrences import has_loop, replaced
+from storel.semiring import SEMIRINGS
+from storel.symbols import Symbols
+
+STEPS = 20_000
+"""Rewritings after which the rest is left to the e-graph; only rules that undo each other take as many."""
+
+DEEPEST = 200
+"""Levels of a term, and changes at one place; only rules that match what they make reach as many."""
+
+_KINDS = {
+    "": "",
+    **{name: "".join(kind for kind in layout if kind in TERMS) for name, layout in LAYOUTS.items()},
+}
+"""What the children of a constructor are, "" being a leaf that no rule names."""
+
+_Rules: TypeAlias = dict[str, tuple[tuple[Skeleton | None, Rule], ...]]
+"""Rules by constructors, each with what it asks of the nodes of a term."""
+
+_Seen = tuple[Term, bool, tuple[Type, ...], tuple[Interval, ...]]
+
+
+class _OutgrownError(Exception):
+    """A term has become deeper, or has changed more often at one place, than any program's does."""
+
+
+class Rewriter:
+    """Rewrites terms by the eager rules; ``matches`` counts what each of them did."""
+
+    def __init__(self, rules: RuleSet, symbols: Symbols) -> None:
+        self._eager = _by_constructor(rules, EAGER)
+        self._rules = rules
+        self._symbols = symbols
+        self._known: dict[_Seen, Term] = {}
+        self.matches = Counter[str]()
+
+    def normal(self, term: Term) -> Term:
+        """Return ``term``, which is closed, as no eager rule changes it.
+
+        Where rules let it grow without end it stays as it is: an e-graph has a limit.
+        """
+        before = self.matches.copy()
+        try:
+            return self._normal(term, Place(self._symbols), 0)
+        except _OutgrownError:
+            self.matches = before
+            return term
+
+    def _normal(self, term: Term, place: Place, depth: int) -> Term:
+        """Return a term at a place as no eager rule changes it; raises _OutgrownError."""
+        if depth > DEEPEST:
+            raise _OutgrownError
+        if not children(term):
+            return term
+        asked = (term, place.is_index, *place.relevant(term))
+        found = self._known.get(asked)
+        if found is None:
+            found = self._known[asked] = self._settled(term, place, depth)
+        return found
+
+    def _settled(self, term: Term, place: Place, depth: int) -> Term:
+        for _ in range(DEEPEST):
+            made = self._with_a_normal_child(term, place, depth) or self._rewritten(term, place)
+            if made is None or self.matches.total() >= STEPS:
+                return term if made is None else made
+            term = made
+        raise _OutgrownError
+
+    def _with_a_normal_child(self, term: Term, place: Place, depth: int) -> Term | None:
+        """Return ``term`` with the first child made normal that is not."""
+        kinds = _KINDS[head(term, place)[0]]
+        for position, ((child, binders), kind) in enumerate(zip(children(term), kinds, strict=True)):
+            made = self._normal(child, place.of_child(term, kind, binders), depth + 1)
+            if made is not child:
+                return replaced(term, (position,), made)
+        return None
+
+    def _rewritten(self, term: Term, place: Place) -> Term | None:
+        """Return what the first rule that matches makes of a term."""
+        for rule in _candidates(self._eager, term, place):
+            match = _matched(rule, term, place)
+            if match is not None and all(holds(guard, match) for guard in rule.guards):
+                made = _made(rule, match, term, place)
+                if made is not None:
+                    self.matches[rule.name] += 1
+                    return made
+        return None
+
+    def is_settled(self, term: Term, phase: str) -> bool:
+        """Return whether it is certain that no rule of a phase, nor any eager one, changes a normal term."""
+        others = _by_constructor(self._rules, (*EAGER, phase))
+        return not any(
+            self._may_change(rule, part, place)
+            for part, place in _parts(term, Place(self._symbols))
+            for rule in _candidates(others, part, place)
+        )
+
+    def _may_change(self, rule: Rule, term: Term, place: Place) -> bool:
+        match = _matched(rule, term, place)
+        if match is None or any(holds(guard, match) is False for guard in rule.guards):
+            return False
+        try:
+            kind = infer(term, place.symbols, place.types)
+            match.built(rule.right, (), rule.is_about_keys, kind, repeats=True)
+        except MismatchError:
+            return False
+        return True
+
+
+def is_outgrown(term: Term, levels: int = DEEPEST) -> bool:
+    """Return whether a term has more levels than any that a program means."""
+    return levels == 0 or any(is_outgrown(child, levels - 1) for child, _ in children(term))
+
+
+def size(term: Term) -> int:
+    """Return how many nodes a term has, equal ones counted once."""
+    seen: set[Term] = set()
+
+    def visit(term: Term) -> None:
+        if term not in seen:
+            seen.add(term)
+            for child, _ in children(term):
+                visit(child)
+
+    visit(term)
+    return len(seen)
+
+
+def _parts(term: Term, place: Place) -> Iterator[tuple[Term, Place]]:
+    yield term, place
+    for (child, binders), kind in zip(children(term), _KINDS[head(term, place)[0]], strict=True):
+        yield from _parts(child, place.of_child(term, kind, binders))
+
+
+@lru_cache(maxsize=32)
+def _by_constructor(rules: RuleSet, phases: tuple[str, ...]) -> _Rules:
+    """Return the rules of some phases by the constructor of their left sides, "" for any."""
+    found: dict[str, list[tuple[Skeleton | None, Rule]]] = {}
+    for rule in rules.rules:
+        if any(phase in phases for phase in rule.phases):
+            constructor = rule.left.constructor if isinstance(rule.left, Node) else ""
+            name = constructor if constructor in LAYOUTS else ""
+            found.setdefault(name, []).append((skeleton(rule.left), rule))
+    return {name: tuple(rules) for name, rules in found.items()}
+
+
+def _candidates(rules: _Rules, term: Term, place: Place) -> Iterator[Rule]:
+    for name in ("", head(term, place)[0]):
+        for asked, rule in rules.get(name, ()):
+            if fits(asked, term):
+                yield rule
+
+
+def _matched(rule: Rule, term: Term, place: Place) -> Match | None:
+    match = matched(rule.left, term, place, is_key=rule.is_about_keys)
+    if match is None or "ring" not in rule.tags:
+        return match
+    return match if match.semiring in SEMIRINGS and SEMIRINGS[match.semiring].has_negation else None
+
+
+def _made(rule: Rule, match: Match, term: Term, place: Place) -> Term | None:
+    """Return the right side of a rule, None if it is of another type or cannot be built.
+
+    What is named in the term itself stays so if it has loops, or where it is used again and is no leaf.
+    """
+    if isinstance(term, Let) and children(term.value) and (has_loop(term.value) or is_repeated(term.body, 0)):
+        return None
+    try:
+        kind = infer(term, place.symbols, place.types)
+        made = match.built(rule.right, (), rule.is_about_keys, kind)
+        return made if infer(made, place.symbols, place.types) == kind else None
+    except (MismatchError, InvariantError):
+        return None

@@ -1,0 +1,231 @@
+"""Whether a rule that can be read also means something: every name in it stands for something.
+
+What is built on the right must have been matched on the left, the semiring included:
+
+    ?a - ?b => ?a + ?b                   nothing on the left says in which semiring + adds
+    foo(?a) => ?a                        foo is the variable of no loop
+    sum(<k, v> in ?R) ?a => ?R * ?b      ?b is matched nowhere
+
+A rule that a program makes may also be none that a text could say: ``Node("Mul", ("s", Hole("a")))``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from storel.errors import ProgramSyntaxError, StorelError, TypeMismatchError, UnknownNameError, nearest
+from storel.functions import FUNCTIONS
+from storel.optimizer.encoding.layouts import LAYOUTS, TERMS
+from storel.optimizer.rules.analyses import GUARDS
+from storel.optimizer.rules.patterns import Bound, Hole, Node, Pattern
+from storel.optimizer.rules.rulefile import RULE_NAME, Guard, Rule, RuleSet, collect, require_known
+from storel.optimizer.rules.translate import translate
+
+_WORD = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_OF_ONE_TERM = ("Var", "Const")
+"""What holds the numbers of the binders and the literals of one term, so that no rule can name them."""
+
+
+def require_rules(rules: RuleSet) -> None:
+    """Raise StorelError for rules that a program has made and that no file could hold."""
+    given: Any = rules.rules
+    if not isinstance(given, tuple):
+        raise TypeMismatchError("a RuleSet holds a tuple of rules", found=type(given).__name__)
+    for rule in rules.rules:
+        _require_shape(rule)
+    _require_meanings(rules)
+
+
+@lru_cache(maxsize=8)
+def _require_meanings(rules: RuleSet) -> None:
+    collect(rules.rules)
+    for rule in rules.rules:
+        require_known(rule.name, rule.tags, rule.guards)
+        _require_meaning(rule)
+
+
+def require_meaning(rule: Rule, origin: str) -> None:
+    """Raise UnknownNameError or ProgramSyntaxError, naming the file, for a name that stands for nothing."""
+    try:
+        _require_shape(rule)
+        _require_meaning(rule)
+    except StorelError as error:
+        error.message = f"{origin}, line {rule.line}: {error.message}"
+        raise
+
+
+def _require_shape(rule: object) -> None:
+    """Raise TypeMismatchError for what is no rule, or holds what is no pattern."""
+    match rule:
+        case Rule(str(name), left, right, tuple(), frozenset()) if RULE_NAME.fullmatch(name):
+            for side in (left, right):
+                _require_pattern(name, side)
+            for guard in rule.guards:
+                _require_guard(name, guard)
+        case Rule():
+            raise TypeMismatchError(
+                f"rule {rule.name}: its name, its guards or its tags are none",
+                expected="a name such as my-rule, a tuple of guards, a frozenset of tags",
+                found=f"{rule.name!r}, {rule.guards!r}, {rule.tags!r}",
+            )
+        case _:
+            raise TypeMismatchError("a RuleSet holds rules", expected="Rule", found=type(rule).__name__)
+
+
+def _require_guard(name: str, guard: object) -> None:
+    match guard:
+        case Guard(str(), tuple()):
+            for argument in guard.arguments:
+                _require_pattern(name, argument)
+        case _:
+            raise TypeMismatchError(f"rule {name}: this is no guard", expected="Guard", found=repr(guard))
+
+
+def _require_pattern(name: str, pattern: object) -> None:
+    match pattern:
+        case Hole(str(word)) | Bound(str(word)) if _WORD.fullmatch(word):
+            return
+        case Node("zero" | "one", ()):
+            return
+        case Node(str(constructor), tuple()) if constructor in LAYOUTS and constructor not in _OF_ONE_TERM:
+            layout = LAYOUTS[constructor]
+            if len(pattern.arguments) != len(layout):
+                raise TypeMismatchError(
+                    f"rule {name}: {constructor} has the wrong number of arguments",
+                    expected=str(len(layout)),
+                    found=str(len(pattern.arguments)),
+                )
+            for argument, kind in zip(pattern.arguments, layout, strict=True):
+                _require_argument(name, constructor, argument, kind)
+        case _:
+            constructors = ", ".join(each for each in LAYOUTS if each not in _OF_ONE_TERM)
+            raise TypeMismatchError(
+                f"rule {name}: this is no pattern",
+                expected=f"Hole, Bound, or Node of {constructors}",
+                found=repr(pattern),
+            )
+
+
+def _require_argument(name: str, constructor: str, argument: object, kind: str) -> None:
+    match argument:
+        case str(word) if kind == "s" and _WORD.fullmatch(word):
+            return
+        case int(number) if kind == "i" and -(1 << 63) <= number < 1 << 63:
+            return
+        case Bound() if kind == "b":
+            _require_pattern(name, argument)
+        case Hole() | Bound() | Node() if kind in TERMS:
+            _require_pattern(name, argument)
+        case _:
+            raise TypeMismatchError(
+                f"rule {name}: {constructor} holds something else",
+                expected=_ARGUMENTS.get(kind, "a pattern"),
+                found=repr(argument),
+            )
+
+
+_ARGUMENTS = {"s": "a word", "i": "an integer of 64 bits", "b": "a variable, Bound"}
+
+
+def _require_meaning(rule: Rule) -> None:
+    _require_known(rule)
+    translate(rule)
+
+
+def _require_known(rule: Rule) -> None:
+    if not isinstance(rule.left, Node):
+        raise ProgramSyntaxError(
+            f"rule {rule.name}: the left side matches every term", found=rule.law or None
+        )
+    matched = frozenset(_holes(rule.left))
+    bound = _binders(rule.left)
+    for side in (rule.left, rule.right):
+        for name in _free(side, frozenset()):
+            raise UnknownNameError(
+                f"rule {rule.name}: {name} is bound by no loop",
+                expected="?x for any term, or a variable of the rule's loops",
+                found=rule.law or None,
+            )
+        _require_functions(rule, side)
+    for guard in rule.guards:
+        for argument in guard.arguments:
+            unmatched = sorted({*_holes(argument)} - matched)
+            unbound = sorted(set(_free(argument, bound)))
+            for name in (*(f"?{each}" for each in unmatched), *unbound):
+                raise UnknownNameError(
+                    f"rule {rule.name}: {name} of {guard.name} is not on the left", found=rule.law or None
+                )
+        for argument, kind in zip(guard.arguments, GUARDS[guard.name][0], strict=True):
+            if (kind == "b") is not isinstance(argument, Bound):
+                raise TypeMismatchError(
+                    f"rule {rule.name}: {guard.name} is not asked of this",
+                    expected="a variable of the rule's loops" if kind == "b" else "a term",
+                    found=rule.law or None,
+                )
+
+
+def _require_functions(rule: Rule, pattern: Pattern) -> None:
+    for node in _nodes(pattern):
+        name = node.arguments[0] if node.constructor.startswith("Apply") else None
+        if not isinstance(name, str):
+            continue
+        if name not in FUNCTIONS:
+            raise UnknownNameError(
+                f"rule {rule.name}: there is no function {name}",
+                found=rule.law or None,
+                hint=nearest(name, FUNCTIONS),
+            )
+        if FUNCTIONS[name].arity != len(node.arguments) - 1:
+            raise TypeMismatchError(
+                f"rule {rule.name}: {name} has the wrong number of arguments",
+                expected=str(FUNCTIONS[name].arity),
+                found=str(len(node.arguments) - 1),
+            )
+
+
+def _nodes(pattern: Pattern) -> Iterator[Node]:
+    if isinstance(pattern, Node):
+        yield pattern
+        for argument in pattern.arguments:
+            if isinstance(argument, Node):
+                yield from _nodes(argument)
+
+
+def _holes(pattern: Pattern) -> Iterator[str]:
+    """Yield the names of what stands for any term."""
+    if isinstance(pattern, Hole):
+        yield pattern.name
+    for node in _nodes(pattern):
+        yield from (each.name for each in node.arguments if isinstance(each, Hole))
+
+
+def _binders(pattern: Pattern) -> frozenset[str]:
+    """Return the variables that a pattern binds somewhere."""
+    return frozenset(
+        argument.name
+        for node in _nodes(pattern)
+        for argument, kind in _arguments(node)
+        if kind == "b" and isinstance(argument, Bound)
+    )
+
+
+def _free(pattern: Pattern, bound: frozenset[str]) -> Iterator[str]:
+    """Yield the variables that are used where no loop of the pattern binds them."""
+    if isinstance(pattern, Bound) and pattern.name not in bound:
+        yield pattern.name
+    if not isinstance(pattern, Node):
+        return
+    arguments = _arguments(pattern)
+    inner = bound.union(each.name for each, kind in arguments if kind == "b" and isinstance(each, Bound))
+    for argument, kind in arguments:
+        if kind != "b" and not isinstance(argument, str | int):
+            yield from _free(argument, inner if kind == "B" else bound)
+
+
+def _arguments(node: Node) -> list[tuple[str | int | Pattern, str]]:
+    """Return the arguments of a node, and what kind of argument each is."""
+    layout = LAYOUTS.get(node.constructor, "")
+    return list(zip(node.arguments, layout, strict=True))

@@ -1,0 +1,1 @@
+"""Values that are computed once: named, hoisted, tabulated, marked, collected."""

@@ -1,0 +1,93 @@
+"""Parts named outside the loops that they do not depend on, and parts that are written twice.
+
+    hoist       sum(R) … t …          =>  let x = t in sum(R) … x …        t does not depend on R's binders
+    unify       … t … t …             =>  let x = t in … x … x …           t contains a loop
+
+``t`` is a scalar that contains a loop or, to be hoisted, a product. It moves as far out as its free variables
+allow; out of a condition only where all its array reads are proved to be in bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from storel.calculus.binding import free_mask, free_variables, shift
+from storel.calculus.nodes import Let, Lookup, Multiply, Term, children
+from storel.calculus.verify import infer
+from storel.optimizer.terms.occurrences import (
+    Occurrence,
+    abstracted,
+    at,
+    has_loop,
+    is_safe,
+    occurrences,
+    replaced,
+)
+from storel.symbols import Symbols
+
+ROUNDS = 12
+"""How many terms are named at most; programs name one or two."""
+
+_Seen: TypeAlias = dict[tuple[tuple[int, ...], type, int], list[tuple[Term, int]]]
+"""Parts, and how many binders there are between each and where it would be named.
+
+Equal ones would be named at the same place, are of one kind, and have the same variables free there.
+"""
+
+
+def hoisted(term: Term, symbols: Symbols) -> Term:
+    """Move what does not depend on a loop out of it, and name loops that occur twice."""
+    for _ in range(ROUNDS):
+        found = next(_repeated(term, symbols), None)
+        if found is None:
+            break
+        term = found
+    return term
+
+
+def _repeated(term: Term, symbols: Symbols) -> Iterator[Term]:
+    """Yield ``term`` with one part named that a loop repeats or that is written twice."""
+    seen: _Seen = {}
+    for found in occurrences(term, symbols, _is_computed):
+        takes_loop = has_loop(found.term)
+        if not (takes_loop or isinstance(found.term, Multiply)):
+            continue
+        depth = found.inside(min(free_variables(found.term), default=len(found.scope)))
+        crossed = any(binder.is_loop for binder in found.scope[:depth])
+        twice = takes_loop and _is_met_again(found, depth, seen)
+        if not (crossed or twice) or infer(found.term, symbols, found.types).rank > 0:
+            continue
+        if is_movable(found, depth, symbols):
+            yield named(term, found, depth)
+
+
+def _is_met_again(found: Occurrence, depth: int, seen: _Seen) -> bool:
+    """Return whether a part is among those ``seen``, to which it is added."""
+    key = found.home(depth), type(found.term), free_mask(found.term) >> depth
+    alike = seen.setdefault(key, [])
+    part = shift(found.term, -depth) if alike else found.term
+    is_known = any(shift(other, -inside) == part for other, inside in alike)
+    alike.append((found.term, depth))
+    return is_known
+
+
+def _is_computed(term: Term) -> bool:
+    """Return whether a value may take loops or products: it is no leaf, and is not read from an array."""
+    return bool(children(term)) and (not isinstance(term, Lookup) or has_loop(term))
+
+
+def named(term: Term, found: Occurrence, depth: int) -> Term:
+    """Return ``term`` with the part that was found named outside the ``depth`` binders next to it."""
+    home = found.home(depth)
+    part = shift(found.term, -depth)
+    return replaced(term, home, Let(part, abstracted(shift(at(term, home), 1), shift(part, 1), 0)))
+
+
+def is_movable(found: Occurrence, depth: int, symbols: Symbols) -> bool:
+    """Return whether the part may be evaluated outside the ``depth`` innermost binders around it."""
+    outer = found.scope[depth:]
+    types, intervals = tuple(b.type for b in outer), tuple(b.interval for b in outer)
+    crossed = found.conditional or any(binder.is_loop for binder in found.scope[:depth])
+    part = shift(found.term, -depth)
+    return not crossed or is_safe(part, symbols, types, intervals, reads=found.conditional)

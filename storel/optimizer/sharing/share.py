@@ -1,0 +1,304 @@
+"""Sharing after extraction: what is computed more than once gets a name.
+
+    store       sum(R) {k -> c * t}   =>  let x = t in sum(R) {k -> c * x}         t is a dictionary
+    hoist       what does not depend on a loop, or is written twice (hoisting.py)
+    interchange sum(<k,_> in R) {k -> sum(S) e}  =>  sum(S) sum(<k,_> in R) {k -> e}
+    tabulate    … t(g) …              =>  let x = sum(<y,_> in 0:n) {y -> t(y)} in … x(g) …
+    group       … find(<p> in R at g) t …  =>  let x = sum(<p,y> in R) {y -> t} in … x(g) …
+    mark        one side of an intersection, to be looked up (marking.py)
+    collect     what loops bring to a key, before a loop over what lies there (collecting.py)
+
+``t`` is a term that contains a loop: a scalar, but to be stored or tabulated also a dictionary. A table
+pays if it is read more often than it has rows, or if the loops that fill it run in a better order;
+both are left to the full cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from storel.calculus.binding import free_variables, shift, substitute
+from storel.calculus.nodes import (
+    Find,
+    If,
+    Let,
+    Literal,
+    Lookup,
+    Range,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Variable,
+)
+from storel.calculus.verify import infer
+from storel.optimizer.cost.model import CostModel, Estimator
+from storel.optimizer.physical.shape import semiring_of
+from storel.optimizer.sharing.collecting import collected
+from storel.optimizer.sharing.hoisting import ROUNDS, hoisted, is_movable, named
+from storel.optimizer.sharing.marking import marked
+from storel.optimizer.terms.occurrences import (
+    Occurrence,
+    at,
+    is_safe,
+    occurrences,
+    reindexed,
+    replaced,
+)
+from storel.optimizer.terms.products import Arranged, arranged
+from storel.scalars import ScalarType
+from storel.symbols import ArraySymbol, SizeSymbol, Symbols
+
+COMPARED = 6
+"""How many moves are compared before the best of them is taken; most programs have no more."""
+
+
+class Sharing:
+    """The terms of one program with shared parts named, and what they cost; each is found once."""
+
+    def __init__(self, symbols: Symbols, model: CostModel) -> None:
+        self._symbols = symbols
+        self._estimator = Estimator(symbols, model)
+        self.cost = self._estimator.cost
+        self.price = self._estimator.nanoseconds
+        self._arranged: Arranged = {}
+        self._shared: dict[Term, Term] = {}
+        self._settled: dict[Term, Term] = {}
+
+    def share(self, term: Term) -> Term:
+        """Return ``term`` (closed) with shared parts named, as long as that is cheaper."""
+        if term not in self._shared:
+            self._shared[term] = self._share(term)
+        return self._shared[term]
+
+    def _share(self, term: Term) -> Term:
+        # Rows are stored before products are arranged, which takes a row's scalar factors to its leaves.
+        stored = _improved(
+            term, lambda term: _stored(term, self._symbols), lambda term: self.price(self._settle(term))
+        )
+        return min(map(self._tabulate, dict.fromkeys((term, stored))), key=self.price)
+
+    def _tabulate(self, term: Term) -> Term:
+        return _improved(
+            self._settle(term), lambda term: _moves(term, self._symbols), self.price, self._hoist
+        )
+
+    def _hoist(self, term: Term) -> Term:
+        return hoisted(term, self._symbols)
+
+    def _settle(self, term: Term) -> Term:
+        if term not in self._settled:
+            made = arranged(term, self._symbols, (), self._arranged)
+            self._settled[term] = hoisted(made, self._symbols)
+        return self._settled[term]
+
+
+def _improved(
+    term: Term,
+    moves: Callable[[Term], Iterator[Term]],
+    price: Callable[[Term], float],
+    finished: Callable[[Term], Term] = lambda term: term,
+) -> Term:
+    """Take moves as long as there is one that is cheaper: the best of a few, going on where that one stood.
+
+    A long chain has dozens of moves, most of which pay, and are still there when another one is taken. They
+    are made, and ``finished``, as they are looked at.
+    """
+    least, start = price(term), 0
+    for _ in range(ROUNDS):
+        pending = _in_turn(moves(term), start)
+        while batch := {number: finished(made) for number, made in islice(pending, COMPARED)}:
+            best = min((price(made), number) for number, made in batch.items())
+            if best[0] < least:
+                least, start = best
+                term = batch[start]
+                break
+        else:
+            break
+    return term
+
+
+def _in_turn(moves: Iterator[Term], start: int) -> Iterator[tuple[int, Term]]:
+    """Yield all distinct moves with their numbers, those from number ``start`` on first."""
+    seen: set[Term] = set()
+    distinct = enumerate(move for move in moves if not (move in seen or seen.add(move)))
+    earlier = list(islice(distinct, start))
+    yield from distinct
+    yield from earlier
+
+
+def _moves(term: Term, symbols: Symbols) -> Iterator[Term]:
+    yield from _interchanged(term, symbols)
+    yield from _tabulated(term, symbols)
+    yield from _grouped(term, symbols)
+    yield from marked(term, symbols)
+
+
+def _stored(term: Term, symbols: Symbols) -> Iterator[Term]:
+    """Yield ``term`` with one row stored, as it is and after one loop that fills a row was moved outward."""
+    swapped = list(_interchanged(term, symbols))
+    for moved in (term, *swapped):
+        yield from _materialized(moved, symbols)
+    yield from swapped
+    yield from _tabulated(term, symbols, rows=True)
+    yield from collected(term, symbols)
+
+
+def _materialized(term: Term, symbols: Symbols) -> Iterator[Term]:
+    """Yield ``term`` with one dictionary stored that a loop makes anew each time."""
+    for found in occurrences(term, symbols):
+        kind = infer(found.term, symbols, found.types)
+        depth = found.inside(min(free_variables(found.term), default=len(found.scope)))
+        if kind.rank == 0 or kind.is_array:
+            continue
+        if any(binder.is_loop for binder in found.scope[:depth]) and is_movable(found, depth, symbols):
+            yield named(term, found, depth)
+
+
+def _tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[Term]:
+    """Yield ``term`` with one loop tabulated by the innermost variable that it depends on.
+
+    The loop makes a scalar, or with ``rows`` a dictionary.
+    """
+    for found in occurrences(term, symbols):
+        free = sorted(free_variables(found.term))
+        if not free or _is_table(found, free[0]):
+            continue
+        kind = infer(found.term, symbols, found.types)
+        if kind.is_array or (kind.rank > 0) != rows:
+            continue
+        key, outer = free[0], found.inside(free[1] if len(free) > 1 else len(found.scope))
+        binder = found.scope[key]
+        if outer <= key or not binder.is_key:
+            continue
+        home = found.home(outer)
+        keys = _keys(found, key, outer, symbols)
+        if keys is None:
+            continue
+        yield from _with_tables(term, found, key, outer, home, keys, symbols)
+
+
+def _is_table(found: Occurrence, key: int) -> bool:
+    """Return whether what is found are the rows of a table by this very key, which would only be copied."""
+    binder = found.scope[key]
+    return (
+        isinstance(binder.term, Sum)
+        and isinstance(binder.term.source, Range)
+        and isinstance(binder.term.body, Singleton)
+        and found.path == (*binder.body, 1)
+        and binder.term.body.key in (Variable(0), Variable(1))
+    )
+
+
+def _with_tables(
+    term: Term, found: Occurrence, key: int, outer: int, home: tuple[int, ...], keys: Range, symbols: Symbols
+) -> Iterator[Term]:
+    entry = reindexed(found.term, lambda index: 1 if index == key else index - outer + 2)
+    inner_types = (found.scope[key].type, found.scope[key].type, *found.types[outer:])
+    interval = found.scope[key].interval
+    if not is_safe(entry, symbols, inner_types, (interval, interval, *found.intervals[outer:])):
+        return
+    place = _with_row if infer(entry, symbols, inner_types).rank else replaced
+    # Seen from the occurrence the table is variable `outer`, and what was there is one further away.
+    for table in _tables(keys, entry):
+        read = Lookup(Variable(outer), Variable(key), table.semiring)
+        named = place(shift(at(term, home), 1), found.path[len(home) :], read)
+        yield replaced(term, home, Let(table, named))
+
+
+def _with_row(term: Term, path: tuple[int, ...], row: Term) -> Term:
+    """Return ``term`` with a stored row at ``path``; one that had a name, and so a copy, has none."""
+    around = at(term, path[:-1]) if path else None
+    if isinstance(around, Let) and path[-1] == 0:
+        return replaced(term, path[:-1], substitute(around.body, row))
+    return replaced(term, path, row)
+
+
+def _interchanged(term: Term, symbols: Symbols) -> Iterator[Term]:
+    """Yield ``term`` with one loop that fills a row, key by key, filling it once per inner iteration."""
+    for found in occurrences(term, symbols):
+        match found.term:
+            case Sum(Range() as keys, Singleton(Variable(1), entry), semiring):
+                rows = [row for row in _tables(keys, entry) if row.semiring == semiring]
+                yield from (replaced(term, found.path, row) for row in rows[1:])
+            case _:
+                continue
+
+
+def _tables(keys: Range, entry: Term) -> Iterator[Sum]:
+    """Yield the table of ``entry`` (its row is variable 1) over ``keys``, row by row and loop by loop."""
+    own = semiring_of(entry)
+    yield Sum(keys, Singleton(Variable(1), entry, own), own)
+    if isinstance(entry, Sum) and not free_variables(entry.source) & {0, 1}:
+        source = shift(entry.source, -2)
+        # The binders of the table (2, 3 from inside the loop) and of the loop (0, 1) trade places.
+        swapped = reindexed(
+            entry.body, lambda index: index + 2 if index < 2 else index - 2 if index < 4 else index
+        )
+        yield Sum(source, _row(shift(keys, 2), swapped, entry.semiring), entry.semiring)
+
+
+def _row(keys: Term, entry: Term, semiring: str) -> Term:
+    """Return the dictionary of ``entry`` under each key; what does not depend on the key is asked once."""
+    if isinstance(entry, If) and entry.semiring == semiring and not free_variables(entry.condition) & {0, 1}:
+        return If(shift(entry.condition, -2), _row(keys, entry.body, semiring), semiring)
+    return Sum(keys, Singleton(Variable(1), entry, semiring), semiring)
+
+
+def _grouped(term: Term, symbols: Symbols) -> Iterator[Term]:
+    """Yield ``term`` with one search replaced by a table of what is found under each element."""
+    for found in occurrences(term, symbols):
+        group = _group(found.term, symbols)
+        if group is None or infer(found.term, symbols, found.types).rank > 0:
+            continue
+        key, table = group
+        outer = found.inside(min(free_variables(table), default=len(found.scope)))
+        home = found.home(outer)
+        entries = shift(table, -outer)
+        if outer and is_safe(entries, symbols, found.types[outer:], found.intervals[outer:]):
+            # Seen from the occurrence the table is variable `outer`, as in `_with_tables`.
+            read = Lookup(Variable(outer), shift(key, 1, outer), table.semiring)
+            named = replaced(shift(at(term, home), 1), found.path[len(home) :], read)
+            yield replaced(term, home, Let(entries, named))
+
+
+def _group(term: Term, symbols: Symbols) -> tuple[Term, Sum] | None:
+    """Return the key of a search, which may be repeated by loops, and the table to look it up in."""
+    match term:
+        case Find(Symbol(name) | Slice(Symbol(name)), key, body, semiring):
+            array = symbols[name]
+            if not isinstance(array, ArraySymbol) or array.high is None or array.low is None or array.low < 0:
+                return None
+            # The position of the search is that of the loop, which binds the element as well.
+            return key, Sum(term.source, Singleton(Variable(0), shift(body, 1), semiring), semiring)
+        case Sum(source, body, semiring):
+            group = _group(body, symbols)
+            if group is None or group[1].semiring != semiring or free_variables(group[0]) & {0, 1}:
+                return None
+            return shift(group[0], -2), Sum(source, group[1], semiring)
+        case _:
+            return None
+
+
+def _keys(found: Occurrence, key: int, outer: int, symbols: Symbols) -> Range | None:
+    """Return the range that the table's rows run over, seen from where it is placed."""
+    binder = found.scope[key]
+    if isinstance(binder.term, Sum) and isinstance(binder.term.source, Range):
+        free = free_variables(binder.term.source)
+        distance = found.inside(key) + 2
+        if all(index + distance >= outer for index in free):
+            source = shift(binder.term.source, distance - outer)
+            if isinstance(source, Range):
+                return source
+    high = binder.interval.high
+    if high is None:
+        return None
+    sizes = [
+        name
+        for name, fact in sorted(symbols.items())
+        if isinstance(fact, SizeSymbol) and fact.value == high + 1
+    ]
+    extent = Symbol(sizes[0]) if sizes else Literal(high + 1, ScalarType.INT64)
+    return Range(Literal(0, ScalarType.INT64), extent)

@@ -1,0 +1,1 @@
+"""Parts of terms where they stand: their scopes, their products, their conditions."""

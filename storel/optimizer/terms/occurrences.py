@@ -1,0 +1,249 @@
+"""Subterms in value positions, each with the binders around it.
+
+Keys, addresses, bounds and conditions are left alone: what is in them is cheap, or decides whether the
+rest may be evaluated at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from storel.calculus.binders import binder_facts
+from storel.calculus.binding import free_mask, shift
+from storel.calculus.intervals import Interval, bounds, narrowed, reads_in_bounds, scans_in_bounds
+from storel.calculus.nodes import (
+    Apply,
+    Find,
+    If,
+    Lookup,
+    Merge,
+    Reduce,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Variable,
+    children,
+    map_children,
+)
+from storel.calculus.verify import Type, infer
+from storel.symbols import Symbols
+
+
+@dataclass(frozen=True, eq=False)
+class Binding:
+    """A term that binds variables of its body, in a scope; what is known of them is found once asked for."""
+
+    term: Term
+    symbols: Symbols
+    scope: tuple[Binder, ...]
+
+    @cached_property
+    def facts(self) -> tuple[tuple[Type, ...], tuple[Interval, ...]]:
+        types = tuple(binder.type for binder in self.scope)
+        intervals = tuple(binder.interval for binder in self.scope)
+        return binder_facts(self.term, self.symbols, types, intervals)
+
+
+LOOPS = (Sum, Reduce, Merge)
+"""What repeats its body."""
+
+
+class Binder(NamedTuple):
+    """A binder above an occurrence: its term, which of its variables, and the path to its body."""
+
+    binding: Binding
+    position: int
+    body: tuple[int, ...]
+
+    @property
+    def term(self) -> Term:
+        return self.binding.term
+
+    @property
+    def type(self) -> Type:
+        return self.binding.facts[0][self.position]
+
+    @property
+    def interval(self) -> Interval:
+        return self.binding.facts[1][self.position]
+
+    @property
+    def is_loop(self) -> bool:
+        return isinstance(self.binding.term, LOOPS)
+
+    @property
+    def is_key(self) -> bool:
+        """Whether the variable may be a key of what is stored: an integer, proved not to be negative."""
+        is_integer = self.type.rank == 0 and self.type.scalar.is_integer
+        return is_integer and self.interval.low is not None and self.interval.low >= 0
+
+
+class Occurrence(NamedTuple):
+    """A subterm with its path from the root, its binders (innermost first), and whether it is conditional.
+
+    It is a tuple, as binders are, since thousands are made for each plan.
+    """
+
+    term: Term
+    path: tuple[int, ...]
+    scope: tuple[Binder, ...]
+    conditional: bool
+
+    @property
+    def types(self) -> tuple[Type, ...]:
+        return tuple(binder.type for binder in self.scope)
+
+    def inside(self, index: int) -> int:
+        """Return the number of variables below the binder of variable ``index``: the scope of its body."""
+        while 0 < index < len(self.scope) and self.scope[index - 1].body == self.scope[index].body:
+            index -= 1
+        return index
+
+    def home(self, depth: int) -> tuple[int, ...]:
+        """Return the path to what stands right outside the ``depth`` innermost binders."""
+        return self.scope[depth].body if depth < len(self.scope) else ()
+
+    @property
+    def intervals(self) -> tuple[Interval, ...]:
+        return tuple(binder.interval for binder in self.scope)
+
+
+def has_loop(term: Term) -> bool:
+    """Return whether evaluating ``term`` takes a loop."""
+    found: bool | None = getattr(term, "kept_loop", None)
+    if found is None:
+        found = isinstance(term, (*LOOPS, Find)) or any(has_loop(child) for child, _ in children(term))
+        object.__setattr__(term, "kept_loop", found)
+    return found
+
+
+def occurrences(
+    term: Term, symbols: Symbols, wanted: Callable[[Term], bool] = has_loop
+) -> Iterator[Occurrence]:
+    """Yield the subterms of a closed term in value positions that are ``wanted``, larger ones first.
+
+    What is in a subterm that is not wanted is not looked at.
+    """
+    pending = [Occurrence(term, (), (), False)] if wanted(term) else []
+    while pending:
+        found = pending.pop()
+        yield found
+        pending += reversed(list(_inside(found, symbols, wanted)))
+
+
+def _inside(outer: Occurrence, symbols: Symbols, wanted: Callable[[Term], bool]) -> Iterator[Occurrence]:
+    """Yield the children of a subterm that are values, and wanted."""
+    term, scope = outer.term, outer.scope
+    conditional = outer.conditional or isinstance(term, If)
+    for index, (child, binders) in enumerate(children(term)):
+        if not (wanted(child) and is_value(term, index)):
+            continue
+        path, inner = (*outer.path, index), scope
+        if binders:
+            binding = Binding(term, symbols, scope)
+            names = [Binder(binding, position, path) for position in range(binders)]
+            inner = (*reversed(names), *scope)
+        yield Occurrence(child, path, inner, conditional)
+
+
+_VALUE: dict[type, int | None] = {
+    Sum: 1,
+    Reduce: 1,
+    If: 1,
+    Singleton: 1,
+    Merge: 2,
+    Find: 2,
+    Lookup: None,
+    Slice: None,
+}
+"""Of the terms whose children are not all values the one that is, if there is one."""
+
+
+def is_value(term: Term, child: int) -> bool:
+    """Return whether a child is a value, not a key, an address, a bound, a source or a condition."""
+    return _VALUE.get(type(term), child) == child
+
+
+def at(term: Term, path: tuple[int, ...]) -> Term:
+    """Return the subterm at ``path``."""
+    for index in path:
+        term = children(term)[index][0]
+    return term
+
+
+def replaced(term: Term, path: tuple[int, ...], new: Term) -> Term:
+    """Return ``term`` with ``new`` at ``path``."""
+    if not path:
+        return new
+    position = iter(range(len(children(term))))
+    return map_children(
+        term, lambda child, _: replaced(child, path[1:], new) if next(position) == path[0] else child
+    )
+
+
+def abstracted(term: Term, part: Term, index: int) -> Term:
+    """Return ``term`` with every occurrence of ``part`` (seen from here) replaced by a variable."""
+    if term == part:
+        return Variable(index)
+
+    def visit(child: Term, binders: int) -> Term:
+        if free_mask(part) & ~(free_mask(child) >> binders) or (has_loop(part) and not has_loop(child)):
+            return child
+        return abstracted(child, shift(part, binders), index + binders)
+
+    return map_children(term, visit)
+
+
+def reindexed(term: Term, mapping: Callable[[int], int], depth: int = 0) -> Term:
+    """Return ``term`` with each free variable i replaced by variable ``mapping(i)``."""
+    if not free_mask(term) >> depth:
+        return term
+    if isinstance(term, Variable):
+        return Variable(mapping(term.index - depth) + depth) if term.index >= depth else term
+    return map_children(term, lambda child, binders: reindexed(child, mapping, depth + binders))
+
+
+def is_safe(
+    term: Term,
+    symbols: Symbols,
+    types: tuple[Type, ...],
+    intervals: tuple[Interval, ...],
+    *,
+    reads: bool = True,
+) -> bool:
+    """Return whether it is proved that ``term`` does not fail; without ``reads``, unless an array read does.
+
+    What may fail: an array read, a loop over a part of an array, the minimum of nothing, an integer division
+    by zero, an integer to a negative power.
+    """
+    match term:
+        case Lookup(Symbol() | Slice() as array, key) if reads:
+            if not reads_in_bounds(array, key, symbols, intervals):
+                return False
+        case Slice() if reads and not scans_in_bounds(term, symbols, intervals):
+            return False
+        case Reduce("min" | "max"):
+            return False
+        case Apply("floor_divide" | "modulo", (_, divisor)) if 0 in bounds(divisor, symbols, intervals):
+            if not infer(divisor, symbols, types).scalar.is_real:
+                return False
+        case Apply("power", operands) if not bounds(operands[1], symbols, intervals).is_natural:
+            if not any(infer(each, symbols, types).scalar.is_real for each in operands):
+                return False
+        case _:
+            pass
+    for index, (child, binders) in enumerate(children(term)):
+        inner_types, inner = types, intervals
+        if binders:
+            new_types, new = binder_facts(term, symbols, types, intervals)
+            inner_types, inner = (*reversed(new_types), *types), (*reversed(new), *intervals)
+        if isinstance(term, If) and index == 1:
+            inner = narrowed(term.condition, symbols, intervals)
+        if not is_safe(child, symbols, inner_types, inner, reads=reads):
+            return False
+    return True

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from strategies.structured import FITTING, SQUARE
+
+import storel
+from storel.calculus.lower import lower
+from storel.optimizer.cost.model import estimate
+from storel.optimizer.estimation import sampling
+from storel.optimizer.estimation.sampling import Bound, LoopSample, constant
+from storel.storage.compose import View, compose
+from storel.syntax.nodes.expressions import Name
+
+
+def iterations(tensor: storel.Tensor) -> tuple[float, ...]:
+    """Return the estimated iterations of each loop over all entries."""
+    view = View(Name("T"), tensor.shape, tensor.semiring, {})
+    composed = compose(view, {}, {"T": tensor}, {})
+    term = lower(composed.expression, composed.symbols, tensor.semiring)
+    return estimate(term, composed.symbols).iterations
+
+
+@pytest.mark.parametrize("text", FITTING)
+def test_loops_over_a_format_are_estimated_to_meet_all_entries(text: str) -> None:
+    shape = (60, 60) if text in SQUARE else (60, 40)
+    random = np.random.default_rng(5)
+    dense = FITTING[text](random.integers(1, 9, shape) * (random.random(shape) < 0.3))
+    tensor = storel.tensor(dense, text)
+    assert sum(iterations(tensor)) >= 0.95 * tensor.nnz
+
+
+def test_a_triangle_has_half_the_places() -> None:
+    outer = LoopSample(constant(0), constant(1000))
+    row = Bound(outer).by(3)
+    inner = LoopSample(constant(0), row)
+    assert inner.length() == pytest.approx(500, rel=0.01)
+    column = Bound(inner).by(5)
+    # weighted by the length of its row, a row of a random place lies at two thirds
+    both = sampling.applied("Add", (column, sampling.applied("Mul", (constant(0), row))))
+    assert both is not None
+    weighted = sampling.Sample(lambda: row.values, both.loops).mean()
+    assert weighted == pytest.approx(2000 / 3, rel=0.02)
+
+
+def test_two_loops_over_one_range_are_independent() -> None:
+    loop = LoopSample(constant(0), constant(100))
+    agree = sampling.applied("equal", (Bound(loop).by(1), Bound(loop).by(2)))
+    assert agree is not None
+    mean = agree.mean()
+    assert mean is not None and mean < 0.05
+
+
+def test_a_position_and_its_element_belong_together() -> None:
+    squares = np.arange(50) ** 2
+    loop = LoopSample(constant(0), constant(50), squares)
+    position, element = Bound(loop).by(7), Bound(loop, is_element=True).by(8)
+    np.testing.assert_array_equal(element.values, position.values**2)
+
+
+def test_what_has_no_iterations_has_no_mean() -> None:
+    nothing = LoopSample(constant(3), constant(3))
+    assert Bound(nothing).by(1).mean() is None
+    assert sampling.applied("exp", (constant(1),)) is None
+    assert sampling.applied("less", (constant(1), None)) is None

@@ -17,6 +17,7 @@ from storel.syntax.nodes.expressions import (
     Merge,
     Name,
     Number,
+    Range,
     Singleton,
     Sum,
     Unary,
@@ -75,6 +76,8 @@ def _may_fail(expression: Expression, error: EvaluationError) -> bool:
             return True
         case Call(Name(name)), Cause.READ:
             return name == error.subject
+        case Call(Range() | Call(arguments=(Range(),))), Cause.READ:
+            return not error.subject
         case Comprehension(monoid), Cause.NOTHING:
             return error.subject == _REDUCING.get(monoid)
         case _:

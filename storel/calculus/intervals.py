@@ -146,25 +146,6 @@ def binder_bounds(source: Term, symbols: Symbols, context: Context = ()) -> tupl
             return Interval(0), ANY
 
 
-def reads_in_bounds(array: Term, key: Term, symbols: Symbols, context: Context = ()) -> bool:
-    """Return whether reading ``array`` at ``key`` is proved to stay within the array."""
-    match array:
-        case Symbol(name) | Slice(Symbol(name), _, _):
-            fact = symbols.get(name)
-            return isinstance(fact, ArraySymbol) and bounds(key, symbols, context).within(0, fact.length - 1)
-        case _:
-            return False
-
-
-def scans_in_bounds(source: Slice, symbols: Symbols, context: Context = ()) -> bool:
-    """Return whether going over ``source`` is proved to stay within its array."""
-    fact = symbols.get(source.array.name) if isinstance(source.array, Symbol) else None
-    low, high = bounds(source.low, symbols, context).low, bounds(source.high, symbols, context).high
-    if not isinstance(fact, ArraySymbol) or low is None or high is None:
-        return False
-    return low >= 0 and high <= fact.length
-
-
 def decided(condition: Term, symbols: Symbols, context: Context = ()) -> bool | None:
     """Return the truth of ``condition`` if the bounds decide it.
 

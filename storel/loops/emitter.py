@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
+from storel.calculus.verify import Type, with_zero
 from storel.loops.nodes import (
     Assign,
     Binary,
@@ -96,6 +97,22 @@ def convert(expression: Expression, scalar_type: ScalarType) -> Expression:
             case ScalarType.FLOAT32 | ScalarType.FLOAT64:
                 return Constant(float(value), scalar_type)
     return Cast(scalar_type, expression)
+
+
+def holding_zero(value: Expression, semiring: str) -> Expression:
+    """Return ``value`` in a type that holds the zero of ``semiring``, too."""
+    return convert(value, with_zero(Type(type_of(value)), semiring).scalar)
+
+
+def widened(value: Expression, operator: str, wanted: ScalarType) -> Expression:
+    """Return ``value`` as an operand of a real sum or product, of reals itself if it is such a one.
+
+    Where x * a * b became x * (a * b), a product of integers may overflow that was none as written.
+    """
+    if wanted.is_real and isinstance(value, Binary) and value.operator == operator:
+        left, right = (widened(each, operator, wanted) for each in (value.left, value.right))
+        return Binary(operator, left, right, value.role)
+    return convert(value, wanted)
 
 
 def index(value: int) -> Constant:

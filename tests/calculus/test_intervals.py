@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storel.calculus.interpret import evaluate
-from storel.calculus.intervals import ANY, Interval, binder_bounds, bounds, decided, narrowed, reads_in_bounds
+from storel.calculus.intervals import ANY, Interval, binder_bounds, bounds, decided, narrowed
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -82,12 +82,6 @@ def test_binders_of_a_segment() -> None:
     )
     assert binder_bounds(segment, SYMBOLS, ROW) == (Interval(0, 8), Interval(0, 6))
     assert binder_bounds(Range(number(0), Symbol("n")), SYMBOLS) == (Interval(0, 4), Interval(0, 4))
-
-
-def test_reads_are_proved_in_bounds_or_not() -> None:
-    assert reads_in_bounds(Symbol("pos"), Add(Variable(0), number(1)), SYMBOLS, ROW)
-    assert not reads_in_bounds(Symbol("pos"), Add(Variable(0), number(2)), SYMBOLS, ROW)
-    assert not reads_in_bounds(Symbol("pos"), Apply("subtract", (Variable(0), number(1))), SYMBOLS, ROW)
 
 
 def test_conditions_narrow_and_are_decided() -> None:

@@ -37,7 +37,7 @@ from storel.calculus.nodes import (
 from storel.calculus.verify import Type, with_zero
 from storel.errors import Cause
 from storel.functions import FUNCTIONS, NEGATIVE_POWER
-from storel.loops.emitter import INDEX, Emitter, between, convert, index, plus
+from storel.loops.emitter import INDEX, Emitter, between, convert, holding_zero, index, plus, widened
 from storel.loops.lowering.hashing import find, row_at
 from storel.loops.lowering.rows import stored_row
 from storel.loops.lowering.scope import HashRow, Rows, Scope, Stored, StoredRow, Value, View
@@ -92,7 +92,7 @@ class ExpressionLowering:
             case Add(left, right, semiring):
                 operator = SEMIRINGS[semiring].plus_name
                 one, two = self.lower(left, scope, role), self.lower(right, scope, role)
-                return self._arithmetic(operator, _holding_zero(one, semiring), two, role)
+                return self._arithmetic(operator, holding_zero(one, semiring), two, role)
             case Multiply(left, right, semiring):
                 return self._product(
                     semiring, self.lower(left, scope, role), self.lower(right, scope, role), role
@@ -210,13 +210,8 @@ class ExpressionLowering:
 
     def _lookup(self, mapping: Term, key: Term, semiring: str, scope: Scope) -> Expression:
         position = self.key(key, scope)
-        if isinstance(mapping, Symbol):
-            fact = self.symbols[mapping.name]
-            assert isinstance(fact, ArraySymbol)
-            if not self.is_within(key, fact.length, scope):
-                position = self.emitter.declare("at", position)
-                self._check(position, fact)
-            return Load(self.array(mapping.name), position)
+        if isinstance(mapping, Symbol | Range | Slice):
+            return self._element(mapping, key, position, scope)
         view = self.view(mapping, scope)
         assert isinstance(view, View | HashRow) and len(view.extents) == 1
         if isinstance(view, HashRow):
@@ -246,10 +241,36 @@ class ExpressionLowering:
         missing = Binary("equal", found, convert(Constant(zero, scalar_type), scalar_type))
         return Select(missing, convert(Constant(wanted, scalar_type), scalar_type), found)
 
-    def _check(self, position: Expression, fact: ArraySymbol) -> None:
-        message = f"array {fact.name} is read at position {{}}, outside 0:{fact.length}"
-        failure = Failure(Cause.READ, message, fact.name)
-        self.fail_unless(between(position, index(fact.length)), failure, position)
+    def _element(self, array: Term, key: Term, position: Expression, scope: Scope) -> Expression:
+        """Return the element of an array, a range or a part of one at ``position``, which ``key`` denotes."""
+        match array:
+            case Symbol(name):
+                fact = self.symbols[name]
+                assert isinstance(fact, ArraySymbol)
+                if not self.is_within(key, fact.length, scope):
+                    position = self.emitter.declare("at", position)
+                    message = f"array {name} is read at position {{}}, outside 0:{fact.length}"
+                    failure = Failure(Cause.READ, message, name)
+                    self.fail_unless(between(position, index(fact.length)), failure, position)
+                return Load(self.array(name), position)
+            case Range(low, high) | Slice(_, low, high):
+                position = self._checked(low, key, high, position, scope)
+                is_range = isinstance(array, Range)
+                return position if is_range else self._element(array.array, key, position, scope)
+            case _:
+                raise AssertionError(f"not an array: {type(array).__name__}")
+
+    def _checked(self, low: Term, key: Term, high: Term, position: Expression, scope: Scope) -> Expression:
+        """Return ``position``, which ``key`` denotes, below a check that it is in ``low:high``."""
+        inside = Apply("and", (Apply("less_equal", (low, key)), Apply("less", (key, high))))
+        if self.holds(inside, scope):
+            return position
+        position = self.emitter.declare("at", position)
+        message = "a range or part of an array is read at position {}, outside of it"
+        starts = Binary("less_equal", self.key(low, scope), position)
+        ends = Binary("less", position, self.key(high, scope))
+        self.fail_unless(Binary("and", starts, ends), Failure(Cause.READ, message), position)
+        return position
 
     def _arithmetic(self, operator: str, left: Expression, right: Expression, role: Role) -> Expression:
         if operator in ("or", "and"):
@@ -258,11 +279,11 @@ class ExpressionLowering:
             joined = type_of(left).join(type_of(right))
             if joined is ScalarType.BOOL or (role is Role.INDEX and joined is ScalarType.INT32):
                 joined = INDEX
-        return Binary(operator, _widened(left, operator, joined), _widened(right, operator, joined), role)
+        return Binary(operator, widened(left, operator, joined), widened(right, operator, joined), role)
 
     def _product(self, semiring: str, left: Expression, right: Expression, role: Role) -> Expression:
         ring = SEMIRINGS[semiring]
-        left = _holding_zero(left, semiring)
+        left = holding_zero(left, semiring)
         product = self._arithmetic(ring.times_name, left, right, role)
         if self.is_finite or not type_of(product).is_real:
             return product
@@ -314,11 +335,11 @@ class ExpressionLowering:
         self, condition: Term, body: Term, semiring: str, scope: Scope, role: Role
     ) -> Expression:
         if self.holds(condition, scope):
-            return _holding_zero(self.lower(body, scope, role), semiring)
+            return holding_zero(self.lower(body, scope, role), semiring)
         test = self.condition(condition, scope)
         inner = scope.narrowed(condition, self.symbols)
         with self.emitter.block() as inside:
-            value = _holding_zero(self.lower(body, inner, role), semiring)
+            value = holding_zero(self.lower(body, inner, role), semiring)
         scalar_type = type_of(value)
         zero = convert(Constant(SEMIRINGS[semiring].zero, scalar_type), scalar_type)
         if isinstance(value, Constant | Local) and not inside:
@@ -326,19 +347,3 @@ class ExpressionLowering:
         chosen = self.emitter.declare("chosen", zero)
         self.emitter.emit(Branch(test, (*inside, Assign(chosen, value))))
         return chosen
-
-
-def _holding_zero(value: Expression, semiring: str) -> Expression:
-    """Return ``value`` in a type that holds the zero of ``semiring``, too."""
-    return convert(value, with_zero(Type(type_of(value)), semiring).scalar)
-
-
-def _widened(value: Expression, operator: str, wanted: ScalarType) -> Expression:
-    """Return ``value`` as an operand of a real sum or product, of reals itself if it is such a one.
-
-    Where x * a * b became x * (a * b), a product of integers may overflow that was none as written.
-    """
-    if wanted.is_real and isinstance(value, Binary) and value.operator == operator:
-        left, right = (_widened(each, operator, wanted) for each in (value.left, value.right))
-        return Binary(operator, left, right, value.role)
-    return convert(value, wanted)

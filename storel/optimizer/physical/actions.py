@@ -138,6 +138,8 @@ class ActionPlanner:
                 return self._guard(condition, body, term, scope, into)
             case Let(value, body):
                 return self._let(value, body, scope, into)
+            case Lookup(Range() | Slice() as source, key) if end := computed_end(source):
+                return self._let(end, Lookup(with_named_end(source, end), shift(key, 1)), scope, into)
             case Reduce() | If():
                 return self._let(term, Variable(0), scope, into)
             case _:

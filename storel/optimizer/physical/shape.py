@@ -11,8 +11,10 @@ from storel.calculus.nodes import (
     Lookup,
     Merge,
     Multiply,
+    Range,
     Reduce,
     Singleton,
+    Slice,
     Sum,
     Symbol,
     Term,
@@ -25,7 +27,7 @@ def has_loop(term: Term) -> bool:
     """Return whether evaluating ``term`` needs a loop or a store."""
     if isinstance(term, Sum | Reduce | Merge | Find | Singleton | Empty):
         return True
-    if isinstance(term, Lookup) and not isinstance(term.mapping, Symbol):
+    if isinstance(term, Lookup) and not isinstance(term.mapping, Symbol | Range | Slice):
         return not is_store(term.mapping) or has_loop(term.key)
     return any(has_loop(child) for child, _ in children(term))
 

@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 from storel.calculus.binders import binder_facts
 from storel.calculus.binding import free_mask, shift
-from storel.calculus.intervals import Interval, bounds, narrowed, reads_in_bounds, scans_in_bounds
+from storel.calculus.intervals import Interval, bounds, narrowed
 from storel.calculus.nodes import (
     Apply,
     Find,
     If,
     Lookup,
     Merge,
+    Range,
     Reduce,
     Singleton,
     Slice,
@@ -30,6 +31,7 @@ from storel.calculus.nodes import (
     children,
     map_children,
 )
+from storel.calculus.reads import reads_in_bounds, scans_in_bounds
 from storel.calculus.verify import Type, infer
 from storel.symbols import Symbols
 
@@ -222,7 +224,7 @@ def is_safe(
     by zero, an integer to a negative power.
     """
     match term:
-        case Lookup(Symbol() | Slice() as array, key) if reads:
+        case Lookup(Symbol() | Range() | Slice() as array, key) if reads:
             if not reads_in_bounds(array, key, symbols, intervals):
                 return False
         case Slice() if reads and not scans_in_bounds(term, symbols, intervals):

@@ -1,0 +1,32 @@
+"""Whether reads of arrays, of ranges and of parts of either are proved to be inside."""
+
+from __future__ import annotations
+
+from storel.calculus.intervals import Context, bounds
+from storel.calculus.nodes import Range, Slice, Symbol, Term
+from storel.symbols import ArraySymbol, Symbols
+
+
+def reads_in_bounds(array: Term, key: Term, symbols: Symbols, context: Context = ()) -> bool:
+    """Return whether reading ``array`` at ``key`` is proved to stay within the array."""
+    match array:
+        case Symbol(name):
+            fact = symbols.get(name)
+            return isinstance(fact, ArraySymbol) and bounds(key, symbols, context).within(0, fact.length - 1)
+        case Range(low, high) | Slice(_, low, high):
+            first, end = bounds(low, symbols, context).high, bounds(high, symbols, context).low
+            found = bounds(key, symbols, context)
+            if first is None or end is None or not found.within(first, end - 1):
+                return False
+            return isinstance(array, Range) or reads_in_bounds(array.array, key, symbols, context)
+        case _:
+            return False
+
+
+def scans_in_bounds(source: Slice, symbols: Symbols, context: Context = ()) -> bool:
+    """Return whether going over ``source`` is proved to stay within its array."""
+    fact = symbols.get(source.array.name) if isinstance(source.array, Symbol) else None
+    low, high = bounds(source.low, symbols, context).low, bounds(source.high, symbols, context).high
+    if not isinstance(fact, ArraySymbol) or low is None or high is None:
+        return False
+    return low >= 0 and high <= fact.length

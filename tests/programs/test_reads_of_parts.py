@@ -1,0 +1,56 @@
+"""Parts of arrays, and ranges, that a program reads at a position: positions are those of the whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import storel
+
+BACKENDS = ["interpret", "numba", "c"]
+
+READS = [
+    ("q(1:3)(2)", 5),
+    ("q(1:3)(0)", "position 0"),
+    ("q(1:3)(3)", "position 3"),
+    ("q(0:3)(1:3)(1)", 2),
+    ("(2:5)(3)", 3),
+    ("(2:5)(1)", "position 1"),
+    ("(2:5)(5)", "position 5"),
+    ("(2:5)(3:5)(4)", 4),
+    ("(2:5)(3:5)(2)", "position 2"),
+    ("sum(<p, w> in q) (0:9)(w)", 8),
+    ("sum(<p, w> in q) (0:5)(w)", "position 5"),
+    ("sum(<p, w> in q) if (w < 5) then (0:5)(w)", 3),
+    ("sum(<p, _> in 0:n) q(p:n)(p)", 8),
+    ("sum(<p, _> in 0:n) q(p + 1:n)(p)", "position 0"),
+    ("let r = q(1:3) in r(1) * r(2)", 10),
+    ("sum(<p, _> in 1:3) q(count(<_, w> in q) - 2:3)(p)", 7),
+    ("q(1:3)(min(<_, w> in q) w)", 2),
+    ("1 + q(min(<_, w> in q) w:3)(min(<_, w> in q) (w + 1))", 6),
+]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("expression", "expected"), READS)
+def test_parts_are_read_at_positions_of_the_whole(
+    expression: str, expected: int | str, backend: str, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "q.npy", np.array([1, 2, 5]))
+    script = tmp_path / "script.sdql"
+    script.write_text(f"LOAD ARRAY q: int[n] FROM 'q.npy' CREATE TENSOR y AS {expression}")
+    if isinstance(expected, int):
+        result = storel.run(script, backend=backend)
+        assert isinstance(result, storel.Tensor)
+        assert result.item() == expected
+        return
+    with pytest.raises(storel.StorelError, match=expected):
+        storel.run(script, backend=backend)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_read_outside_of_a_range_shows_its_place(backend: str) -> None:
+    with pytest.raises(storel.StorelError, match=r" \^{8}(\n|$)"):
+        storel.run("CREATE TENSOR y AS 1 + (2:5)(1)", backend=backend)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from storel.calculus.nodes import Apply, If, Lookup, Range, Singleton, Slice, Symbol, Term, children
+import math
+
+from storel.calculus.nodes import Apply, If, Literal, Lookup, Range, Singleton, Slice, Symbol, Term, children
 from storel.symbols import ArraySymbol, Symbols
 
 _MAY_OVERFLOW = frozenset({"divide", "exp", "log", "sqrt", "power", "floor_divide", "modulo"})
@@ -14,6 +16,8 @@ def is_finite(term: Term, symbols: Symbols) -> bool:
     match term:
         case Apply(function, _) if function in _MAY_OVERFLOW:
             return False
+        case Literal(value):
+            return math.isfinite(value)
         case Symbol(name):
             fact = symbols[name]
             return not isinstance(fact, ArraySymbol) or fact.finite

@@ -148,7 +148,11 @@ class _Resolver:
         ranges: dict[str, Where] = {}
         for clause in where:
             if clause.name in ranges:
-                raise UnknownNameError(f"the range of '{clause.name}' is settled twice", span=clause.span)
+                raise UnknownNameError(
+                    f"the range of '{clause.name}' is settled twice",
+                    span=clause.span,
+                    hint="keep one of them",
+                )
             ranges[clause.name] = clause
         keys: set[str] = set()
         values: set[str] = set()
@@ -173,7 +177,8 @@ class _Resolver:
                 f"'{unused.name}' has no blank range to settle",
                 expected=f"a source <{unused.name}, _> in _",
                 span=unused.span,
-                hint=nearest(unused.name, keys) if unused.name not in keys else None,
+                hint=(None if unused.name in keys else nearest(unused.name, keys))
+                or "a range that is given needs no where: entries are left out by if (…) then",
             )
         return tuple(settled), scope
 
@@ -224,5 +229,9 @@ def _require_distinct(binders: tuple[Binder, ...]) -> None:
     seen: set[str] = set()
     for binder in binders:
         if binder.name in seen:
-            raise UnknownNameError(f"'{binder.name}' is bound twice in one merge", span=binder.span)
+            raise UnknownNameError(
+                f"'{binder.name}' is bound twice in one merge",
+                span=binder.span,
+                hint="give each of the three a name of its own",
+            )
         seen |= {binder.name} if binder.name else set()

@@ -51,7 +51,8 @@ def compile(source: str | Path, /, **tensors: Any) -> Kernel:  # noqa: A001
     Options, here and in ``run`` and ``einsum``: ``backend`` ("auto", "c", "numba", "interpret"),
     ``formats`` (a directory of format files), ``rules`` (a file of further rules, or a RuleSet instead of
     the shipped ones), ``memory_limit`` (bytes), ``format`` (of the result), ``floating_point`` ("strict",
-    "reassociate" or "expand"), ``binders`` ("named" or "debruijn": how the optimizer holds bound variables),
+    "reassociate" or "expand"), ``threads`` (how many compute), ``binders`` ("named" or "debruijn": how the
+    optimizer holds bound variables),
     ``search`` (``storel.optimizer.outcome.Options``: budgets, costs, schedule and extractor, for research).
     """
     options, bindings = split(tensors)

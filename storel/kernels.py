@@ -6,6 +6,7 @@ kernel relies on (``storage.facts.likeness``), and what the choice of the result
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
@@ -56,7 +57,7 @@ class Kernel:
         runner.runs = False
         self._scalars = dict(runner.environment.parameters)
         self._operands = frozenset(runner.environment.tensors)
-        self._made: _Made | None = _Made(runner.run(program), runner.environment)
+        self._made: _Made | None = _Made(_warned(runner.run(program)), runner.environment)
         self._texts: dict[str | None, str] = {}
 
     def __call__(self, /, **tensors: Any) -> Tensor | dict[str, Tensor]:
@@ -127,6 +128,13 @@ class _Made(NamedTuple):
     environment: Environment
 
 
+def _warned(outcome: Outcome) -> Outcome:
+    """Return ``outcome``; its warnings are Python's, of the line that calls ``storel.run`` or ``compile``."""
+    for each in outcome.warnings:
+        warnings.warn(each, stacklevel=4)
+    return outcome
+
+
 def run_again(
     program: Source, options: CallOptions, bindings: Mapping[str, Any]
 ) -> Tensor | dict[str, Tensor]:
@@ -145,7 +153,7 @@ def run_again(
     if result is not None:
         return result
     runner = runner_of(program, options, values)
-    outcome = runner.run(program)
+    outcome = _warned(runner.run(program))
     given = frozenset(name for name, value in values.items() if isinstance(value, Tensor))
     made = _call_of(outcome, runner.environment, options, given)
     if key is not None and made is not None and not outcome.includes_files:

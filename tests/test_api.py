@@ -170,6 +170,14 @@ def test_options(backend: str, floating_point: str) -> None:
     np.testing.assert_array_equal(result.to_numpy(), 2 * MATRIX)
 
 
+@pytest.mark.parametrize("make", [storel.run, storel.compile])
+def test_a_value_that_is_used_as_a_key_draws_a_warning(make: Callable[..., Any]) -> None:
+    program = "CREATE TENSOR y AS sum(<p, k> in indices) { p -> x(k) }"
+    with pytest.warns(UserWarning, match="'k' of a tensor is used as a key") as caught:
+        make(program, indices=np.array([0, 2, 1]), x=np.arange(3.0))
+    assert caught[0].filename == __file__
+
+
 def test_a_kernel_is_called_again() -> None:
     kernel = storel.compile(
         "CREATE TENSOR r AS sum(<(i, j), a> in A) { i -> a * x(j) }", A=MATRIX, x=np.ones(3)

@@ -27,7 +27,8 @@ from storel.runtime.program import Program
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 from storel.storage.facts import Likeness, likeness
-from storel.storage.formats import Format, Formats
+from storel.storage.formats.format import Format
+from storel.storage.formats.known import Formats
 from storel.storage.tensor import Tensor
 from storel.syntax.analyze import Definition
 from storel.syntax.nodes.expressions import Expression

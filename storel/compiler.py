@@ -43,7 +43,7 @@ from storel.plan.verify import verify as verify_plan
 from storel.results import choose_result_format
 from storel.runtime.toolchain import choose
 from storel.storage.compose import Composed, View, compose
-from storel.storage.formats import Format
+from storel.storage.formats.format import Format
 from storel.storage.tensor import Tensor
 from storel.symbols import MappingSymbol, Symbols
 from storel.syntax import printer as syntax_printer

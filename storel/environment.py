@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.errors import DataError, TypeMismatchError, UnknownNameError
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
@@ -16,8 +16,8 @@ from storel.source import Span
 from storel.storage.blocks import count_runs, is_all_finite, is_ascending, is_increasing
 from storel.storage.build import as_values
 from storel.storage.facts import array_symbol, symbols_of, with_degrees
-from storel.storage.formats import Formats
-from storel.storage.properties import verify_array
+from storel.storage.formats.known import Formats
+from storel.storage.formats.properties import verify_array
 from storel.storage.tensor import Tensor
 from storel.symbols import ArraySymbol, Fact, ParameterSymbol, SizeSymbol
 from storel.syntax.nodes.declarations import ArrayDeclaration
@@ -30,8 +30,6 @@ from storel.syntax.signatures import (
     SizeSignature,
     TensorSignature,
 )
-
-Array: TypeAlias = NDArray[Any]
 
 
 class ParameterFact(NamedTuple):

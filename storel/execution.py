@@ -25,8 +25,9 @@ from storel.semiring import PLUS_TIMES, SEMIRINGS, Scalar
 from storel.storage.build import from_coordinates
 from storel.storage.compose import unsigned_names
 from storel.storage.coordinates import is_sorted
-from storel.storage.formats import Format, Formats
-from storel.storage.signature import level_signature
+from storel.storage.formats.format import Format
+from storel.storage.formats.known import Formats
+from storel.storage.formats.signature import level_signature
 from storel.storage.summary import summary_from
 from storel.storage.tensor import Tensor, declare
 from storel.symbols import SizeSymbol

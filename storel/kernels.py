@@ -22,14 +22,14 @@ from storel.compiler import STAGES
 from storel.environment import Environment, parameter_fact
 from storel.errors import DataError, StorelError, TypeMismatchError, UnknownNameError, nearest
 from storel.explanation.text import explain_text
+from storel.filesystem.paths import as_path
 from storel.loading import format_text
 from storel.options import OPTIONS, CallOptions, compiler_options
 from storel.runtime import toolchain
 from storel.script import Outcome, Runner, read_source
 from storel.source import Source
 from storel.storage.facts import counted, likeness
-from storel.storage.files.paths import as_path
-from storel.storage.formats import Formats, is_automatic, known_formats
+from storel.storage.formats.known import Formats, is_automatic, known_formats
 from storel.storage.tensor import Tensor
 
 REMEMBERED = 128

@@ -33,7 +33,7 @@ from storel.storage.files.contents import (
     StoredContents,
 )
 from storel.storage.files.kinds import read_tensor
-from storel.storage.formats import Formats, is_automatic
+from storel.storage.formats.known import Formats, is_automatic
 from storel.storage.summary import Summary
 from storel.storage.tensor import Tensor, declare
 from storel.syntax.nodes.declarations import FormatReference, TypeAnnotation

@@ -10,12 +10,12 @@ from typing import Any
 
 from storel.compiler import BACKENDS, FLOATING_POINT, Backend, FloatingPoint, Options
 from storel.errors import TypeMismatchError, UnknownNameError, nearest
+from storel.filesystem.paths import as_path
 from storel.optimizer.outcome import BINDERS
 from storel.optimizer.outcome import Options as SearchOptions
 from storel.optimizer.rules.rulefile import RuleSet
 from storel.optimizer.rules.user_rules import with_rules
 from storel.optimizer.rules.wellformed import require_rules
-from storel.storage.files.paths import as_path
 from storel.syntax.nodes.declarations import FormatReference
 
 

@@ -22,10 +22,10 @@ from storel.optimizer.cost.constants import CONSTANTS, Constants
 from storel.optimizer.rules.rulefile import RuleSet, shipped
 from storel.optimizer.rules.translate import translate
 from storel.script import Outcome
-from storel.storage.checking import TYPES, Memory, Verdict, shapes
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 from storel.storage.summary import ModeSummary, Summary
 from storel.storage.tensor import Tensor
+from storel.storage.trials.checking import TYPES, Memory, Verdict, shapes
 
 SHOWN_ENTRIES = 10
 """Entries of a result that are printed."""

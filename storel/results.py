@@ -10,24 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.memory import require_memory
 from storel.optimizer.physical.destination import Candidate, is_dense
 from storel.plan.nodes import Coordinates, Destination, Levels, Place
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.storage.evident import verified_sizes
-from storel.storage.formats import Format, Formats
-from storel.storage.levels import CONSTRUCTOR, ORDER
-from storel.storage.signature import LevelKind, LevelSignature, level_signature
+from storel.storage.formats.format import Format
+from storel.storage.formats.known import Formats
+from storel.storage.formats.levels import CONSTRUCTOR, ORDER
+from storel.storage.formats.signature import LevelKind, LevelSignature, level_signature
 from storel.storage.tensor import Tensor, pack
 from storel.syntax.parser import parse_format
-
-Array: TypeAlias = NDArray[Any]
 
 SORTED, TURNED = 25.0, 8.0
 """Nanoseconds per entry of a list that is put in order and packed, and of levels stored otherwise."""

@@ -28,7 +28,8 @@ from storel.source import Source, Span
 from storel.storage.build import as_values
 from storel.storage.compose import View
 from storel.storage.files.kinds import keeps_arrays, read_arrays, require_savable
-from storel.storage.formats import UNNAMED, Format, is_automatic
+from storel.storage.formats.format import Format
+from storel.storage.formats.known import UNNAMED, is_automatic
 from storel.storage.tensor import Tensor
 from storel.syntax.analyze import Analysis, Definition, analyze
 from storel.syntax.constants import constant

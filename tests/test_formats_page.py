@@ -12,9 +12,9 @@ from strategies.documents import Block, blocks_of
 
 import storel
 from storel.errors import FormatError
-from storel.storage.checking import SHAPES
-from storel.storage.formats import Formats, read_formats
-from storel.storage.levels import KINDS
+from storel.storage.formats.known import Formats, read_formats
+from storel.storage.formats.levels import KINDS
+from storel.storage.trials.checking import SHAPES
 from storel.syntax.nodes.declarations import ParameterDeclaration
 from storel.syntax.parser import parse_format
 from storel.syntax.printer import render

@@ -11,7 +11,7 @@ import pytest
 
 import storel
 from storel.optimizer.rules.rulefile import shipped
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 
 PACKAGE = Path(storel.__file__).parent
 KERNELS = frozenset(path.stem for path in (PACKAGE.parent / "experiments" / "paper_kernels").glob("*.sdql"))

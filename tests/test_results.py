@@ -7,7 +7,7 @@ import pytest
 
 import storel
 from storel.results import choose_result_format
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 from storel.syntax.parser import parse_format
 
 FORMATS = Formats()

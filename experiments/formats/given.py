@@ -14,7 +14,8 @@ from factored import FACTORED
 import storel
 from storel.errors import FormatError
 from storel.storage.build import from_arrays
-from storel.storage.formats import Format, Formats
+from storel.storage.formats.format import Format
+from storel.storage.formats.known import Formats
 from storel.storage.tensor import Tensor, pack
 from storel.syntax.parser import parse_format
 

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 from worker import Cell, Outcome, Selection, cells, work
 
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 
 WITH_PARAMETERS = (
     "band(lower=6, upper=7)",

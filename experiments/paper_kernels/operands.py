@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from cases import Case, Matrix, matrix_cases, tensor_cases
 
 import storel
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 
 LARGEST_DENSE = 2e7
 """Places beyond which an operand is not stored densely."""

@@ -11,9 +11,10 @@ from typing import Any, cast
 import numpy as np
 
 from storel.api import tensor
+from storel.arrays import Array
 from storel.bench.data import Data
 from storel.bench.matrices import GRADIENT
-from storel.bench.problem import Array, Einsum, Formulation, Problem
+from storel.bench.problem import Einsum, Formulation, Problem
 from storel.errors import DataError
 from storel.notation import einsum_source
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from storel.api import read
-from storel.bench.problem import Array, Entries, Matrix, by_rows
+from storel.arrays import Array
+from storel.bench.problem import Entries, Matrix, by_rows
 from storel.errors import UnknownNameError, nearest
 from storel.storage.coordinates import combine
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from storel.arrays import Array
 from storel.bench.data import Data
-from storel.bench.problem import Array, Einsum, Formulation, Gather, Matrix, Problem
+from storel.bench.problem import Einsum, Formulation, Gather, Matrix, Problem
 
 SAMPLED_WIDTH = 32
 FACTOR_WIDTH = 64

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.storage.tensor import Tensor
-
-Array: TypeAlias = NDArray[Any]
 
 Matrix: TypeAlias = Any
 """A scipy.sparse array by rows, whose own types say little."""

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from storel.arrays import Array
 from storel.bench.data import Data
-from storel.bench.problem import Array, Einsum, Entries, Formulation, Gather, Matrix, Problem, by_rows
+from storel.bench.problem import Einsum, Entries, Formulation, Gather, Matrix, Problem, by_rows
 
 SPARSE_WIDTH, SPARSE_DENSITY = 16, 0.25
 TIMES_WIDTH = 16

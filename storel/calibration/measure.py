@@ -16,7 +16,7 @@ from storel.optimizer.cost.constants import Constants
 from storel.optimizer.outcome import Options as SearchOptions
 from storel.script import Runner
 from storel.source import Source
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 
 PATIENCE = 0.05
 """Seconds for which a probe is run again and again; its fastest run counts."""

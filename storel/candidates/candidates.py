@@ -18,10 +18,11 @@ from storel import memory
 from storel.candidates.screening import memory_objection, most_bytes, sample_objection, size_objection
 from storel.errors import DataError, FormatError, MemoryLimitError
 from storel.storage.entries import Entries
-from storel.storage.formats import Format, Formats
-from storel.storage.levels import CONSTRUCTOR, ORDER
+from storel.storage.formats.format import Format
+from storel.storage.formats.known import Formats
+from storel.storage.formats.levels import CONSTRUCTOR, ORDER
+from storel.storage.formats.signature import LevelKind, level_signature
 from storel.storage.packing.parameters import with_parameters_of
-from storel.storage.signature import LevelKind, level_signature
 from storel.storage.tensor import Tensor, pack_entries
 from storel.syntax.nodes.declarations import FormatReference, TupleArgument
 from storel.syntax.nodes.expressions import Name, Number

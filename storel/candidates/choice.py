@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from storel.candidates.candidates import candidates
 from storel.reformat import conversion_cost
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 from storel.storage.tensor import Tensor
 
 Price: TypeAlias = Callable[[Tensor], float]

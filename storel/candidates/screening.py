@@ -10,26 +10,24 @@ of it, too, so large ones are only packed where a part is not refused.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.errors import DataError, FormatError, MemoryLimitError
-from storel.storage.chain import Chain, ChainLoop
 from storel.storage.coordinates import index_dtype
 from storel.storage.entries import Entries
-from storel.storage.formats import Format
-from storel.storage.samples import Sample
-from storel.storage.sizes import evaluate_size, free_size_names
+from storel.storage.formats.chain import Chain, ChainLoop
+from storel.storage.formats.format import Format
+from storel.storage.formats.sizes import evaluate_size, free_size_names
 from storel.storage.tensor import Tensor, pack_entries
-from storel.storage.vectors import evaluate_vector
+from storel.storage.trials.samples import Sample
+from storel.storage.unpacking.vectors import evaluate_vector
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import ArrayDeclaration
 from storel.syntax.nodes.expressions import Expression
 from storel.syntax.spelling import CALLS
-
-Array: TypeAlias = NDArray[Any]
 
 MOST_MEMORY = 8.0
 """The most times the memory of coordinates and values that a format may take."""

@@ -21,7 +21,7 @@ from storel.bench.table import failures, table_of
 from storel.bench.task import BACKENDS, Contest, Measurement, Task
 from storel.cli.options import write_text
 from storel.errors import DataError
-from storel.storage.files.output import require_writable
+from storel.filesystem.output import require_writable
 
 MIB, LEAST_MIB = 8.0, 0.001
 """The size of the largest tensor of a contraction where nothing is said, and the least one."""

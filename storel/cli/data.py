@@ -12,7 +12,7 @@ from storel import report
 from storel.cli.options import FormatsOption, path_and_format
 from storel.loading import as_tensor, format_text, load_tensor
 from storel.storage.files.kinds import require_savable
-from storel.storage.formats import known_formats
+from storel.storage.formats.known import known_formats
 
 FileArgument = Annotated[str, typer.Argument(metavar="FILE[:FORMAT]", help="A file that holds a tensor.")]
 

@@ -14,10 +14,10 @@ from storel.drawing.svg import layout_svg
 from storel.drawing.text import layout_text
 from storel.errors import DataError, FormatError
 from storel.script import read_source
-from storel.storage.checking import check
-from storel.storage.formats import SUFFIX, Formats, known_formats
-from storel.storage.layout import example, layout
-from storel.storage.levels import CONSTRUCTOR
+from storel.storage.formats.known import SUFFIX, Formats, known_formats
+from storel.storage.formats.levels import CONSTRUCTOR
+from storel.storage.trials.checking import check
+from storel.storage.trials.layout import example, layout
 from storel.syntax.nodes.declarations import FormatReference
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse, parse_format

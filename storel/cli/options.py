@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from storel.compiler import Backend, FloatingPoint
+from storel.filesystem.output import replacing
 from storel.loading import format_text
-from storel.storage.files.output import replacing
 from storel.syntax.nodes.declarations import FormatReference
 
 BackendOption = Annotated[Backend, typer.Option(help="auto, c, numba, or interpret.")]

@@ -26,14 +26,14 @@ from storel.environment import Environment
 from storel.errors import DataError, ProgramSyntaxError
 from storel.explanation.render import Rendering, render
 from storel.explanation.text import explain_text
+from storel.filesystem.output import require_writable
 from storel.kernels import bind
 from storel.loading import declared_tensor, load_tensor
 from storel.options import CallOptions, compiler_options
 from storel.script import Outcome, Progress, Runner, read_source
 from storel.source import Source
 from storel.storage.files.kinds import keeps_arrays, require_savable, save_tensor
-from storel.storage.files.output import require_writable
-from storel.storage.formats import is_automatic, known_formats
+from storel.storage.formats.known import is_automatic, known_formats
 from storel.storage.summary import read_summary
 
 ScriptArgument = Annotated[str, typer.Argument(help="A .sdql file, or - for standard input.")]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storel.storage.layout import Layout
+from storel.storage.trials.layout import Layout
 
 MISSING = "."
 """What is written at a place without an entry, as in the comments of formats."""

@@ -9,7 +9,7 @@ from itertools import chain
 
 from storel.drawing.figure import Cell, Grid, arrays, colour, planes
 from storel.explanation.markup import Markup, element
-from storel.storage.layout import Layout
+from storel.storage.trials.layout import Layout
 
 HEIGHT = 26
 MARGIN = 12

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from storel.drawing.figure import Cell, Grid, arrays, colour, planes
-from storel.storage.layout import Layout
+from storel.storage.trials.layout import Layout
 
 WIDTH = 88
 """The columns that the elements of an array may take."""

@@ -10,17 +10,14 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.loops import python_source
 from storel.loops.nodes import Allocation, Kernel, Procedure
 from storel.loops.protocol import capacities, failure, length_count
 from storel.semiring import Scalar
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.errors import MemoryLimitError
 from storel.loops.nodes import Allocation
 from storel.memory import amount
 from storel.runtime import mappings
-
-Array = NDArray[Any]
 
 _LARGE = 1 << 22
 _SMALL_COPY = 1 << 16

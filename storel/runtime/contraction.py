@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.loops.blocks import STRIP, TILE_ROWS, packed_lengths, tile_columns
 from storel.loops.nodes import Allocation, Buffer
 from storel.memory import require_memory
@@ -27,7 +28,6 @@ from storel.runtime.kernel import Input
 from storel.runtime.library import Entry, load_entries
 from storel.semiring import Scalar
 
-Array: TypeAlias = NDArray[Any]
 Loops: TypeAlias = tuple[int, ...]
 
 _SLOTS = struct.Struct("=14Qd")

@@ -6,11 +6,10 @@ import ctypes
 import struct
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
-
-from numpy.typing import NDArray
+from typing import NamedTuple, TypeAlias
 
 from storel import memory
+from storel.arrays import Array
 from storel.loops.lowering.division import COUNT
 from storel.loops.nodes import Buffer, For, Kernel, Local, Procedure, While
 from storel.loops.protocol import capacities, failure, length_count, needed_bytes
@@ -20,7 +19,6 @@ from storel.runtime.library import Backend, Entry, load_entries
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 
-Array: TypeAlias = NDArray[Any]
 Scalars: TypeAlias = Mapping[str, Scalar]
 
 NOTHING: Mapping[str, Array] = {}

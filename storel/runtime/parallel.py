@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.loops.lowering.division import PART_HIGH, PART_LOW
 from storel.loops.nodes import Allocation, Join
 from storel.runtime import buffers, pool
@@ -23,7 +23,6 @@ from storel.runtime.contraction import ContractionKernel
 from storel.runtime.kernel import NOTHING, CompiledKernel, Input, allowance, located
 from storel.semiring import Scalar
 
-Array: TypeAlias = NDArray[Any]
 Arguments: TypeAlias = Mapping[str, Scalar]
 
 UPDATES_PER_PLACE = 4

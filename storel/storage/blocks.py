@@ -6,12 +6,10 @@ A memory map is read from its file as it is scanned; only the pieces' results ar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[Any]
+from storel.arrays import Array
 
 ELEMENTS = 1 << 20
 """The length of a piece: long enough that calls cost nothing, short enough for a processor's cache."""

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Set
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.errors import DataError, FormatError, TypeMismatchError
 from storel.memory import require_memory
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.storage.evident import verified_sizes
-from storel.storage.formats import Format, Formats
-from storel.storage.pack import all_sizes, full_arrays, scalar_type_of
-from storel.storage.properties import verify_properties
-from storel.storage.reads import verify_reads
-from storel.storage.signature import LevelKind, level_signature
+from storel.storage.formats.format import Format
+from storel.storage.formats.known import Formats
+from storel.storage.formats.properties import verify_properties
+from storel.storage.formats.signature import LevelKind, level_signature
+from storel.storage.packing.pack import all_sizes, full_arrays, scalar_type_of
 from storel.storage.tensor import Tensor, pack
+from storel.storage.unpacking.reads import verify_reads
 from storel.syntax.nodes.expressions import Call
-
-Array: TypeAlias = NDArray[Any]
 
 _WIDENED = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32", "uint32": "int64"}
 """Integer types that another type holds without loss."""

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 from storel.errors import ProgramSyntaxError
 from storel.semiring import SEMIRINGS
 from storel.storage.facts import symbols_of
-from storel.storage.substitution import rename
 from storel.storage.tensor import Tensor
 from storel.symbols import ArraySymbol, Fact, SizeSymbol, Symbols
 from storel.syntax.bits import expand_bits
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.expressions import Expression, Extent, Mapped, Name, Number
+from storel.syntax.substitution import rename
 from storel.syntax.walk import map_scoped
 
 

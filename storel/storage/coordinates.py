@@ -9,15 +9,13 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.semiring import PLUS_TIMES, Semiring
 from storel.storage.blocks import small_blocks, steps
-
-Array: TypeAlias = NDArray[Any]
 
 DIGIT_BITS = 20
 """There are 2^20 buckets at most: more are slow, since they are not in the processor's cache."""

@@ -14,9 +14,9 @@ from storel.degrees import Degrees, uniform
 from storel.errors import FormatError
 from storel.scalars import ScalarType
 from storel.storage.coordinates import index_dtype
-from storel.storage.formats import Format
-from storel.storage.signature import LevelKind, LevelSignature, level_signature
-from storel.storage.sizes import evaluate_size
+from storel.storage.formats.format import Format
+from storel.storage.formats.signature import LevelKind, LevelSignature, level_signature
+from storel.storage.formats.sizes import evaluate_size
 from storel.storage.summary import Summary
 from storel.symbols import ArraySymbol
 from storel.syntax.nodes.declarations import ArrayDeclaration

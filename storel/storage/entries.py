@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from storel.arrays import Array
 from storel.semiring import SEMIRINGS, Semiring
 from storel.storage.coordinates import combine, index_dtype
-from storel.storage.stored import Array
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from storel.storage.formats import Format
-from storel.storage.pack import all_sizes
-from storel.storage.properties import Array, verify_made
-from storel.storage.row_layouts import CompressedRows, row_layout
-from storel.storage.signature import LevelKind, LevelSignature, level_signature
-from storel.storage.sizes import evaluate_size, free_size_names
+from storel.arrays import Array
+from storel.storage.conversion.row_layouts import CompressedRows, row_layout
+from storel.storage.formats.format import Format
+from storel.storage.formats.properties import verify_made
+from storel.storage.formats.signature import LevelKind, LevelSignature, level_signature
+from storel.storage.formats.sizes import evaluate_size, free_size_names
+from storel.storage.packing.pack import all_sizes
 from storel.syntax.nodes.declarations import (
     ArrayDeclaration,
     Ascending,

@@ -14,7 +14,7 @@ from storel.degrees import DegreeVector, Occurrences, is_countable
 from storel.scalars import ScalarType
 from storel.storage.blocks import count_runs, is_all_finite
 from storel.storage.declared import array_length, array_type, stated_facts
-from storel.storage.sizes import evaluate_size
+from storel.storage.formats.sizes import evaluate_size
 from storel.storage.tensor import Tensor
 from storel.symbols import ArraySymbol, Elements, Fact, SizeSymbol
 from storel.syntax.nodes.declarations import (

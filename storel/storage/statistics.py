@@ -10,21 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.degrees import Degrees, DegreeVector, is_countable, summarized
 from storel.semiring import SEMIRINGS
 from storel.storage.blocks import is_all_finite
-from storel.storage.signature import Level, LevelKind, LevelSignature
-from storel.storage.sizes import evaluate_size
+from storel.storage.formats.signature import Level, LevelKind, LevelSignature
+from storel.storage.formats.sizes import evaluate_size
 from storel.storage.stored import Stored
 from storel.storage.summary import ModeSummary, Summary
 from storel.syntax.nodes.declarations import Ascending, FromTo, Increasing
-
-Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

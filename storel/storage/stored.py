@@ -9,24 +9,22 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.errors import DataError, TypeMismatchError
 from storel.memory import require_memory
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.storage.blocks import count_unlike
 from storel.storage.coordinates import index_dtype
-from storel.storage.formats import Format
-from storel.storage.packing.distinct_entries import entries_are_distinct
-from storel.storage.signature import LevelKind, LevelSignature, level_signature
+from storel.storage.formats.format import Format
+from storel.storage.formats.signature import LevelKind, LevelSignature, level_signature
 from storel.storage.summary import Summary
-from storel.storage.unpack import enumerate_entries
-
-Array: TypeAlias = NDArray[Any]
+from storel.storage.unpacking.distinct_entries import entries_are_distinct
+from storel.storage.unpacking.unpack import enumerate_entries
 
 
 @dataclass(frozen=True, eq=False)

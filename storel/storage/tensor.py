@@ -6,18 +6,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from storel.arrays import Array
+from storel.filesystem.paths import as_path
+from storel.storage.conversion.rows import arrays_by_rows, rows_of
 from storel.storage.declared import declared_sizes
 from storel.storage.entries import Entries
 from storel.storage.evident import verified_sizes
 from storel.storage.files.kinds import save_tensor
-from storel.storage.files.paths import as_path
-from storel.storage.formats import Format, known_formats
-from storel.storage.pack import full_arrays, packed_arrays, scalar_type_of
+from storel.storage.formats.format import Format
+from storel.storage.formats.known import known_formats
+from storel.storage.formats.signature import level_signature
+from storel.storage.packing.pack import full_arrays, packed_arrays, scalar_type_of
 from storel.storage.packing.parameters import with_parameters_of
-from storel.storage.rows import arrays_by_rows, rows_of
-from storel.storage.signature import level_signature
 from storel.storage.statistics import Statistics
-from storel.storage.stored import Array, Stored
+from storel.storage.stored import Stored
 from storel.storage.summary import Summary
 from storel.syntax.parser import parse_format
 

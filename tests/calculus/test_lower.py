@@ -22,7 +22,7 @@ from storel.execution import reference_values
 from storel.source import Source
 from storel.storage.build import from_coordinates
 from storel.storage.compose import Composed, compose
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 from storel.storage.tensor import Tensor
 from storel.symbols import SizeSymbol
 from storel.syntax.analyze import Definition, analyze

@@ -12,7 +12,7 @@ import scipy.sparse
 import storel
 from storel.candidates.candidates import MOST_CANDIDATES, Candidates, Why, candidates
 from storel.errors import DataError
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 
 sparse: Any = scipy.sparse
 

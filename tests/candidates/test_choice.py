@@ -13,7 +13,7 @@ import scipy.sparse
 import storel
 from storel.candidates.choice import cheapest, smallest
 from storel.errors import FormatError
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 
 sparse: Any = scipy.sparse
 

@@ -11,7 +11,8 @@ import scipy.sparse
 import storel
 from storel.candidates.screening import SAMPLED, sample_objection, samples, size_objection
 from storel.errors import FormatError
-from storel.storage.formats import Format, Formats
+from storel.storage.formats.format import Format
+from storel.storage.formats.known import Formats
 from storel.syntax.parser import parse_format
 
 sparse: Any = scipy.sparse

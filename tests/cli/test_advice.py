@@ -13,7 +13,7 @@ from strategies.command_line import storel
 
 from storel.advice.trial import Measured, Tensors, Trial
 from storel.loading import as_tensor
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 
 sparse: Any = scipy.sparse
 

@@ -9,7 +9,7 @@ import pytest
 from strategies.command_line import storel
 
 from storel.storage import evident
-from storel.storage.checking import SHAPES
+from storel.storage.trials.checking import SHAPES
 
 ROWS = """CREATE FORMAT rows(T: real[m, n])
   USING pos: int[m + 1] ASCENDING FROM 0 TO nnz, idx: int[nnz] IN 0:n INCREASING{within}, val: real[nnz]

@@ -12,7 +12,7 @@ from strategies.command_line import storel
 
 from storel.execution import execute
 from storel.loading import as_tensor
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 from storel.tuning.candidates import Candidate, describe
 from storel.tuning.measure import Measured
 from storel.tuning.tune import Search

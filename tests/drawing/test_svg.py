@@ -7,8 +7,8 @@ import pytest
 from strategies.structured import FITTING
 
 from storel.drawing.svg import layout_svg
-from storel.storage.formats import Formats
-from storel.storage.layout import Layout, example, layout
+from storel.storage.formats.known import Formats
+from storel.storage.trials.layout import Layout, example, layout
 from storel.syntax.parser import parse_format
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from storel.drawing.text import layout_text
-from storel.storage.formats import Formats
-from storel.storage.layout import example, layout
+from storel.storage.formats.known import Formats
+from storel.storage.trials.layout import example, layout
 from storel.syntax.parser import parse_format
 
 CSR = """\

@@ -13,14 +13,13 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from strategies.variants import TRANSPOSED, Either, Factor, Operand, Variant, Writer, addition
 
 import storel
+from storel.arrays import Array
 from storel.execution import measure
 from storel.loops.interpret import Work
 from storel.loops.python_source import sorting_steps
@@ -38,7 +37,6 @@ from storel.plan.nodes import (
     Unite,
 )
 
-Array = NDArray[Any]
 Arrays = dict[str, Array]
 
 SEEDS = range(3)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from storel.errors import DataError
 from storel.storage import blocks
-from storel.storage.formats import Formats
-from storel.storage.properties import verify_properties
+from storel.storage.formats.known import Formats
+from storel.storage.formats.properties import verify_properties
 from storel.syntax.parser import parse_format
 
 INTEGERS = hnp.arrays(np.int32, st.integers(0, 9), elements=st.integers(-2, 2))

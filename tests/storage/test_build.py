@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import storel
 from storel.errors import DataError, FormatError, StorelError, TypeMismatchError
 from storel.storage.build import from_arrays, from_coordinates, from_numpy, from_scipy
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 from storel.syntax.parser import parse_format
 
 FORMATS = Formats()

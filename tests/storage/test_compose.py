@@ -9,7 +9,7 @@ from storel.scalars import ScalarType
 from storel.source import Source
 from storel.storage.build import from_numpy
 from storel.storage.compose import Composed, View, compose
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 from storel.storage.tensor import Tensor
 from storel.symbols import ArraySymbol, Fact, SizeSymbol
 from storel.syntax.nodes.expressions import Expression, Mapped

@@ -14,7 +14,7 @@ from storel.degrees import summary_of
 from storel.errors import DataError, FormatError
 from storel.storage.build import from_numpy
 from storel.storage.facts import is_like, symbols_of
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 from storel.storage.summary import read_summary, summary_from
 from storel.storage.tensor import declare
 from storel.symbols import ArraySymbol

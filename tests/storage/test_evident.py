@@ -12,8 +12,9 @@ from storel.errors import FormatError
 from storel.source import Source
 from storel.storage import evident
 from storel.storage.build import from_numpy
-from storel.storage.formats import Format, Formats
-from storel.storage.properties import verify_properties
+from storel.storage.formats.format import Format
+from storel.storage.formats.known import Formats
+from storel.storage.formats.properties import verify_properties
 from storel.storage.tensor import pack
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse

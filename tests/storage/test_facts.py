@@ -8,7 +8,7 @@ import storel
 from storel.scalars import ScalarType
 from storel.storage.build import from_coordinates
 from storel.storage.facts import symbols_of
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 from storel.symbols import ArraySymbol, SizeSymbol
 
 FORMATS = Formats()

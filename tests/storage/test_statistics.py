@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as stn
 from numpy.typing import NDArray
 
 from storel.storage.build import from_coordinates, from_numpy
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 from storel.storage.statistics import Statistics
 from storel.storage.tensor import Tensor
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.syntax.signatures import (
@@ -26,8 +26,6 @@ from storel.syntax.signatures import (
     SizeSignature,
     TensorSignature,
 )
-
-Array = NDArray[Any]
 
 DTYPES = ("float64", "float32", "int64", "int32", "bool")
 EXACT = (0.0, 0.0, 0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -3.0)

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from storel.arrays import Array
 
 SCRIPTS = Path(__file__).parents[2] / "experiments" / "paper_kernels"
 

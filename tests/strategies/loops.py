@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.codegen import c_source, numba_source
 from storel.loops import interpret
 from storel.loops.nodes import (
@@ -31,7 +31,6 @@ from storel.runtime.library import Backend
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 
-Array = NDArray[Any]
 Run = Callable[[Mapping[str, Scalar], Mapping[str, Array]], dict[str, Array]]
 
 BOOL, INT32, INT64 = ScalarType.BOOL, ScalarType.INT32, ScalarType.INT64

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from strategies.plans import csr_symbols
 
+from storel.arrays import Array
 from storel.calculus.nodes import Symbol, Term
 from storel.codegen import c_source
 from storel.loops import interpret
@@ -26,7 +26,6 @@ from storel.runtime.kernel import load
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, SizeSymbol, Symbols
 
-Array = NDArray[Any]
 Outputs = dict[str, list[Any]]
 
 BOOL, INT32, INT64 = ScalarType.BOOL, ScalarType.INT32, ScalarType.INT64

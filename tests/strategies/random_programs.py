@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from strategies.kernels import FORMATS
 
 import storel
-
-Array = NDArray[Any]
+from storel.arrays import Array
 
 LETTERS = "ijkl"
 REALS = (0.0, 0.0, 0.0, -0.0, 1.0, -1.0, 2.0, 0.5, -3.0, 1.7)

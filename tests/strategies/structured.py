@@ -6,12 +6,10 @@ FITTING["band(lower=1, upper=2)"](dense) is ``dense`` without what the format ca
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from storel.arrays import Array
 
 
 def _offsets(dense: Array) -> Array:

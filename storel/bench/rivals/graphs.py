@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from storel.bench.problem import Array, Formulation, Operand
+from storel.arrays import Array
+from storel.bench.problem import Formulation, Operand
 from storel.bench.rivals.rival import Table, from_table, load
 
 

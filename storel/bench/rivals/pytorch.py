@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from storel.bench.problem import Array, Formulation, Matrix, Operand, Problem, by_rows
+from storel.arrays import Array
+from storel.bench.problem import Formulation, Matrix, Operand, Problem, by_rows
 from storel.bench.rivals.rival import Table, from_table, load
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from storel.bench.problem import Answer, Array, Einsum, Entries, Formulation, Problem, entries_of
+from storel.arrays import Array
+from storel.bench.problem import Answer, Einsum, Entries, Formulation, Problem, entries_of
 from storel.bench.rivals.rival import load
 
 LARGEST = 2**24

@@ -31,7 +31,7 @@ from storel.plan.nodes import (
 )
 from storel.scalars import index_type
 from storel.semiring import Semiring
-from storel.storage.signature import LevelKind
+from storel.storage.formats.signature import LevelKind
 from storel.symbols import Symbols
 
 DENSE_SHARE = 0.3

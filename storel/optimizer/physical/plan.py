@@ -22,7 +22,7 @@ from storel.optimizer.physical.scope import Scope, sum_over
 from storel.optimizer.physical.shape import semiring_of
 from storel.plan.nodes import Action, Levels, Place, Plan, ScalarStore
 from storel.semiring import SEMIRINGS, Semiring
-from storel.storage.signature import LevelKind
+from storel.storage.formats.signature import LevelKind
 from storel.symbols import Symbols
 
 

@@ -14,16 +14,14 @@ import tokenize
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias, cast
+from typing import BinaryIO, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.errors import DataError
+from storel.filesystem.text import reading
 from storel.storage.files.contents import reason
-from storel.storage.files.text import reading
-
-Array: TypeAlias = NDArray[Any]
 
 MAPPED_FROM = 1 << 24
 """The size in bytes from which arrays are mapped: reading less costs no more than mapping it."""

@@ -13,18 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.errors import DataError, TypeMismatchError
+from storel.filesystem.text import reading
 from storel.storage.files.contents import SparseContents, reason
 from storel.storage.files.description import KEY, Description, describe, parse_description
-from storel.storage.files.text import reading
 from storel.storage.stored import Stored
-
-Array: TypeAlias = NDArray[Any]
 
 LAYOUT = "columns of integer keys, then one of values"
 SELECT = "select the columns in this order"

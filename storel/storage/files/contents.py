@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from numpy.typing import NDArray
-
-Array: TypeAlias = NDArray[Any]
+from storel.arrays import Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,10 +12,10 @@ from typing import BinaryIO
 import numpy as np
 
 from storel.errors import DataError, TypeMismatchError
+from storel.filesystem.text import reading_text
 from storel.scalars import ScalarType
 from storel.storage.files.contents import SparseContents
 from storel.storage.files.table import Column, Table, is_integer, read_table
-from storel.storage.files.text import reading_text
 from storel.storage.stored import Stored
 
 COMMENT = "#"

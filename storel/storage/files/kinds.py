@@ -5,21 +5,18 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias, cast
+from typing import BinaryIO, cast
 
-from numpy.typing import NDArray
-
+from storel.arrays import Array
 from storel.errors import DataError, nearest
+from storel.filesystem.output import replacing, require_writable
 from storel.storage.files.archive import read_archive, read_array
 from storel.storage.files.arrow import read_arrow, read_parquet, write_arrow, write_parquet
 from storel.storage.files.contents import Contents
 from storel.storage.files.coordinate_list import read_coordinate_list, write_coordinate_list
 from storel.storage.files.matrix_market import read_matrix_market, write_matrix_market
-from storel.storage.files.output import replacing, require_writable
 from storel.storage.files.saved import read_dense, read_stored, write_array, write_stored
 from storel.storage.stored import Stored
-
-Array: TypeAlias = NDArray[Any]
 
 READERS: dict[str, Callable[[Path], Contents]] = {
     ".mtx": read_matrix_market,

@@ -15,21 +15,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO, TypeAlias
+from typing import BinaryIO, TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.errors import DataError, TypeMismatchError, nearest
+from storel.filesystem.text import reading_text, whole_source
 from storel.memory import require_memory
 from storel.scalars import ScalarType
 from storel.source import Source, Span
 from storel.storage.files.contents import DenseContents, SparseContents
 from storel.storage.files.table import WORD, Column, Table, bad_data, data_lines, read_table
-from storel.storage.files.text import reading_text, whole_source
 from storel.storage.stored import Stored
-
-Array: TypeAlias = NDArray[Any]
 
 COMMENT = "%"
 FIELDS = {

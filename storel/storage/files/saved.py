@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.errors import DataError
 from storel.storage.files.archive import read_archive, read_array, write_archive
 from storel.storage.files.contents import (
@@ -26,8 +26,6 @@ from storel.storage.files.contents import (
 )
 from storel.storage.files.description import KEY, describe, parse_description
 from storel.storage.stored import Stored
-
-Array: TypeAlias = NDArray[Any]
 
 NOT_INDICES = frozenset({"data", "fill_value", "format", "_is_array"})
 BROKEN = (

@@ -11,17 +11,15 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TextIO, TypeAlias
+from typing import Any, TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.errors import DataError
+from storel.filesystem.text import whole_source
 from storel.scalars import ScalarType
 from storel.source import Source, Span
-from storel.storage.files.text import whole_source
-
-Array: TypeAlias = NDArray[Any]
 
 INTEGER = re.compile(r"[+-]?\d+")
 REAL = re.compile(r"[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf|infinity|nan)", re.IGNORECASE)

@@ -1,1 +1,1 @@
-"""Arrays for entries by any mapping that can be turned round, with no format known by name."""
+"""Entries → arrays, by any mapping that can be turned round: packing is derived from it."""

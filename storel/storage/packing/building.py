@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.errors import FormatError
 from storel.memory import require_memory
 from storel.storage.blocks import is_increasing, small_blocks
 from storel.storage.coordinates import changes
-from storel.storage.formats import Format
-from storel.storage.sizes import evaluate_size, free_size_names
+from storel.storage.formats.format import Format
+from storel.storage.formats.sizes import evaluate_size, free_size_names
 from storel.syntax.nodes.declarations import FromTo, Pad
 from storel.syntax.nodes.expressions import Name
-
-Array: TypeAlias = NDArray[Any]
 
 
 class Building:

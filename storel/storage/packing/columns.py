@@ -6,14 +6,12 @@ A piece and what is computed from it stay in the processor's cache; half as many
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.storage.blocks import small_blocks
-
-Array: TypeAlias = NDArray[Any]
 
 LARGEST_KEPT = 2**30
 """Of two numbers that are kept in 32 bits, the sum is one of 32 bits, too."""

@@ -14,20 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
 
-from numpy.typing import NDArray
-
+from storel.arrays import Array
 from storel.storage.blocks import is_ascending
-from storel.storage.chain import Chain, ChainGuard, ChainLoop
-from storel.storage.formats import Format
-from storel.storage.packing.affine import Affine, affine
+from storel.storage.formats.chain import Chain, ChainGuard, ChainLoop
+from storel.storage.formats.format import Format
 from storel.storage.packing.leaf import Leaf, leaf_of
 from storel.storage.packing.turned import segment_boundaries
+from storel.storage.unpacking.affine import Affine, affine
 from storel.syntax.nodes.expressions import Call, Expression, Name
 from storel.syntax.walk import children
-
-Array: TypeAlias = NDArray[Any]
 
 
 def reads_are_distinct(storage: Format, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> bool:

@@ -12,16 +12,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.errors import FormatError
-from storel.storage.chain import Chain
 from storel.storage.coordinates import index_dtype
 from storel.storage.entries import Entries
-from storel.storage.formats import Format
+from storel.storage.formats.chain import Chain
+from storel.storage.formats.format import Format
+from storel.storage.formats.properties import lengths, verify_made
 from storel.storage.packing.building import Building, is_different
 from storel.storage.packing.distinct import reads_are_distinct
 from storel.storage.packing.leaf import Leaf, NotUnderstood, leaf_of
@@ -31,10 +32,7 @@ from storel.storage.packing.selection import EntriesDoNotFit, Misfit
 from storel.storage.packing.taking import Takings
 from storel.storage.packing.tiles import tile_of
 from storel.storage.packing.turned import TurnedChain, turn_round
-from storel.storage.properties import lengths, verify_made
-from storel.storage.unpack import count_nonzero_reads, enumerate_entries
-
-Array: TypeAlias = NDArray[Any]
+from storel.storage.unpacking.unpack import count_nonzero_reads, enumerate_entries
 
 
 def solved_arrays(storage: Format, entries: Entries, memory_limit: int | None) -> dict[str, Array]:

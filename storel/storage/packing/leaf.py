@@ -9,12 +9,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from storel.errors import FormatError
-from storel.storage.chain import Chain
-from storel.storage.formats import Format
-from storel.storage.substitution import rename
+from storel.storage.formats.chain import Chain
+from storel.storage.formats.format import Format
 from storel.syntax.nodes.declarations import FromTo
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number, Unary
 from storel.syntax.printer import render
+from storel.syntax.substitution import rename
 
 
 class NotUnderstood(FormatError):

@@ -9,21 +9,18 @@ iteration with its key reads.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from storel.storage.chain import Chain, ChainGuard
+from storel.arrays import Array
 from storel.storage.coordinates import sorted_entries, starts
-from storel.storage.formats import Format
-from storel.storage.iterations import Iterations
+from storel.storage.formats.chain import Chain, ChainGuard
+from storel.storage.formats.format import Format
 from storel.storage.packing.building import Building
 from storel.storage.packing.leaf import Leaf, leaf_of
 from storel.storage.packing.selection import Misfit
+from storel.storage.unpacking.iterations import Iterations
 from storel.syntax.free_names import free_names
-
-Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,20 +10,18 @@ Each is at least 0, and 0 where there are no entries. ``count`` counts distinct 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.errors import FormatError
 from storel.storage.coordinates import starts
 from storel.storage.entries import Entries
-from storel.storage.formats import Format
-from storel.storage.vectors import evaluate_vector
+from storel.storage.formats.format import Format
+from storel.storage.unpacking.vectors import evaluate_vector
 from storel.syntax.nodes.expressions import Binder, Comprehension, Expression, Generator, Name, Sum
 from storel.syntax.walk import map_children
-
-Array: TypeAlias = NDArray[Any]
 
 _REDUCTIONS = {"max": np.maximum, "min": np.minimum, "count": np.add, "sum": np.add}
 

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from storel.storage.chain import ChainGuard, ChainLoop
-from storel.storage.formats import Format
+from storel.arrays import Array
+from storel.storage.formats.chain import ChainGuard, ChainLoop
+from storel.storage.formats.format import Format
+from storel.storage.formats.sizes import free_size_names
 from storel.storage.packing import ranking
-from storel.storage.packing.affine import FEW_BITS, Sides
 from storel.storage.packing.building import Building
 from storel.storage.packing.columns import collected, narrowed
 from storel.storage.packing.leaf import not_understood
@@ -34,11 +34,9 @@ from storel.storage.packing.turned import (
     key_name,
     segment_boundaries,
 )
-from storel.storage.sizes import free_size_names
+from storel.storage.unpacking.affine import FEW_BITS, Sides
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name
-
-Array: TypeAlias = NDArray[Any]
 
 
 @dataclass

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.storage.blocks import count_runs, is_ascending, is_increasing
 from storel.storage.coordinates import (
     changes,
@@ -20,8 +19,6 @@ from storel.storage.coordinates import (
     starts,
 )
 from storel.storage.packing.columns import narrowed
-
-Array: TypeAlias = NDArray[Any]
 
 FEW = 2**10
 """How long a table of ranks may always be."""

@@ -10,17 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.errors import FormatError
 from storel.storage.packing.building import Building
 from storel.storage.packing.columns import LARGEST_KEPT, collected, pieces
-from storel.storage.packing.extremes import LARGEST_INT32, Interval, interval
-from storel.storage.vectors import evaluate_vector
+from storel.storage.unpacking.extremes import LARGEST_INT32, Interval, interval
+from storel.storage.unpacking.vectors import evaluate_vector
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.expressions import Expression, Name
 
-Array: TypeAlias = NDArray[Any]
 Names: TypeAlias = Mapping[str, Any]
 """What the names in expressions stand for: sizes, and vectors with an element for each of some entries."""
 

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
 
-from numpy.typing import NDArray
-
+from storel.arrays import Array
 from storel.errors import FormatError
 from storel.storage.packing import ranking
 from storel.storage.packing.columns import collected, pieces
-from storel.storage.vectors import evaluate_vector
+from storel.storage.unpacking.vectors import evaluate_vector
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import Taking
 from storel.syntax.nodes.expressions import Binder, Expression, Name, Window
 from storel.syntax.walk import map_children
-
-Array: TypeAlias = NDArray[Any]
 
 
 @dataclass

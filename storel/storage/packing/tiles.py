@@ -10,20 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from storel.arrays import Array
 from storel.storage.blocks import small_blocks
-from storel.storage.chain import ChainGuard, ChainLoop
-from storel.storage.packing.affine import affine
+from storel.storage.formats.chain import ChainGuard, ChainLoop
 from storel.storage.packing.placement import Placement
 from storel.storage.packing.turned import TurnedChain, key_name
+from storel.storage.unpacking.affine import affine
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.expressions import Call, Expression, Name, Number
-
-Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

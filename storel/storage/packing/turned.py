@@ -18,13 +18,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from storel.storage.chain import Chain, ChainGuard, ChainLoop
-from storel.storage.formats import Format
+from storel.storage.formats.chain import Chain, ChainGuard, ChainLoop
+from storel.storage.formats.format import Format
+from storel.storage.formats.sizes import is_same_size
 from storel.storage.packing.leaf import Leaf, leaf_of, place_in_segment
-from storel.storage.sizes import is_same_size
-from storel.storage.substitution import rename, substitute
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number
 from storel.syntax.printer import render
+from storel.syntax.substitution import rename, substitute
 from storel.syntax.walk import map_children
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies.lowered import DATA, FLOAT64, INT64, Array, M, N, array, lowered, outputs_of
+from strategies.lowered import DATA, FLOAT64, INT64, M, N, array, lowered, outputs_of
 from strategies.plans import ADD, csr_symbols, number, read, real, row, upto, var
 
+from storel.arrays import Array
 from storel.calculus.nodes import Lookup, Term
 from storel.errors import EvaluationError, MemoryLimitError
 from storel.loops import interpret

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from strategies.loops import FLOAT64, INT32, INT64, Array, N, check, index, integer, kernel, plus
+from strategies.loops import FLOAT64, INT32, INT64, N, check, index, integer, kernel, plus
 
+from storel.arrays import Array
 from storel.errors import Cause
 from storel.loops.nodes import (
     Ahead,

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from strategies.loops import BOOL, FLOAT64, INT64, Array, N, check, index, integer, kernel
+from strategies.loops import BOOL, FLOAT64, INT64, N, check, index, integer, kernel
 
+from storel.arrays import Array
 from storel.loops.nodes import (
     Allocation,
     Assign,

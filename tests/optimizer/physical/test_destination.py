@@ -31,7 +31,7 @@ from storel.plan.nodes import (
     Unite,
 )
 from storel.scalars import ScalarType, index_type
-from storel.storage.signature import LevelKind
+from storel.storage.formats.signature import LevelKind
 
 M, N = Symbol("m"), Symbol("n")
 ONE = Accumulate(real(1.0))

@@ -22,7 +22,7 @@ from storel.storage.build import from_coordinates
 from storel.storage.files.arrow import read_stream
 from storel.storage.files.contents import SparseContents
 from storel.storage.files.kinds import read_tensor, save_tensor
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 
 FORMATS = Formats()
 ENDINGS = [".parquet", ".arrow", ".feather"]

@@ -12,7 +12,7 @@ from storel.errors import DataError, TypeMismatchError
 from storel.storage.build import from_coordinates, from_numpy
 from storel.storage.files.contents import DenseContents, SparseContents, StoredContents
 from storel.storage.files.kinds import read_tensor, require_savable, save_tensor
-from storel.storage.formats import Formats
+from storel.storage.formats.known import Formats
 from storel.storage.tensor import Tensor
 
 FORMATS = Formats()

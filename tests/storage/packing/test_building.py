@@ -6,7 +6,7 @@ import pytest
 from storel.errors import FormatError, MemoryLimitError
 from storel.source import Source
 from storel.storage import blocks
-from storel.storage.formats import Format
+from storel.storage.formats.format import Format
 from storel.storage.packing.building import Building, is_different
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse

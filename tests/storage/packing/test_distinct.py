@@ -9,13 +9,14 @@ import pytest
 from strategies.structured import ALIKE, FITTING
 
 from storel.source import Source
-from storel.storage.chain import chains
-from storel.storage.formats import Format, Formats
-from storel.storage.iterations import Iterations
+from storel.storage.formats.chain import chains
+from storel.storage.formats.format import Format
+from storel.storage.formats.known import Formats
 from storel.storage.packing.distinct import reads_are_distinct
 from storel.storage.packing.leaf import leaf_of
-from storel.storage.samples import best_fit, random_entries, structures
 from storel.storage.tensor import Tensor
+from storel.storage.trials.samples import best_fit, random_entries, structures
+from storel.storage.unpacking.iterations import Iterations
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse, parse_format
 

@@ -13,8 +13,9 @@ from strategies.structured import ALIKE, FITTING, SQUARE
 import storel
 from storel.errors import FormatError, MemoryLimitError
 from storel.source import Source
-from storel.storage.formats import Format, Formats
-from storel.storage.properties import verify_properties
+from storel.storage.formats.format import Format
+from storel.storage.formats.known import Formats
+from storel.storage.formats.properties import verify_properties
 from storel.storage.tensor import Tensor, pack
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse, parse_format

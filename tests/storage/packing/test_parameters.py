@@ -9,7 +9,7 @@ import storel
 from storel.errors import FormatError
 from storel.source import Source
 from storel.storage.entries import Entries
-from storel.storage.formats import Format
+from storel.storage.formats.format import Format
 from storel.storage.packing.parameters import with_parameters_of
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse

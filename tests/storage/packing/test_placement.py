@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from storel.source import Source
-from storel.storage.chain import chains
-from storel.storage.formats import Format
+from storel.storage.formats.chain import chains
+from storel.storage.formats.format import Format
 from storel.storage.packing.building import Building
 from storel.storage.packing.placement import Placement
 from storel.storage.packing.turned import turn_round

@@ -9,7 +9,8 @@ import pytest
 
 from storel.errors import FormatError
 from storel.source import Source
-from storel.storage.formats import Format, Formats
+from storel.storage.formats.format import Format
+from storel.storage.formats.known import Formats
 from storel.storage.packing import general
 from storel.storage.packing.tiles import tile_of
 from storel.storage.packing.turned import turn_round

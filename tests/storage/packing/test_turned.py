@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from storel.source import Source
-from storel.storage.chain import chains
-from storel.storage.formats import Format
+from storel.storage.formats.chain import chains
+from storel.storage.formats.format import Format
 from storel.storage.packing.turned import TurnedChain, segment_boundaries, turn_round
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse

@@ -1,0 +1,1 @@
+"""From one format to another without a list of entries."""

@@ -1,0 +1,236 @@
+"""The formats that a program may name: found by name and rank, none of them known to the compiler.
+
+They are texts in the shipped directory, in a user's directories, or in the script itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from threading import RLock
+
+from storel import resources
+from storel.errors import FormatError, nearest
+from storel.filesystem.paths import as_path
+from storel.filesystem.text import format_source
+from storel.source import Span
+from storel.storage.formats.defaults import Defaults, shipped_defaults
+from storel.storage.formats.format import Format, without_value
+from storel.storage.formats.levels import CONSTRUCTOR, ORDER, levels_format
+from storel.storage.formats.parts import written_out
+from storel.storage.formats.sizes import evaluate_size
+from storel.syntax.format_check import check_format
+from storel.syntax.free_names import free_names
+from storel.syntax.nodes.declarations import (
+    FormatReference,
+    TupleArgument,
+)
+from storel.syntax.nodes.expressions import Expression
+from storel.syntax.nodes.statements import CreateFormat
+from storel.syntax.parser import parse
+from storel.syntax.spelling import CALLS
+
+SUFFIX = ".sdql"
+
+AUTO = "auto"
+"""Stands after ``STORED AS`` for a format that is chosen when the data is there; no format has this name."""
+
+UNNAMED = (AUTO, CONSTRUCTOR)  # what stands there and is the name of no format
+
+
+@dataclass
+class Formats:
+    """All formats that a program may name."""
+
+    directories: tuple[Path, ...] = ()
+    created: dict[tuple[str, int], Format] = field(default_factory=dict[tuple[str, int], Format])
+    _loaded: dict[str, dict[int, Format]] = field(default_factory=dict[str, dict[int, Format]])
+    _resolved: dict[tuple[str, int], Format] = field(default_factory=dict[tuple[str, int], Format])
+    _loading: RLock = field(default_factory=RLock, repr=False, compare=False)
+
+    @property
+    def defaults(self) -> Defaults:
+        return shipped_defaults()
+
+    @cached_property
+    def files(self) -> dict[str, Path]:
+        """The file of each format that is not created by a script; a user's hide the shipped ones."""
+        found = dict(_shipped_files())
+        for directory in self.directories:
+            if not directory.is_dir():
+                what = "is a file" if directory.exists() else "does not exist"
+                raise FormatError(f"the format directory {directory} {what}")
+            found |= _files_in(directory)
+        if AUTO in found:
+            raise _reserved(str(found[AUTO]))
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        return sorted({name for name, _ in self.created} | set(self.files))
+
+    def create(self, declaration: CreateFormat) -> Format:
+        """Add a format that a script declares; raises FormatError if it is there already."""
+        rank = len(declaration.type.extents)
+        if declaration.name == AUTO:
+            raise _reserved(f"format {AUTO}", declaration.span)
+        if (declaration.name, rank) in self.created:
+            raise FormatError(
+                f"format {declaration.name} of rank {rank} is created twice", span=declaration.span
+            )
+        created = self._written_out(Format(declaration.name, declaration))
+        self.created[declaration.name, rank] = created
+        return created
+
+    def find(self, name: str, rank: int, span: Span | None = None) -> Format:
+        """Return the format ``name`` for tensors of ``rank``; raises FormatError if there is none."""
+        by_rank = self.overloads(name, span)
+        if not by_rank:
+            raise FormatError(f"format {name} is a part of itself", span=span)
+        if rank not in by_rank:
+            ranks = " or ".join(map(str, sorted(by_rank)))
+            raise FormatError(
+                f"format {name} does not store tensors of rank {rank}",
+                expected=f"a tensor of rank {ranks}",
+                found=f"rank {rank}",
+                span=span,
+            )
+        return by_rank[rank]
+
+    def resolve(self, reference: FormatReference, rank: int) -> Format:
+        """Return the format that ``reference`` names, with its arguments.
+
+        Raises FormatError for an unknown format, a wrong rank, or arguments that it does not take.
+        """
+        if reference.name == CONSTRUCTOR:
+            name, declaration = levels_format(reference, rank)
+            storage = self._resolved.setdefault((name, rank), Format(name, declaration))
+            keywords = tuple(each for each in reference.keywords if each[0] != ORDER)
+            reference = FormatReference(name, (), keywords, reference.span)
+        else:
+            storage = self.find(reference.name, rank, reference.span)
+        if not (storage.parameters or reference.arguments or reference.keywords):
+            return storage
+        return storage.bound(_arguments(storage, reference))
+
+    def overloads(self, name: str, span: Span | None = None) -> dict[int, Format]:
+        """Return the formats called ``name``, by rank."""
+        created = {rank: each for (own, rank), each in self.created.items() if own == name}
+        if name in self.files:
+            return self._load(name, self.files[name]) | created
+        if name == AUTO:
+            raise FormatError(
+                "'auto' is no format: one is chosen where data comes in or a result goes out",
+                span=span,
+                hint="write it after STORED AS of LOAD TENSOR or CREATE TENSOR, in -b NAME=FILE:auto, "
+                "or as format= of run, read and tensor",
+            )
+        if not created:
+            raise FormatError(f"unknown format '{name}'", span=span, hint=nearest(name, self.names))
+        return created
+
+    def default(self, rank: int, *, is_dense: bool) -> Format:
+        """Return the format that data of this rank is stored in when nobody says."""
+        return self.alternatives(rank, is_dense=is_dense)[0]
+
+    def alternatives(self, rank: int, *, is_dense: bool) -> list[Format]:
+        """Return the formats that data of this rank may be stored in unasked, the default first."""
+        table = self.defaults.dense if is_dense else self.defaults.sparse
+        if rank not in table:
+            kind = "dense" if is_dense else "sparse"
+            hint = "say which: levels(…), with a kind of level for each dimension"
+            raise FormatError(f"no format is the default for {kind} tensors of rank {rank}", hint=hint)
+        return [self.find(name, rank) for name in table[rank]]
+
+    def _load(self, name: str, path: Path) -> dict[int, Format]:
+        with self._loading:  # a thread sees only its own format without ranks, of which the format is a part
+            if name not in self._loaded:
+                self._loaded[name] = {}
+                read = [each for each in read_formats(path) if each.name == name]
+                if path != _shipped_files().get(name):  # tests check the shipped ones
+                    for each in read:
+                        check_format(each.declaration)
+                made = [self._written_out(each) for each in read]
+                if not made:
+                    raise FormatError(f"{path} creates no format {name}", hint="a format's file has its name")
+                self._loaded[name] = {each.rank: each for each in made}
+            return self._loaded[name]
+
+    def _written_out(self, storage: Format) -> Format:
+        """Return a format, its parts written out."""
+        if not storage.declaration.parts:
+            return storage
+        written, takings = written_out(storage.declaration, self._declaration)
+        return Format(storage.name, written, takings=takings)
+
+    def _declaration(self, reference: FormatReference, rank: int) -> CreateFormat:
+        """Return the declaration of a part's format; its arguments are not looked at."""
+        if reference.name == CONSTRUCTOR:
+            return levels_format(reference, rank)[1]
+        return self.find(reference.name, rank, reference.span).declaration
+
+
+def known_formats(directory: str | Path | None) -> Formats:
+    """Return the shipped formats, and those of ``directory``."""
+    return Formats(() if directory is None else (as_path(directory),))
+
+
+def is_automatic(reference: FormatReference | None) -> bool:
+    """Return whether a format is to be chosen; raises FormatError for ``auto`` with arguments."""
+    if reference is None or reference.name != AUTO:
+        return False
+    if reference.arguments or reference.keywords:
+        raise FormatError("auto takes no arguments", span=reference.span)
+    return True
+
+
+def _reserved(what: str, span: Span | None = None) -> FormatError:
+    return FormatError(f"{what}: the name {AUTO} stands for a format that is chosen", span=span)
+
+
+def _arguments(storage: Format, reference: FormatReference) -> dict[str, int]:
+    """Return the value of each parameter: given by position, by name, or its default if it needs no data."""
+    names = [parameter.name for parameter in storage.parameters]
+    given = dict(reference.keywords)
+    if len(reference.arguments) > len(names) or not set(given) <= set(names):
+        raise FormatError(
+            f"format {storage.name} does not take these arguments",
+            expected=", ".join(names) or "none",
+            span=reference.span,
+        )
+    given |= dict(zip(names, reference.arguments, strict=False))
+    values: dict[str, int] = {}
+    for parameter in storage.parameters:
+        value = given.get(parameter.name, parameter.default)
+        if value is None or isinstance(value, TupleArgument | FormatReference):
+            raise without_value(storage, parameter, given, reference.span)
+        if parameter.name in given or not _needs_data(value, values):
+            values[parameter.name] = evaluate_size(value, values)
+    return values
+
+
+def _needs_data(default: Expression, sizes: Mapping[str, int]) -> bool:
+    """Return whether a default names more than parameters that have values."""
+    return bool(free_names(default) - CALLS.keys() - sizes.keys())
+
+
+def read_formats(path: Path) -> tuple[Format, ...]:
+    """Return what every ``CREATE FORMAT`` in a file declares; a file is parsed again if it has changed."""
+    return _parsed(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _parsed(path: Path, changed: int) -> tuple[Format, ...]:
+    script = parse(format_source(path))
+    return tuple(Format(each.name, each) for each in script.statements if isinstance(each, CreateFormat))
+
+
+@cache
+def _shipped_files() -> Mapping[str, Path]:
+    return _files_in(resources.directory("storage_formats"))
+
+
+def _files_in(directory: Path) -> dict[str, Path]:
+    return {path.stem: path for path in sorted(directory.glob(f"*{SUFFIX}"))}

@@ -1,0 +1,1 @@
+"""Formats tried on small tensors: checked, and drawn."""

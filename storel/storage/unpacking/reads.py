@@ -1,0 +1,102 @@
+"""Whether a mapping reads only what given arrays have, and divides by no zero: proved, or else gone through.
+
+The least and the greatest element of an array bound most reads, as those in segments. Where an address is
+computed otherwise, as from the bits of a word, each iteration is looked at, as if the tensor were read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from storel.arrays import Array
+from storel.errors import DataError, FormatError
+from storel.storage.formats.chain import Chain, ChainGuard, ChainLoop
+from storel.storage.formats.format import Format
+from storel.storage.unpacking.extremes import Interval, interval
+from storel.storage.unpacking.iterations import Iterations
+from storel.storage.unpacking.unpack import slices
+from storel.storage.unpacking.vectors import Undefined
+from storel.syntax.nodes.expressions import Binary, Call, Expression, Name
+from storel.syntax.walk import children, map_children
+
+
+def verify_reads(storage: Format, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
+    """Raise DataError where the mapping reads what an array has not, or divides an integer by zero.
+
+    Mappings that only kernels compute are left to them: they check what they read.
+    """
+    try:
+        for chain in storage.chains:
+            if not _Ranges(arrays, sizes).hold(chain):
+                for part in slices((chain,), arrays, sizes):
+                    made = Iterations.of(part, arrays, sizes)
+                    for each in (*part.keys, part.leaf):
+                        made.value(each)
+    except Undefined as error:
+        hint = "the arrays do not fit together"
+        raise DataError(error.message, span=error.span, hint=hint) from error
+    except FormatError:
+        pass
+
+
+class _Ranges:
+    """Between which numbers the elements of arrays and the variables of a chain's loops lie."""
+
+    def __init__(self, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
+        self._arrays = arrays
+        self._known: dict[str, Interval | None] = {name: (size, size) for name, size in sizes.items()}
+        self._elements: dict[str, str] = {}
+
+    def hold(self, chain: Chain) -> bool:
+        """Return whether it is proved that all reads of a chain are inside, and no divisor is zero."""
+        for step in chain.steps:
+            match step:
+                case ChainGuard(condition):
+                    if not self._are_defined(condition):
+                        return False
+                case ChainLoop(position, low, high, array, element):
+                    first, last = self._interval(low), self._interval(high)
+                    if not self._are_defined(low, high) or first is None or last is None:
+                        return False
+                    if first[0] >= last[1]:  # nothing is read
+                        return True
+                    self._known[position] = first[0], last[1] - 1
+                    if array is not None and element is not None:
+                        self._elements[element] = array
+                        if not self._are_defined(Call(Name(array), (Name(position),))):
+                            return False
+        return self._are_defined(*chain.keys, chain.leaf)
+
+    def _are_defined(self, *expressions: Expression) -> bool:
+        return all(self._is_defined(each) for each in expressions)
+
+    def _is_defined(self, expression: Expression) -> bool:
+        match expression:
+            case Call(Name(array), (index,)) if array in self._arrays:
+                bounds = self._interval(index)
+                is_possible = bounds is not None and bounds[0] >= 0 and bounds[1] < len(self._arrays[array])
+            case Binary("//" | "%", _, divisor):
+                bounds = self._interval(divisor)
+                is_possible = bounds is not None and (bounds[0] > 0 or bounds[1] < 0)
+            case _:
+                is_possible = True
+        return is_possible and self._are_defined(*children(expression))
+
+    def _interval(self, expression: Expression) -> Interval | None:
+        return interval(self._without_reads(expression), self._range)
+
+    def _without_reads(self, expression: Expression) -> Expression:
+        """Return the expression with an array's name for each of its elements."""
+        match expression:
+            case Call(Name(array), (_,)) if array in self._arrays:
+                return Name(array)
+            case _:
+                return map_children(expression, self._without_reads)
+
+    def _range(self, name: str) -> Interval | None:
+        name = self._elements.get(name, name)
+        if name not in self._known and name in self._arrays:
+            array = self._arrays[name]
+            is_known = array.dtype.kind == "i" and array.size
+            self._known[name] = (int(array.min()), int(array.max())) if is_known else None
+        return self._known.get(name)

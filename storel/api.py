@@ -12,9 +12,9 @@ from storel.advice.rows import Advice
 from storel.advice.trial import Trial
 from storel.errors import StorelError as StorelError
 from storel.errors import UnknownNameError, nearest
-from storel.filesystem.paths import as_path
+from storel.execution.loading import as_tensor, declared_tensor, format_text, load_tensor
+from storel.host.paths import as_path
 from storel.kernels import Kernel, run_again, runner_of, source_of
-from storel.loading import as_tensor, declared_tensor, format_text, load_tensor
 from storel.notation import einsum_source
 from storel.options import OPTIONS, split
 from storel.storage.formats.known import known_formats

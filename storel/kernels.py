@@ -15,18 +15,18 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
-from storel import threads
-from storel.calls import Call, Value, as_value
-from storel.compilation import Compilation
-from storel.compiler import STAGES
-from storel.environment import Environment, parameter_fact
+from storel.compilation.compiled import Compilation
+from storel.compilation.compiler import STAGES
+from storel.compilation.environment import Environment, parameter_fact
 from storel.errors import DataError, StorelError, TypeMismatchError, UnknownNameError, nearest
+from storel.execution.calls import Call, Value, as_value
+from storel.execution.loading import format_text
+from storel.execution.script import Outcome, Runner, read_source
 from storel.explanation.text import explain_text
-from storel.filesystem.paths import as_path
-from storel.loading import format_text
+from storel.host import threads
+from storel.host.paths import as_path
 from storel.options import OPTIONS, CallOptions, compiler_options
 from storel.runtime import toolchain
-from storel.script import Outcome, Runner, read_source
 from storel.source import Source
 from storel.storage.facts import counted, likeness
 from storel.storage.formats.known import Formats, is_automatic, known_formats

@@ -8,9 +8,9 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from storel.compiler import BACKENDS, FLOATING_POINT, Backend, FloatingPoint, Options
+from storel.compilation.compiler import BACKENDS, FLOATING_POINT, Backend, FloatingPoint, Options
 from storel.errors import TypeMismatchError, UnknownNameError, nearest
-from storel.filesystem.paths import as_path
+from storel.host.paths import as_path
 from storel.optimizer.outcome import BINDERS
 from storel.optimizer.outcome import Options as SearchOptions
 from storel.optimizer.rules.rulefile import RuleSet

@@ -78,7 +78,7 @@ def test_a_defect_is_told_from_a_mistake(
     def broken(*_: object) -> str:
         raise KeyError("inside")
 
-    monkeypatch.setattr("storel.report.formats_text", broken)
+    monkeypatch.setattr("storel.cli.report.formats_text", broken)
     monkeypatch.setattr("sys.argv", ["storel", "formats"])
     with pytest.raises(SystemExit) as ended:
         main()

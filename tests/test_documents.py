@@ -14,7 +14,7 @@ import pytest
 from strategies.documents import blocks_of, shown_and_printed
 
 import storel
-from storel.compiler import STAGES
+from storel.compilation.compiler import STAGES
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

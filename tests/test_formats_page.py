@@ -110,7 +110,7 @@ def test_the_formats_of_the_page_are_right(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(SHAPES, 2, ((1, 1), (5, 5)))
-    monkeypatch.setattr("storel.storage.checking.EXAMPLE_PLACES", 64)
+    monkeypatch.setattr("storel.storage.trials.checking.EXAMPLE_PLACES", 64)
     assert block.file is not None
     Path(block.file).write_text(block.text, encoding="utf-8")
     ended = command("check-format", block.file)

@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.table import Table
 
 import storel
-from storel import machine
 from storel.calibration.measure import calibrate, call, nanoseconds
-from storel.compilation import Compilation
-from storel.expectation import running_time
+from storel.compilation import machine
+from storel.compilation.compiled import Compilation
+from storel.compilation.expectation import running_time
 
 sys.path.append(str(Path(__file__).parents[1] / "paper_kernels"))
 

@@ -16,7 +16,7 @@ from questions import QUESTIONS, WIDTH
 
 import storel
 from storel.errors import MemoryLimitError, StorelError
-from storel.execution import measure
+from storel.execution.run import measure
 from storel.storage.tensor import Tensor
 
 PRODUCTS = 1_000_000

@@ -21,7 +21,7 @@ from rich.table import Table
 from showcase import LARGE, SMALL, Case, cases
 
 import storel
-from storel.execution import measure
+from storel.execution.run import measure
 from storel.loops.interpret import Work
 
 TOLERANCE = 1e-9

@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.table import Table
 
 import storel
-from storel.compiler import BACKENDS
+from storel.compilation.compiler import BACKENDS
 from storel.errors import MemoryLimitError
-from storel.execution import measure
+from storel.execution.run import measure
 
 TOLERANCE = 1e-10
 COUNTED = 1e7

@@ -15,7 +15,7 @@ from storel.advice.rows import Advice, OperandAdvice, Row, Together, compared
 from storel.advice.trial import Measured, Trial, is_same
 from storel.candidates.candidates import Candidate, Candidates, Dropped, Why, candidates
 from storel.errors import DataError, StorelError
-from storel.script import Progress
+from storel.execution.script import Progress
 from storel.storage.tensor import Tensor
 
 COMBINATIONS = 9

@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from storel.execution import execute
+from storel.execution.run import execute
+from storel.execution.script import Runner
 from storel.scalars import ScalarType
-from storel.script import Runner
 from storel.source import Source
 from storel.storage.coordinates import combine
 from storel.storage.tensor import Tensor

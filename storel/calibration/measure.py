@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 from storel.calibration.fit import Measured, fit
 from storel.calibration.probes import Operands, probes
-from storel.compilation import Compilation
-from storel.compiler import Options
-from storel.environment import Environment
-from storel.execution import arguments, collected
+from storel.compilation.compiled import Compilation
+from storel.compilation.compiler import Options
+from storel.compilation.environment import Environment
+from storel.execution.run import arguments, collected
+from storel.execution.script import Runner
 from storel.kernels import bind
 from storel.optimizer.cost.constants import Constants
 from storel.optimizer.outcome import Options as SearchOptions
-from storel.script import Runner
 from storel.source import Source
 from storel.storage.formats.known import Formats
 

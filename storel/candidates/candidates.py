@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
 
-from storel import memory
 from storel.candidates.screening import memory_objection, most_bytes, sample_objection, size_objection
 from storel.errors import DataError, FormatError, MemoryLimitError
+from storel.host import memory
 from storel.storage.entries import Entries
 from storel.storage.formats.format import Format
 from storel.storage.formats.known import Formats

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from storel.candidates.candidates import candidates
-from storel.reformat import conversion_cost
+from storel.compilation.reformat import conversion_cost
 from storel.storage.formats.known import Formats
 from storel.storage.tensor import Tensor
 

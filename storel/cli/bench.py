@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from storel import report
 from storel.bench.arrays import read_contractions
 from storel.bench.data import DENSE, NAMES, Data
 from storel.bench.kernels import KERNELS, data_for
@@ -19,9 +18,10 @@ from storel.bench.rivals.table import RIVALS, chosen
 from storel.bench.run import run_all
 from storel.bench.table import failures, table_of
 from storel.bench.task import BACKENDS, Contest, Measurement, Task
+from storel.cli import report
 from storel.cli.options import write_text
 from storel.errors import DataError
-from storel.filesystem.output import require_writable
+from storel.host.output import require_writable
 
 MIB, LEAST_MIB = 8.0, 0.001
 """The size of the largest tensor of a contraction where nothing is said, and the least one."""

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from storel import machine, report
+from storel.cli import report
+from storel.compilation import machine
 
 
 def calibrate(

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from storel import report
+from storel.cli import report
 from storel.cli.options import FormatsOption, path_and_format
-from storel.loading import as_tensor, format_text, load_tensor
+from storel.execution.loading import as_tensor, format_text, load_tensor
 from storel.storage.files.kinds import require_savable
 from storel.storage.formats.known import known_formats
 

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from storel.compiler import Backend, FloatingPoint
-from storel.filesystem.output import replacing
-from storel.loading import format_text
+from storel.compilation.compiler import Backend, FloatingPoint
+from storel.execution.loading import format_text
+from storel.host.output import replacing
 from storel.syntax.nodes.declarations import FormatReference
 
 BackendOption = Annotated[Backend, typer.Option(help="auto, c, numba, or interpret.")]

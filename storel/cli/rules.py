@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from storel import report
+from storel.cli import report
 from storel.errors import DataError
 from storel.optimizer.rules.user_rules import read_rules
 from storel.options import CallOptions, compiler_options

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from storel import report
+from storel.cli import report
 from storel.cli.options import (
     BackendOption,
     BindersOption,
@@ -22,15 +22,15 @@ from storel.cli.options import (
     path_and_format,
     write_text,
 )
-from storel.environment import Environment
+from storel.compilation.environment import Environment
 from storel.errors import DataError, ProgramSyntaxError
+from storel.execution.loading import declared_tensor, load_tensor
+from storel.execution.script import Outcome, Progress, Runner, read_source
 from storel.explanation.render import Rendering, render
 from storel.explanation.text import explain_text
-from storel.filesystem.output import require_writable
+from storel.host.output import require_writable
 from storel.kernels import bind
-from storel.loading import declared_tensor, load_tensor
 from storel.options import CallOptions, compiler_options
-from storel.script import Outcome, Progress, Runner, read_source
 from storel.source import Source
 from storel.storage.files.kinds import keeps_arrays, require_savable, save_tensor
 from storel.storage.formats.known import is_automatic, known_formats

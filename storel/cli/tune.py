@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from storel import report
+from storel.cli import report
 from storel.cli.options import (
     BackendOption,
     BindersOption,

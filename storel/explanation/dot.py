@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from storel.compilation import Compilation
+from storel.compilation.compiled import Compilation
+from storel.execution.profile import Profile
 from storel.explanation.figures import count, duration
 from storel.explanation.text import NO_PROFILES
 from storel.explanation.tree import Explained, Operator, explained, flattened
-from storel.profile import Profile
 
 
 def explain_dot(

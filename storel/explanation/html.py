@@ -12,15 +12,15 @@ from importlib.resources import files
 from string import Template
 
 from storel.calculus import printer as term_printer
-from storel.compilation import Compilation
-from storel.compiler import STAGES
+from storel.compilation.compiled import Compilation
+from storel.compilation.compiler import STAGES
+from storel.execution.profile import Profile
 from storel.explanation.figures import COUNTED, EXPECTED, TIME_ATTRIBUTED, TIME_EXPECTED, count, duration
 from storel.explanation.markup import Markup, element, joined
 from storel.explanation.text import NO_PROFILES, memory, runner_up_text, runs
 from storel.explanation.tree import Explained, Operator, explained, flattened
 from storel.optimizer.egraph.browse import Class, Node, reached
 from storel.optimizer.limits import PhaseReport
-from storel.profile import Profile
 
 MEASURED = (EXPECTED, COUNTED, TIME_ATTRIBUTED)
 

@@ -7,13 +7,13 @@ from dataclasses import asdict
 from typing import Any
 
 from storel.calculus import printer as term_printer
-from storel.compilation import Compilation
-from storel.compiler import STAGES
+from storel.compilation.compiled import Compilation
+from storel.compilation.compiler import STAGES
+from storel.execution.profile import Profile
 from storel.explanation.phases import DividedLoop, MatrixProduct, shared_phases
 from storel.explanation.text import NO_PROFILES
 from storel.explanation.tree import Explained, Operator, explained
 from storel.optimizer.limits import PhaseReport
-from storel.profile import Profile
 
 
 def explain_json(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from storel.compilation import Compilation
+from storel.compilation.compiled import Compilation
 from storel.plan.printer import source_text
 
 

@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from storel.compilation import Compilation
+from storel.compilation.compiled import Compilation
+from storel.execution.profile import Profile
 from storel.explanation.dot import explain_dot
 from storel.explanation.html import explain_html
 from storel.explanation.json import explain_json
 from storel.explanation.text import explain_text
-from storel.profile import Profile
 
 Rendering: TypeAlias = Literal["text", "json", "html", "dot"]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from storel.calculus import printer as term_printer
-from storel.compilation import Compilation
-from storel.compiler import STAGES
+from storel.compilation.compiled import Compilation
+from storel.compilation.compiler import STAGES
 from storel.errors import UnknownNameError, nearest
+from storel.execution.profile import Profile
 from storel.explanation.figures import (
     COUNTED,
     EXPECTED,
@@ -21,7 +22,6 @@ from storel.explanation.phases import DividedLoop, MatrixProduct, shared_phases
 from storel.explanation.tree import Explained, Operator, explained, flattened
 from storel.optimizer.limits import PhaseReport
 from storel.optimizer.outcome import Priced
-from storel.profile import Profile
 
 SHOWN_RUNNERS_UP = 3
 

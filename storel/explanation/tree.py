@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from storel.compilation import Compilation
+from storel.compilation.compiled import Compilation
+from storel.execution.profile import Profile
 from storel.optimizer.outcome import Priced
 from storel.optimizer.physical.forecast import Forecast, forecast
 from storel.plan.nodes import Accumulate, Action, Bind, Enter, Guard, Loop, Together, Unite
 from storel.plan.printer import action_lines, destination_line
-from storel.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)

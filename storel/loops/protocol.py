@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from storel.errors import Cause, EvaluationError, MemoryLimitError, StorelError
+from storel.host.memory import amount
 from storel.loops.nodes import Allocation, Buffer, Kernel, Role
-from storel.memory import amount
 from storel.scalars import ScalarType
 
 LENGTHS = Buffer("buffers.lengths", ScalarType.INT64, Role.INDEX)

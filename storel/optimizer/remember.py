@@ -13,11 +13,11 @@ from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from storel import cache as cache_on_disk
 from storel.calculus.nodes import Term
 from storel.calculus.verify import InvariantError, verify
 from storel.degrees import summary_of
 from storel.errors import TypeMismatchError
+from storel.host import cache as cache_on_disk
 from storel.optimizer.limits import Stop
 from storel.optimizer.outcome import DEFAULT, Optimized, Options
 from storel.optimizer.rules import rulefile
@@ -95,16 +95,20 @@ def _digest(rules: RuleSet | None) -> str:
 
 @cache
 def _code() -> str:
-    """Return a digest of the code that a search runs, and of its results' classes.
+    """Return a digest of ``sources``, and of the e-graph library.
 
-    The e-graph library is known by its file: asking for its version takes longer than all the rest.
+    That is known by its file: asking for its version takes longer than all the rest.
     """
-    package = Path(__file__).parent.parent
-    folders = (package, package / "calculus", package / "optimizer")
-    entries = (entry for folder in folders for entry in os.scandir(folder))
-    files = sorted(entry.path for entry in entries if entry.name.endswith(".py"))
     library = find_spec("egglog")
     assert library is not None and library.origin is not None
     built = [path.stat() for path in sorted(Path(library.origin).parent.glob("bindings.*"))]
     stamps = [f"{stat.st_size} {stat.st_mtime_ns}" for stat in built]
-    return cache_on_disk.digest(*stamps, *map(cache_on_disk.content_digest, files))
+    return cache_on_disk.digest(*stamps, *map(cache_on_disk.content_digest, sources()))
+
+
+def sources() -> list[str]:
+    """Return the files of the code that a search runs, and of its results' classes."""
+    package = Path(__file__).parent.parent
+    folders = [folder for part in ("calculus", "optimizer") for folder, _, _ in os.walk(package / part)]
+    entries = (entry for folder in (package, *folders) for entry in os.scandir(folder))
+    return sorted(entry.path for entry in entries if entry.name.endswith(".py"))

@@ -13,8 +13,8 @@ import numpy as np
 
 from storel.arrays import Array
 from storel.errors import MemoryLimitError
+from storel.host.memory import amount
 from storel.loops.nodes import Allocation
-from storel.memory import amount
 from storel.runtime import mappings
 
 _LARGE = 1 << 22

@@ -19,9 +19,9 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from storel.arrays import Array
+from storel.host.memory import require_memory
 from storel.loops.blocks import STRIP, TILE_ROWS, packed_lengths, tile_columns
 from storel.loops.nodes import Allocation, Buffer
-from storel.memory import require_memory
 from storel.plan.contraction import Contraction, Operand
 from storel.runtime import buffers, pool
 from storel.runtime.kernel import Input

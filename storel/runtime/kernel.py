@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
-from storel import memory
 from storel.arrays import Array
+from storel.host import memory
 from storel.loops.lowering.division import COUNT
 from storel.loops.nodes import Buffer, For, Kernel, Local, Procedure, While
 from storel.loops.protocol import capacities, failure, length_count, needed_bytes

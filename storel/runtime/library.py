@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from storel import cache
+from storel.host import cache
 from storel.runtime import toolchain
 
 Backend: TypeAlias = Literal["c", "numba"]

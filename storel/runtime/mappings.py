@@ -15,7 +15,7 @@ import weakref
 import numpy as np
 from numpy.typing import NDArray
 
-from storel import memory
+from storel.host import memory
 
 SHARE = 16
 """All pieces that are kept are together no larger than the machine's memory divided by this."""

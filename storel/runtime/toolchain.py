@@ -21,8 +21,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from storel import cache
 from storel.errors import BackendError
+from storel.host import cache
 
 REQUIRED = ("-O3", "-fwrapv", "-fPIC", "-shared", "-std=gnu11", "-w")
 OPTIONAL = (

@@ -15,7 +15,7 @@ import numpy as np
 
 from storel.arrays import Array
 from storel.errors import DataError, TypeMismatchError
-from storel.memory import require_memory
+from storel.host.memory import require_memory
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.storage.blocks import count_unlike

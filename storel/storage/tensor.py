@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from storel.arrays import Array
-from storel.filesystem.paths import as_path
+from storel.host.paths import as_path
 from storel.storage.conversion.rows import arrays_by_rows, rows_of
 from storel.storage.declared import declared_sizes
 from storel.storage.entries import Entries

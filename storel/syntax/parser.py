@@ -14,8 +14,8 @@ from typing import Any
 from lark import Lark, Token
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
-from storel import cache as cache_on_disk
 from storel.errors import ProgramSyntaxError, TypeMismatchError
+from storel.host import cache as cache_on_disk
 from storel.source import Source, Span
 from storel.syntax.expressions import Word
 from storel.syntax.messages import syntax_error

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import get_args
 
-from storel.compiler import Compilation, Task, compile_stored
+from storel.compilation.compiler import Compilation, Task, compile_stored
+from storel.compilation.reformat import conversions, convertible_operands
+from storel.compilation.schedule import Schedule, digest_of
+from storel.compilation.scheduling import by_schedule, considered, formats_of
 from storel.optimizer.physical.preferences import Gathering, Preferences, StoreKind
-from storel.reformat import conversions, convertible_operands
-from storel.schedule import Schedule, digest_of
-from storel.scheduling import by_schedule, considered, formats_of
 
 MOST_TERMS = 8
 """Terms that are tried of each search."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from storel.compilation.schedule import Schedule
 from storel.errors import UnknownNameError, nearest
-from storel.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)

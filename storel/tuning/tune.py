@@ -16,15 +16,15 @@ from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import TypeAlias
 
-from storel import schedule
 from storel.advice.trial import is_same
-from storel.compiler import Compilation, Task, compile_stored
+from storel.compilation import schedule
+from storel.compilation.compiler import Compilation, Task, compile_stored
+from storel.compilation.expectation import expected_time
+from storel.compilation.schedule import Schedule
+from storel.compilation.scheduling import note_of, planned
 from storel.errors import DataError, StorelError, TypeMismatchError
-from storel.execution import execute
-from storel.expectation import expected_time
-from storel.schedule import Schedule
-from storel.scheduling import note_of, planned
-from storel.script import Runner
+from storel.execution.run import execute
+from storel.execution.script import Runner
 from storel.source import Source
 from storel.tuning.candidates import (
     Candidate,

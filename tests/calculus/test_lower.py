@@ -15,10 +15,10 @@ from storel.calculus.lower import lower
 from storel.calculus.nodes import Symbol, Term, map_children
 from storel.calculus.printer import show
 from storel.calculus.verify import verify
-from storel.compiler import view_of
-from storel.environment import Environment
+from storel.compilation.compiler import view_of
+from storel.compilation.environment import Environment
 from storel.errors import EvaluationError
-from storel.execution import reference_values
+from storel.execution.run import reference_values
 from storel.source import Source
 from storel.storage.build import from_coordinates
 from storel.storage.compose import Composed, compose

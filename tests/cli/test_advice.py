@@ -12,7 +12,7 @@ import scipy.sparse
 from strategies.command_line import storel
 
 from storel.advice.trial import Measured, Tensors, Trial
-from storel.loading import as_tensor
+from storel.execution.loading import as_tensor
 from storel.storage.formats.known import Formats
 
 sparse: Any = scipy.sparse

@@ -29,7 +29,7 @@ SIZED = """CREATE FORMAT sized(T: real[m, n])
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(SHAPES, 2, ((0, 3), (1, 1), (2, 3), (5, 5)))
-    monkeypatch.setattr("storel.storage.checking.EXAMPLE_PLACES", 64)
+    monkeypatch.setattr("storel.storage.trials.checking.EXAMPLE_PLACES", 64)
     Path("mine").mkdir()
     for path, within in (("rows.sdql", " WITHIN pos"), ("mine/rows.sdql", " WITHIN pos"), ("wrong.sdql", "")):
         Path(path).write_text(ROWS.format(within=within))

@@ -135,7 +135,7 @@ def test_what_cannot_be_written_is_told_before_anything_is_computed(
     def computed(*_: object) -> None:
         pytest.fail("it was computed")
 
-    monkeypatch.setattr("storel.script.Runner._make_results", computed)
+    monkeypatch.setattr("storel.execution.script.Runner._make_results", computed)
     ended = command("run", "-", "-b", "A=a.mtx", *arguments, stdin=script)
     assert ended.code == 1 and ("cannot write" in ended.err or "the ending" in ended.err)
 

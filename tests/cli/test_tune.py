@@ -10,8 +10,8 @@ import pytest
 import scipy.sparse as sp
 from strategies.command_line import storel
 
-from storel.execution import execute
-from storel.loading import as_tensor
+from storel.execution.loading import as_tensor
+from storel.execution.run import execute
 from storel.storage.formats.known import Formats
 from storel.tuning.candidates import Candidate, describe
 from storel.tuning.measure import Measured

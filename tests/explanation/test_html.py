@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 from strategies.explained import PROGRAMS, measured, program
 
-from storel.compiler import STAGES
+from storel.compilation.compiler import STAGES
 from storel.explanation.html import explain_html
 from storel.explanation.markup import element
 

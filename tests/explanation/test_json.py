@@ -11,11 +11,11 @@ import scipy.sparse
 from strategies.explained import PROGRAMS, measured, program
 
 import storel
-from storel.compiler import STAGES, Options
-from storel.environment import Environment
+from storel.compilation.compiler import STAGES, Options
+from storel.compilation.environment import Environment
+from storel.execution.script import Runner
 from storel.explanation.json import explain_json
 from storel.explanation.text import explain_text
-from storel.script import Runner
 from storel.source import Source
 
 KEYS = {

@@ -7,7 +7,7 @@ import re
 import pytest
 from strategies.explained import PROGRAMS, measured, program
 
-from storel.compiler import STAGES
+from storel.compilation.compiler import STAGES
 from storel.errors import UnknownNameError
 from storel.explanation.text import explain_text
 from storel.plan.printer import render

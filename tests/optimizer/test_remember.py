@@ -15,8 +15,8 @@ import pytest
 import scipy.sparse as sp
 
 import storel
-from storel import cache
 from storel.calculus.nodes import Term
+from storel.host import cache
 from storel.optimizer import remember
 from storel.optimizer.cost.constants import CONSTANTS
 from storel.optimizer.cost.model import Nanoseconds
@@ -119,3 +119,9 @@ def test_a_search_that_ran_out_of_time_is_not_remembered(
     before = set(tmp_path.glob("plan-*"))
     remember.optimized(kernel.compilation.term, kernel.compilation.symbols, options=hurried)
     assert set(tmp_path.glob("plan-*")) == before
+
+
+def test_a_plan_is_searched_for_again_by_other_code() -> None:
+    searching = ("storel.optimizer.", "storel.calculus.", "storel.symbols", "storel.degrees")
+    run = {module.__file__ for name, module in sys.modules.items() if name.startswith(searching)}
+    assert len(run) > 50 and run <= set(remember.sources())

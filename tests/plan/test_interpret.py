@@ -16,7 +16,7 @@ import storel
 from storel.calculus.interpret import evaluate
 from storel.calculus.nodes import Symbol
 from storel.errors import EvaluationError
-from storel.execution import execute
+from storel.execution.run import execute
 from storel.plan.interpret import run
 from storel.plan.nodes import (
     Accumulate,

@@ -110,7 +110,7 @@ def test_shares_are_equal(name: str, seed: int, count: int, size: int) -> None:
     if "B" in PROGRAMS[name]:
         operands["B"] = sp.csr_array((rng.random((12, 12)) < 0.4).astype(float))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("storel.compilation.WORTH_THREADS", 0.0)
+        patch.setattr("storel.compilation.compiled.WORTH_THREADS", 0.0)
         kernel = storel.compile(f"CREATE TENSOR R AS {PROGRAMS[name]}", threads=2, **operands)
         compiled = kernel.compilation.compiled
     if not isinstance(compiled, ParallelKernel):
@@ -149,7 +149,7 @@ def test_what_is_found_in_a_list_is_part_of_the_work(text: str) -> None:
     operands = {"A": storel.tensor(dense, "hyb(width=1)"), "B": storel.tensor(np.ones((200, 64)))}
     used = {name: operand for name, operand in operands.items() if f"in {name}" in text}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("storel.compilation.WORTH_THREADS", 0.0)
+        patch.setattr("storel.compilation.compiled.WORTH_THREADS", 0.0)
         kernel = storel.compile(text, threads=2, format="dense", **used)
     compiled = kernel.compilation.compiled
     assert isinstance(compiled, ParallelKernel)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from storel import compilation, compiler
 from storel.calculus.nodes import Term
+from storel.compilation import compiled as compilation
+from storel.compilation import compiler
 from storel.optimizer.outcome import Optimized, Options
 from storel.optimizer.remember import optimized
 from storel.optimizer.rules.rulefile import RuleSet

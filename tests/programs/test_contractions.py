@@ -117,7 +117,7 @@ def test_any_size(rows: int, columns: int, depth: int, threads: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("storel.plan.contraction.LEAST", 0)
         patch.setattr("storel.plan.contraction.LEAST_STEPS", 0)
-        patch.setattr("storel.compilation.WORTH_THREADS", 0.0)
+        patch.setattr("storel.compilation.compiled.WORTH_THREADS", 0.0)
         result = storel.run(program(CASES[0]), backend="c", threads=threads + 1, A=left, B=right)
     np.testing.assert_allclose(dense(result), left @ right, rtol=1e-10)
 

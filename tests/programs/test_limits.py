@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import storel
-from storel import memory
+from storel.host import memory
 
 MATRIX = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]])
 ROWS = "CREATE TENSOR y AS sum(<(i, j), a> in A) { i -> a }"

@@ -20,7 +20,7 @@ from strategies.variants import TRANSPOSED, Either, Factor, Operand, Variant, Wr
 
 import storel
 from storel.arrays import Array
-from storel.execution import measure
+from storel.execution.run import measure
 from storel.loops.interpret import Work
 from storel.loops.python_source import sorting_steps
 from storel.plan.nodes import (

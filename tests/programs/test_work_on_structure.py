@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import storel
-from storel.execution import measure
+from storel.execution.run import measure
 from storel.loops.interpret import Work
 
 Array = Any

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from storel import memory
 from storel.errors import MemoryLimitError
+from storel.host import memory
 from storel.loops.nodes import Allocation, Buffer
 from storel.runtime import buffers, mappings
 from storel.scalars import ScalarType

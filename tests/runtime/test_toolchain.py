@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import storel
-from storel import cache
 from storel.errors import BackendError
+from storel.host import cache
 from storel.runtime import toolchain
 
 

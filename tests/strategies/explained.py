@@ -10,7 +10,7 @@ import scipy.sparse
 from strategies.plans import Planned, planned
 
 import storel
-from storel.profile import Profile, profile
+from storel.execution.profile import Profile, profile
 
 MATRIX = np.array([[1.0, 0, 2, 0], [0, 0, 0, 0], [0, 3, 0, 4]])
 

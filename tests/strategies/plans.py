@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from storel.calculus.nodes import Add, Literal, Lookup, Symbol, Term, Variable
-from storel.compilation import Compilation
-from storel.compiler import Options
-from storel.environment import Environment
+from storel.compilation.compiled import Compilation
+from storel.compilation.compiler import Options
+from storel.compilation.environment import Environment
+from storel.execution.script import Runner
 from storel.plan.nodes import Elements, Positions, ScalarStore
 from storel.scalars import ScalarType
-from storel.script import Runner
 from storel.source import Source
 from storel.storage.tensor import Tensor
 from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols

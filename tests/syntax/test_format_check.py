@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from storel.errors import StorelError
-from storel.resources import directory
+from storel.host.resources import directory
 from storel.source import Source
 from storel.syntax.format_check import check_format
 from storel.syntax.nodes.statements import CreateFormat

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from storel.resources import directory
+from storel.host.resources import directory
 from storel.source import Source
 from storel.syntax.listing import render_script
 from storel.syntax.parser import parse

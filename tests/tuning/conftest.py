@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from storel.execution import execute
+from storel.execution.run import execute
 from storel.tuning.candidates import Candidate, describe
 from storel.tuning.measure import Measured
 from storel.tuning.tune import Search

@@ -12,9 +12,9 @@ import pytest
 import scipy.sparse as sp
 
 import storel
-from storel import machine
+from storel.compilation import machine
 from storel.errors import DataError, MemoryLimitError, StorelError, UnknownNameError
-from storel.execution import execute
+from storel.execution.run import execute
 from storel.tuning.candidates import Candidate
 from storel.tuning.measure import Measured
 from storel.tuning.tune import Search
@@ -61,8 +61,8 @@ def test_the_winner_is_taken_from_then_on(program: str, description: str, prefer
 
 
 def test_operands_are_converted_where_that_is_faster(prefer: Prefer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storel.reformat.WORTHWHILE", 0.0)
-    monkeypatch.setattr("storel.reformat.CONVERSION", 0.01)
+    monkeypatch.setattr("storel.compilation.reformat.WORTHWHILE", 0.0)
+    monkeypatch.setattr("storel.compilation.reformat.CONVERSION", 0.01)
     monkeypatch.setattr("storel.tuning.tune.UNLIKELY", 1e6)
     left, right = storel.tensor(A, "csc"), storel.tensor(B, "csc")
     own = compilation(A=left, B=right)

@@ -24,9 +24,9 @@ from functools import cache
 from pathlib import Path
 
 from storel.errors import ProgramSyntaxError, UnknownNameError
+from storel.host.resources import directory
 from storel.optimizer.rules.analyses import GUARDS
 from storel.optimizer.rules.patterns import MisreadError, Node, Pattern, Reader
-from storel.resources import directory
 
 PHASES = ("normalize", "main")
 EAGER = ("decide", "simplify")

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from storel.arrays import Array
-from storel.memory import allowance
+from storel.host.memory import allowance
 from storel.storage.blocks import count_unlike
 from storel.storage.conversion.tiles_in_rows import tiles_in_rows
 from storel.storage.coordinates import index_dtype, into_tiles, numbers, out_of_tiles

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from storel.arrays import Array
-from storel.memory import require_memory
+from storel.host.memory import require_memory
 from storel.semiring import SEMIRINGS
 from storel.storage.blocks import blocks
 from storel.storage.conversion.row_layouts import RowLayout, compressed, nonzero, row_layout

@@ -20,7 +20,7 @@ import numpy as np
 
 from storel.arrays import Array
 from storel.errors import DataError
-from storel.filesystem.text import reading
+from storel.host.text import reading
 from storel.storage.files.contents import reason
 
 MAPPED_FROM = 1 << 24

@@ -19,7 +19,7 @@ import numpy as np
 
 from storel.arrays import Array
 from storel.errors import DataError, TypeMismatchError
-from storel.filesystem.text import reading
+from storel.host.text import reading
 from storel.storage.files.contents import SparseContents, reason
 from storel.storage.files.description import KEY, Description, describe, parse_description
 from storel.storage.stored import Stored

@@ -12,7 +12,7 @@ from typing import BinaryIO
 import numpy as np
 
 from storel.errors import DataError, TypeMismatchError
-from storel.filesystem.text import reading_text
+from storel.host.text import reading_text
 from storel.scalars import ScalarType
 from storel.storage.files.contents import SparseContents
 from storel.storage.files.table import Column, Table, is_integer, read_table

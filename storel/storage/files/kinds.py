@@ -9,7 +9,7 @@ from typing import BinaryIO, cast
 
 from storel.arrays import Array
 from storel.errors import DataError, nearest
-from storel.filesystem.output import replacing, require_writable
+from storel.host.output import replacing, require_writable
 from storel.storage.files.archive import read_archive, read_array
 from storel.storage.files.arrow import read_arrow, read_parquet, write_arrow, write_parquet
 from storel.storage.files.contents import Contents

@@ -21,8 +21,8 @@ import numpy as np
 
 from storel.arrays import Array
 from storel.errors import DataError, TypeMismatchError, nearest
-from storel.filesystem.text import reading_text, whole_source
-from storel.memory import require_memory
+from storel.host.memory import require_memory
+from storel.host.text import reading_text, whole_source
 from storel.scalars import ScalarType
 from storel.source import Source, Span
 from storel.storage.files.contents import DenseContents, SparseContents

@@ -17,7 +17,7 @@ import numpy as np
 
 from storel.arrays import Array
 from storel.errors import DataError
-from storel.filesystem.text import whole_source
+from storel.host.text import whole_source
 from storel.scalars import ScalarType
 from storel.source import Source, Span
 

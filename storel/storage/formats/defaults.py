@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 
-from storel import resources
+from storel.host import resources
 
 
 @dataclass(frozen=True)

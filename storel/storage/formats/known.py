@@ -11,10 +11,10 @@ from functools import cache, cached_property
 from pathlib import Path
 from threading import RLock
 
-from storel import resources
 from storel.errors import FormatError, nearest
-from storel.filesystem.paths import as_path
-from storel.filesystem.text import format_source
+from storel.host import resources
+from storel.host.paths import as_path
+from storel.host.text import format_source
 from storel.source import Span
 from storel.storage.formats.defaults import Defaults, shipped_defaults
 from storel.storage.formats.format import Format, without_value

@@ -9,7 +9,7 @@ import numpy as np
 
 from storel.arrays import Array
 from storel.errors import FormatError
-from storel.memory import require_memory
+from storel.host.memory import require_memory
 from storel.storage.blocks import is_increasing, small_blocks
 from storel.storage.coordinates import changes
 from storel.storage.formats.format import Format

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from storel.arrays import Array
-from storel.memory import require_memory
+from storel.host.memory import require_memory
 from storel.scalars import ScalarType
 from storel.semiring import Semiring
 from storel.storage.coordinates import sorted_entries

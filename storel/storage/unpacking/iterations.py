@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from storel.arrays import Array
-from storel.memory import require_memory
+from storel.host.memory import require_memory
 from storel.storage.formats.chain import Chain, ChainGuard, ChainLoop
 from storel.storage.unpacking.extremes import LARGEST_INT32, Interval, are_within, interval, is_always
 from storel.storage.unpacking.regular import Address, Regular, address_of

@@ -7,7 +7,7 @@ import pytest
 from strategies.explained import PROGRAMS, program
 
 from storel.codegen import c_source, numba_source
-from storel.execution import arguments
+from storel.execution.run import arguments
 from storel.loops.interpret import run
 from storel.loops.lowering.profile import COUNTS
 from storel.loops.verify import verify

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import storel
-from storel.execution import measure
+from storel.execution.run import measure
 from storel.optimizer.arrangement.association import Tree, associated, best
 from storel.optimizer.arrangement.chains import chain
 from storel.optimizer.estimation.sketches import Sketch, uniform

@@ -16,7 +16,7 @@ import storel
 from storel.calculus.interpret import evaluate
 from storel.calculus.nodes import Literal, Multiply, Range, Sum, Term, Variable
 from storel.calculus.verify import InvariantError, infer
-from storel.execution import measure
+from storel.execution.run import measure
 from storel.optimizer.arrangement.elimination import eliminated
 from storel.optimizer.egraph.facts import encoded
 from storel.optimizer.egraph.saturate import saturate

@@ -14,7 +14,7 @@ from strategies.terms import REAL, Surroundings, dictionary, surroundings, terms
 import storel
 from storel.calculus.interpret import evaluate
 from storel.calculus.nodes import Add, Term
-from storel.execution import measure
+from storel.execution.run import measure
 from storel.optimizer.arrangement.expansion import monomials
 
 RANDOM = np.random.default_rng(7)

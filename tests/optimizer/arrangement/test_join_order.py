@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import storel
-from storel import compiler
+from storel.compilation import compiler
 from storel.optimizer.arrangement.join_order import TRIED, orders
 from storel.symbols import Symbols
 from storel.syntax.nodes.expressions import Expression, Generator, Mapped, Range, Sum

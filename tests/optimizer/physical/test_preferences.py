@@ -10,12 +10,12 @@ import pytest
 import scipy.sparse as sp
 
 import storel
-from storel.execution import execute
+from storel.compilation.schedule import Schedule, digest_of
+from storel.compilation.scheduling import by_schedule
+from storel.execution.run import execute
 from storel.optimizer.physical.preferences import Gathering, Preferences, StoreKind
 from storel.plan.printer import render
 from storel.plan.verify import verify
-from storel.schedule import Schedule, digest_of
-from storel.scheduling import by_schedule
 
 A: Any = sp.random_array((30, 40), density=0.05, format="csr", rng=np.random.default_rng(1))
 B: Any = sp.random_array((40, 50), density=0.05, format="csr", rng=np.random.default_rng(2))

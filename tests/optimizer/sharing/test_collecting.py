@@ -11,7 +11,7 @@ from strategies.terms import Surroundings
 
 import storel
 from storel.calculus.interpret import evaluate
-from storel.execution import measure
+from storel.execution.run import measure
 from storel.optimizer.sharing.collecting import collected
 
 RANDOM = np.random.default_rng(3)

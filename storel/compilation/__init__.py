@@ -1,0 +1,1 @@
+"""From a definition and its data to running code: the compiler, and what is decided before and after it."""

@@ -1,0 +1,160 @@
+"""What the compiler made of one definition, from its program to the kernels that run it.
+
+Up to the plan it is kept as it was made. What follows from the plan alone is made when it is asked for: the
+loops and their text, and the phases in which several threads run them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from storel.calculus.finite import is_finite as all_finite
+from storel.calculus.nodes import Term
+from storel.codegen import c_contraction, c_source, numba_source
+from storel.compilation.results import ResultFormat
+from storel.compilation.schedule import Schedule
+from storel.loops.lowering.assembly import result_names
+from storel.loops.lowering.lower import lower
+from storel.loops.lowering.profile import Profile
+from storel.loops.nodes import Kernel
+from storel.loops.passes.sequence import improved
+from storel.optimizer.cost.constants import Constants
+from storel.optimizer.estimation.cardinality import entries
+from storel.optimizer.outcome import Optimized
+from storel.optimizer.physical.plan import Request, entered_extents, plan_term
+from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
+from storel.plan.nodes import Levels, Plan
+from storel.plan.phases import Phase, phases
+from storel.plan.sweep import swept
+from storel.runtime.kernel import CompiledKernel
+from storel.runtime.parallel import ParallelKernel
+from storel.runtime.program import Program, Unit
+from storel.storage.compose import Composed
+from storel.storage.tensor import Tensor
+from storel.symbols import Symbols
+from storel.syntax.analyze import Definition
+
+WORTH_THREADS = 100_000.0
+"""The nanoseconds from which on a kernel is expected to gain by several threads."""
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """Everything the compiler made of one definition.
+
+    ``converted`` are operands in another format, ``constants`` are what its plan is forecast with; sums are
+    added up in any order where ``is_reordered`` says so. ``schedule`` was measured to be the fastest; it is
+    None where the estimates decide.
+    """
+
+    definition: Definition
+    composed: Composed
+    term: Term
+    optimized: Optimized
+    result: ResultFormat
+    plan: Plan
+    backend: Literal["c", "numba"]
+    converted: Mapping[str, Tensor]
+    is_finite: bool
+    is_reordered: bool
+    constants: Constants
+    threads: int
+    memory: float
+    schedule: Schedule | None = None
+
+    @property
+    def symbols(self) -> Symbols:
+        return self.composed.symbols
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The loops that run the whole plan."""
+        return self._lowered(self._whole)
+
+    @property
+    def counting_kernel(self) -> Kernel:
+        """The loops that do the same and count what each action does (``loops.lowering.profile``)."""
+        return self._lowered(self._whole, Profile())
+
+    @cached_property
+    def source(self) -> str:
+        """The text of the kernel in its backend's language."""
+        return self._rendered(self.kernel)
+
+    @cached_property
+    def phases(self) -> tuple[Phase, ...]:
+        """The plan as it is run in parts, none where one kernel does it all.
+
+        There are parts for several threads where that is worth it, and for dense contractions.
+        """
+        found = phases(
+            self.plan,
+            self.symbols,
+            reorders=self.is_reordered,
+            is_finite=self.is_finite,
+            memory=self.memory,
+        )
+        is_divided = self.used_threads > 1 and any(phase.split is not None for phase in found)
+        return found if is_divided or any(phase.contraction is not None for phase in found) else ()
+
+    @property
+    def used_threads(self) -> int:
+        """How many threads run the kernel: one where it is expected, or was measured, to gain nothing."""
+        divides = None if self.schedule is None else self.schedule.divides
+        if divides is None:
+            divides = self.optimized.cost.nanoseconds >= WORTH_THREADS
+        return self.threads if divides else 1
+
+    @property
+    def entered_extents(self) -> tuple[Term, ...]:
+        """The extents of the result, in the order in which the plan enters its keys."""
+        return entered_extents(self.plan, self.definition.shape, self.symbols)
+
+    @cached_property
+    def program(self) -> Program:
+        """The kernel's text, one for each phase where it is run in parts."""
+        if not self.phases:
+            return Program(self.backend, (Unit(self.kernel, self.source),))
+        return Program(self.backend, tuple(map(self._unit, self.phases)), self.used_threads)
+
+    @property
+    def compiled(self) -> CompiledKernel | ParallelKernel:
+        """The kernel in machine code."""
+        return self.program.compiled
+
+    def _unit(self, phase: Phase) -> Unit:
+        """Return the kernel of a phase, which makes a part of the result or fills a store, and its text."""
+        destination = phase.plan.destination
+        outputs = result_names(destination) if isinstance(destination, Levels) else ()
+        fills = tuple(zip(outputs, phase.fills, strict=False))
+        if phase.contraction is not None:
+            source = c_contraction.render(phase.contraction.type) if self.backend == "c" else None
+            return Unit(phase.contraction, source, fills)
+        kernel = self._lowered(phase)
+        return Unit(kernel, self._rendered(kernel), fills, phase.continues)
+
+    @property
+    def _whole(self) -> Phase:
+        return Phase(self.plan, swept=swept(self.plan, self.symbols))
+
+    def _lowered(self, phase: Phase, profile: Profile | None = None) -> Kernel:
+        symbols, extents = phase.known(self.symbols), phase.extents(self.entered_extents)
+        kernel = lower(phase, extents, symbols, is_finite=self.is_finite, profile=profile)
+        return improved(kernel, symbols, reorders=self.is_reordered)
+
+    def _rendered(self, kernel: Kernel) -> str:
+        return c_source.render(kernel) if self.backend == "c" else numba_source.render(kernel)
+
+    def replanned(self, term: Term, preferences: Preferences = PLANNERS_OWN) -> Compilation:
+        """Return the same with the plan of another term that means the same, such as one considered."""
+        request = Request(
+            self.definition.shape, self.result.candidate, entries(term, self.symbols), preferences
+        )
+        return replace(
+            self,
+            plan=plan_term(term, request, self.symbols, self.definition.semiring),
+            is_finite=self.is_finite and all_finite(term, self.symbols),
+        )

@@ -1,0 +1,187 @@
+"""Operands in another format, where a plan would read them against the order of their storage.
+
+A program that does so finds each entry by a search, or where each key has a place, far from the last one.
+Where the estimated time of that exceeds the time of a conversion, plans for the operands' other default
+formats are made, too, one operand after the other, and the cheapest, conversions included, is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    Find,
+    If,
+    Let,
+    Lookup,
+    Merge,
+    Multiply,
+    Range,
+    Reduce,
+    Singleton,
+    Sum,
+    Symbol,
+    Term,
+    Variable,
+    children,
+)
+from storel.compilation.environment import Environment
+from storel.optimizer.physical.destination import is_dense
+from storel.storage.tensor import Tensor
+
+CONVERSION = 30.0
+"""Nanoseconds per stored entry that a conversion takes."""
+
+TURNING = 4.0
+"""Nanoseconds per place that it takes to turn what has a place for each key."""
+
+WORTHWHILE = 4e5
+"""Nanoseconds of estimated time below which nothing is converted, in a program of few operands and loops."""
+
+FEW = 4 * 8**2
+"""Operands times the square of loops, up to which the plans for conversions are found in no time."""
+
+
+def conversion_cost(tensor: Tensor) -> float:
+    """Return the estimated nanoseconds of converting ``tensor``."""
+    if _is_full(tensor):
+        return TURNING * math.prod(tensor.shape)
+    return CONVERSION * (max((len(array) for array in tensor.arrays.values()), default=0) or tensor.nnz)
+
+
+def least_conversion_cost(tensor: Tensor) -> float:
+    """Return what ``conversion_cost`` is at least in any format: each stores all entries."""
+    return TURNING * math.prod(tensor.shape) if _is_full(tensor) else CONVERSION * tensor.nnz
+
+
+def convertible_operands(
+    term: Term, environment: Environment, nanoseconds: float, *, is_listed: bool = False
+) -> list[str]:
+    """Return the tensors that ``term`` reads in another order, if a conversion is cheap beside that.
+
+    A result that is listed in no order, and sorted afterwards, is as good a reason.
+
+    Not only what is searched is worth converting: of two operands stored by columns the one that is
+    scanned decides that the other must be searched. What has a place for each key is never searched, but
+    its innermost reads may be a row apart. A plan is made for each of them, in time that grows with the
+    square of the loops, so that the program must be worth it.
+    """
+    searched = frozenset(_arrays(term)) if is_listed or _searches(term) else frozenset[str]()
+    crossed = frozenset(_crossed(term))
+
+    def is_turned(name: str, tensor: Tensor) -> bool:
+        arrays = array_names(name, tensor)
+        return bool(arrays & crossed) or (_may_be_sparse(tensor) and bool(arrays & searched))
+
+    names = [
+        name
+        for name, tensor in sorted(environment.tensors.items())
+        if tensor.rank > 1
+        and is_turned(name, tensor)
+        and nanoseconds > WORTHWHILE + 2 * conversion_cost(tensor)
+    ]
+    return names if nanoseconds > WORTHWHILE * len(names) * _loops(term) ** 2 / FEW else []
+
+
+def array_names(name: str, tensor: Tensor) -> set[str]:
+    """Return what the arrays of an operand are called in a term in which it is called ``name``."""
+    return {f"{name}_{array.name}" for array in tensor.storage.arrays}
+
+
+def _is_full(tensor: Tensor) -> bool:
+    """Return whether a tensor has a place for each key."""
+    return tensor.signature is not None and tensor.signature.is_full
+
+
+def _may_be_sparse(tensor: Tensor) -> bool:
+    """Return whether a format without a place for each key may suit a tensor."""
+    return not (_is_full(tensor) and is_dense(tensor.nnz, tensor.shape))
+
+
+def conversions(tensor: Tensor, environment: Environment) -> Iterator[Tensor]:
+    """Yield ``tensor`` in each other format that data of its rank may be stored in unasked.
+
+    One that was made for an earlier program is at hand; most of these are not worth keeping.
+    """
+    alternatives = environment.formats.alternatives
+    others = alternatives(tensor.rank, is_dense=True) if _is_full(tensor) else []
+    if _may_be_sparse(tensor):
+        others += alternatives(tensor.rank, is_dense=False)
+    for alternative in others:
+        if alternative.name != tensor.storage.name:
+            yield tensor.kept_as(alternative) or tensor.stored_as(alternative)
+
+
+def _crossed(term: Term) -> Iterator[str]:
+    """Yield the arrays of which an innermost loop reads elements that do not follow one another."""
+    match term:
+        case Sum(Range(), body) if _loops(body) == 0:
+            yield from _strided(body, Variable(1))
+        case _:
+            for child, _ in children(term):
+                yield from _crossed(child)
+
+
+def _strided(term: Term, key: Variable) -> Iterator[str]:
+    """Yield the arrays that are read at multiples of a key."""
+    match term:
+        case Lookup(Symbol(name), index) if _is_multiplied(index, key):
+            yield name
+        case _:
+            for child, binders in children(term):
+                yield from _strided(child, Variable(key.index + binders))
+
+
+def _is_multiplied(index: Term, key: Variable) -> bool:
+    match index:
+        case Multiply(left, right) if key in (left, right):
+            return True
+        case Add(left, right) | Multiply(left, right):
+            return _is_multiplied(left, key) or _is_multiplied(right, key)
+        case _:
+            return False
+
+
+def _searches(term: Term) -> bool:
+    """Return whether ``term`` looks for keys: by a search, by comparing all, or in a table made for it."""
+    match term:
+        case Find() | If(Apply("equal", _), _) | Sum(Sum() | Singleton(), _):
+            return True
+        case Let(value, _) if _depth(value) > 1 and not _is_in_order(value):
+            return True
+        case _:
+            return any(_searches(child) for child, _ in children(term))
+
+
+def _loops(term: Term) -> int:
+    return isinstance(term, Sum | Reduce | Merge | Find) + sum(_loops(child) for child, _ in children(term))
+
+
+def _is_in_order(term: Term) -> bool:
+    """Return whether a dictionary is made row after row, as it is read, which turns no operand."""
+    match term:
+        case Sum(Range(), Singleton(Variable(1), _)):
+            return True
+        case _:
+            return False
+
+
+def _depth(term: Term) -> int:
+    """Return how deep the singletons of a dictionary nest, which is made by loops."""
+    match term:
+        case Singleton(_, value):
+            return 1 + _depth(value)
+        case Sum(_, body) | Let(_, body) | If(_, body) | Multiply(_, body):
+            return _depth(body)
+        case _:
+            return 0
+
+
+def _arrays(term: Term) -> Iterator[str]:
+    if isinstance(term, Symbol):
+        yield term.name
+    for child, _ in children(term):
+        yield from _arrays(child)

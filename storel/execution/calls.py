@@ -1,0 +1,189 @@
+"""Calls of a compiled program with other data, of which all is true that its kernel relies on.
+
+What a call needs of an operand depends on nothing else: whether the kernel is right for it, and where its
+arrays are. Tensors do not change, so both are found once and kept as long as the tensor lives; a tensor
+that is converted first is converted once (``Tensor.converted``). A ``Call`` refers to no data by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from storel.compilation.compiled import Compilation
+from storel.compilation.environment import (
+    Environment,
+    ParameterFact,
+    parameter_fact,
+    scalar_as_declared,
+    type_of,
+)
+from storel.compilation.results import ResultFormat
+from storel.errors import EvaluationError, TypeMismatchError
+from storel.execution.loading import as_tensor
+from storel.execution.places import show_place
+from storel.execution.run import collected, require_numbers, sizes_of
+from storel.plan.nodes import Destination
+from storel.runtime.kernel import Input, located
+from storel.runtime.program import Program
+from storel.scalars import ScalarType
+from storel.semiring import Scalar
+from storel.storage.facts import Likeness, likeness
+from storel.storage.formats.format import Format
+from storel.storage.formats.known import Formats
+from storel.storage.tensor import Tensor
+from storel.syntax.analyze import Definition
+from storel.syntax.nodes.expressions import Expression
+
+Value: TypeAlias = Tensor | Scalar
+Inputs: TypeAlias = dict[str, Input]
+
+
+def as_value(given: Any, formats: Formats) -> Value:
+    """Return what a caller binds to a name: a number as it is, all else as a tensor.
+
+    Raises StorelError for what is neither.
+    """
+    if isinstance(given, Tensor):
+        return given
+    number = given.item() if isinstance(given, np.generic) else given
+    if not isinstance(number, bool | int | float):
+        return as_tensor(number, formats)
+    if isinstance(number, int) and not -(1 << 63) <= number < 1 << 63:
+        raise TypeMismatchError(
+            "a number does not fit into int64", found=f"{number.bit_length()} bits", hint="give a float"
+        )
+    return number
+
+
+@dataclass(frozen=True, eq=False)
+class Operand:
+    """What a kernel was compiled for: tensors like ``own``, which are ``read`` as they are or converted.
+
+    ``converted`` is the format in which they are read, None if it is their own.
+    """
+
+    name: str
+    own: Likeness
+    converted: Format | None
+    read: Likeness
+    _inputs: WeakKeyDictionary[Tensor, Inputs] = field(
+        default_factory=WeakKeyDictionary[Tensor, Inputs], repr=False
+    )
+
+    def inputs(self, tensor: Tensor, definition: Definition, unsigned: Mapping[str, str]) -> Inputs | None:
+        """Return the arrays that the kernel reads of a tensor; None if it is not right for it.
+
+        Raises DataError if ``tensor`` is ``unsigned`` and holds numbers that its semiring has no place for.
+        """
+        known = self._inputs.get(tensor)
+        if known is not None:
+            return known
+        if self.own.is_declared or likeness(tensor) != self.own:
+            return None
+        stored = tensor if self.converted is None else tensor.converted(self.converted)
+        if likeness(stored) != self.read:
+            return None
+        require_numbers(definition, unsigned, {self.name: tensor})
+        found = located({f"{self.name}_{array}": each for array, each in stored.arrays.items()})
+        self._inputs[tensor] = found
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how the operand is pickled: the tensors that were met stay behind."""
+        return Operand, (self.name, self.own, self.converted, self.read)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A compiled program with one result, without the data that it was compiled for.
+
+    ``expression`` is what it was compiled from. ``defaults`` are the scalars that a call may leave out,
+    ``facts`` what the plan relies on about each, ``declared`` the types that the program says of some,
+    ``fixed`` the sizes that were given as scalars, ``unsigned`` the operands without negative numbers.
+    """
+
+    program: Program
+    definition: Definition
+    expression: Expression
+    destination: Destination
+    result: ResultFormat
+    operands: Mapping[str, Operand]
+    sizes: Mapping[str, int]
+    defaults: Mapping[str, Scalar]
+    facts: Mapping[str, ParameterFact]
+    declared: Mapping[str, str]
+    fixed: Mapping[str, int]
+    memory_limit: int | None
+    unsigned: Mapping[str, str]
+
+    @staticmethod
+    def of(compilation: Compilation, environment: Environment, memory_limit: int | None) -> Call:
+        """Return calls with data like that of ``environment``, which the definition was compiled for."""
+        operands: dict[str, Operand] = {}
+        for name, tensor in environment.tensors.items():
+            read = compilation.converted.get(name)
+            own = likeness(tensor)
+            operands[name] = (
+                Operand(name, own, None, own)
+                if read is None
+                else Operand(name, own, read.storage, likeness(read))
+            )
+        return Call(
+            program=compilation.program,
+            definition=compilation.definition,
+            expression=compilation.composed.expression,
+            destination=compilation.plan.destination,
+            result=compilation.result,
+            operands=operands,
+            sizes=sizes_of(compilation),
+            defaults=dict(environment.parameters),
+            facts=environment.parameter_facts(),
+            declared=dict(environment.declared),
+            fixed=dict(environment.fixed),
+            memory_limit=memory_limit,
+            unsigned=compilation.composed.unsigned,
+        )
+
+    def __call__(self, values: Mapping[str, Value]) -> Tensor | None:
+        """Return the result; None if the kernel is not right for ``values``, tensors and numbers by name.
+
+        Raises EvaluationError where the program fails, MemoryLimitError where the result does not fit.
+        """
+        inputs: Inputs = {}
+        scalars: dict[str, Scalar] = {**self.sizes, **self.defaults}
+        missing = len(self.operands)
+        for name, value in values.items():
+            if not isinstance(value, Tensor):
+                scalar = self._scalar(name, value)
+                if scalar is None:
+                    return None
+                scalars[name] = scalar
+                continue
+            operand = self.operands.get(name)
+            found = None if operand is None else operand.inputs(value, self.definition, self.unsigned)
+            if found is None:
+                return None
+            inputs |= found
+            missing -= 1
+        if missing:
+            return None
+        try:
+            outputs = self.program.compiled.run(scalars, inputs, self.memory_limit)
+        except EvaluationError as error:
+            show_place(error, self.expression, self.operands)
+            raise
+        return collected(self.definition, self.destination, self.result, outputs)
+
+    def _scalar(self, name: str, value: Scalar) -> Scalar | None:
+        """Return a number as the kernel takes it; None if the kernel is not right for it."""
+        scalar = scalar_as_declared(value, self.declared.get(name))
+        if scalar is None:
+            return None
+        if name in self.fixed and type_of(scalar) is ScalarType.INT64:
+            return scalar if scalar == self.fixed[name] else None
+        return scalar if self.facts.get(name) == parameter_fact(scalar) else None

@@ -1,0 +1,96 @@
+"""Which names a script reads: those of its own tensors, and those that its caller binds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from storel.compilation.environment import Environment
+from storel.errors import UnknownNameError, nearest
+from storel.syntax.analyze import Definition
+from storel.syntax.free_names import free_names
+from storel.syntax.nodes.declarations import TypeAnnotation
+from storel.syntax.nodes.expressions import Expression, Let, Name, Range, Singleton
+from storel.syntax.nodes.statements import CreateTensor, LoadTensor, Parameter, Save, Statement
+from storel.syntax.walk import scoped_children
+
+
+def names_needed(wanted: Iterable[str], definitions: Mapping[str, Definition]) -> set[str]:
+    """Return the names of the definitions that ``wanted`` depend on, themselves included."""
+    found: set[str] = set()
+    pending = list(wanted)
+    while pending:
+        name = pending.pop()
+        if name in definitions and name not in found:
+            found.add(name)
+            pending.extend(sorted(free_names(definitions[name].expression)))
+    return found
+
+
+def names_in_sizes(statements: Iterable[Statement]) -> frozenset[str]:
+    """Return the names that the extents, ranges and keys of the created tensors depend on."""
+    found: set[str] = set()
+    for statement in statements:
+        if isinstance(statement, CreateTensor):
+            found |= _in_sizes(statement.expression)
+            for extent in () if statement.type is None else statement.type.extents:
+                found |= free_names(extent)
+    return frozenset(found)
+
+
+def _in_sizes(expression: Expression) -> frozenset[str]:
+    inside = [(_in_sizes(child), bound) for child, bound in scoped_children(expression)]
+    names = frozenset[str]().union(*(found - bound for found, bound in inside))
+    match expression:
+        case Range():
+            return free_names(expression)
+        case Singleton(keys):
+            return names.union(*map(free_names, keys))
+        case Let(binder, value) if binder.name in inside[-1][0]:
+            return names | free_names(value)
+        case _:
+            return names
+
+
+def require_read(
+    given: Iterable[str], statements: Iterable[Statement], environment: Environment, keywords: Collection[str]
+) -> None:
+    """Raise UnknownNameError unless the statements read everything that was given, as a whole or an array.
+
+    ``keywords`` are what a caller may have meant instead of a name of the script.
+    """
+    read = _names(statements)
+    known = {
+        name: name in read or any(f"{name}_{array}" in read for array in tensor.arrays)
+        for name, tensor in environment.tensors.items()
+    } | {name: name in read for name in (*environment.parameters, *environment.sizes)}
+    expected = sorted(name for name, is_read in known.items() if is_read)
+    for name in sorted(given):
+        if not known[name]:
+            raise UnknownNameError(
+                f"the script reads no '{name}'",
+                expected=", ".join(expected) or "nothing: all its names are its own",
+                hint=nearest(name, [*expected, *keywords]),
+            )
+
+
+def _names(statements: Iterable[Statement]) -> frozenset[str]:
+    """Return the names that the expressions, types, parameters and SAVEs of a script mention."""
+    found: set[str] = set()
+    for statement in statements:
+        match statement:
+            case CreateTensor(_, annotation, _, _, expression):
+                found |= free_names(expression) | _extents(annotation)
+            case LoadTensor(_, annotation):
+                found |= _extents(annotation)
+            case Parameter(declaration):
+                found.add(declaration.name)
+            case Save(name):
+                found.add(name)
+            case _:
+                pass
+    return frozenset(found)
+
+
+def _extents(annotation: TypeAnnotation | None) -> frozenset[str]:
+    extents = () if annotation is None else annotation.extents
+    return frozenset(each.name for each in extents if isinstance(each, Name))

@@ -1,0 +1,115 @@
+"""Views of views are written out where that stays small, and stored where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import storel
+from storel.compilation import inlining
+from storel.compilation.inlining import uses, written_out
+from storel.source import Source
+from storel.syntax.nodes.expressions import Expression
+from storel.syntax.parser import parse_expression
+
+Vector: TypeAlias = NDArray[np.float64]
+
+X = np.array([0.1, 0.2, 0.05])
+W = np.array([[0.1, 0.2, 0.0], [0.0, 0.1, 0.3], [0.2, 0.0, 0.1]])
+
+
+def parsed(text: str) -> Expression:
+    return parse_expression(Source("text", text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("b", 0),
+        ("a + a", 2),
+        ("sum(<i, v> in a) v", 1),
+        ("sum(<i, _> in a) i", 1),
+        ("sum(<i, v> in a) v * v * v", 3),
+        ("sum(<i, r> in a, <j, v> in r) v * v", 2),
+        ("sum(<i, a> in b) a * a", 0),
+        ("sum(<i, v> in a, <i, w> in a) v * w", 2),
+        ("max(<i, v> in a) v * v", 2),
+        ("count(<i, v> in a)", 1),
+        ("sum(<i, v> in b) v * a(i) + a(i)", 2),
+        ("let a = b in a + a", 0),
+    ],
+)
+def test_uses(text: str, expected: int) -> None:
+    assert uses("a", parsed(text)) == expected
+
+
+def test_what_is_written_out_grows_with_each_use() -> None:
+    alone = written_out(parsed("a + a"), {})
+    assert written_out(parsed("a + a"), {"a": 10}) == alone + 20
+    assert written_out(parsed("a + b"), {"a": 10}) == alone + 10
+
+
+def chain(step: str, count: int) -> str:
+    """Return a script that applies ``step``, which says {0} for what the last one made, so many times."""
+    first = "CREATE TENSOR a0 AS sum(<i, v> in x) {i -> v}"
+    steps = (f"CREATE TENSOR a{n} AS {step.replace('{0}', f'a{n - 1}')}" for n in range(1, count + 1))
+    return "\n".join((first, *steps))
+
+
+CHAINS: dict[str, tuple[str, Callable[[Vector], Vector]]] = {
+    "one use of values": ("sum(<i, v> in {0}) {i -> v + 1}", lambda a: a + 1),
+    "two uses of values": ("sum(<i, v> in {0}) {i -> 3.5 * v * (1 - v)}", lambda a: 3.5 * a * (1 - a)),
+    "two uses": ("{0} + {0}", lambda a: a + a),
+    "a product and itself": ("{0} + sum(<(i, j), w> in W, <j, v> in {0}) {i -> w * v}", lambda a: a + W @ a),
+}
+
+
+@pytest.mark.parametrize(("step", "function"), CHAINS.values(), ids=CHAINS)
+def test_chains_of_views(step: str, function: Callable[[Vector], Vector]) -> None:
+    """Written out, two uses in each of fourteen steps would be sixteen thousand."""
+    expected = X
+    for _ in range(14):
+        expected = function(expected)
+    operands: dict[str, Any] = {"x": X} | ({"W": W} if "W" in step else {})
+    found = storel.run(chain(step, 14), **operands)
+    assert isinstance(found, storel.Tensor)
+    np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-10)
+
+
+def length(step: str, count: int, operands: dict[str, Any]) -> int:
+    """Return how long what is compiled of a chain is."""
+    return len(storel.compile(chain(step, count), **operands).explain("composed"))
+
+
+@pytest.mark.parametrize("step", [step for step, _ in CHAINS.values()], ids=CHAINS)
+def test_what_is_only_compiled_grows_no_faster_than_the_script(step: str) -> None:
+    operands: dict[str, Any] = {"x": X} | ({"W": W} if "W" in step else {})
+    assert length(step, 16, operands) < 4 * length(step, 8, operands)
+
+
+def test_a_chain_that_is_only_compiled_can_be_run() -> None:
+    step, function = CHAINS["two uses of values"]
+    expected = X
+    for _ in range(8):
+        expected = function(expected)
+    found = storel.compile(chain(step, 8), x=X)(x=X)
+    assert isinstance(found, storel.Tensor)
+    np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("semiring", ["plus_times", "min_plus", "or_and"])
+@pytest.mark.parametrize("stored", ["", " STORED AS coo", " STORED AS auto", " STORED AS bcsr(1, 3)"])
+def test_what_is_read_of_views_in_any_format_is_planned(
+    semiring: str, stored: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those that are no nest of levels."""
+    monkeypatch.setattr(inlining, "LONGEST", 10)
+    script = f"""
+        CREATE TENSOR a OVER {semiring}{stored} AS sum(<(i, j), v> in W, <(j, k), w> in W) {{(i, k) -> v * w}}
+        CREATE TENSOR b OVER {semiring} AS sum(<(i, j), v> in a, <(j, k), w> in a) {{(i, k) -> v * w}}"""
+    composed = storel.compile(script, W=storel.tensor(W, semiring=semiring)).explain("composed")
+    assert "a_val" in composed

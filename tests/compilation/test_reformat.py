@@ -1,0 +1,183 @@
+"""Which operands are converted before they are searched, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import storel
+from storel.calculus.nodes import Add, Find, Literal, Lookup, Multiply, Range, Sum, Symbol, Term, Variable
+from storel.compilation import scheduling
+from storel.compilation.environment import Environment
+from storel.compilation.expectation import has_only_products
+from storel.compilation.reformat import (
+    CONVERSION,
+    TURNING,
+    WORTHWHILE,
+    conversion_cost,
+    conversions,
+    convertible_operands,
+)
+from storel.scalars import ScalarType
+
+ZERO = Literal(0, ScalarType.INT64)
+MATRIX = storel.tensor(np.eye(4), "csr")
+SCAN = Sum(Symbol("A_idx"), Lookup(Symbol("A_val"), Variable(1)))
+SEARCH = Find(Symbol("A_idx"), Literal(1, ScalarType.INT64), Lookup(Symbol("A_val"), Variable(0)))
+
+
+def environment() -> Environment:
+    made = Environment()
+    made.add_tensor("A", MATRIX)
+    made.add_tensor("B", MATRIX)
+    made.add_tensor("v", storel.tensor(np.ones(4)))
+    return made
+
+
+def test_a_conversion_costs_by_the_longest_array() -> None:
+    assert conversion_cost(MATRIX) == CONVERSION * 5
+
+
+@pytest.mark.parametrize(
+    ("term", "nanoseconds", "found"),
+    [
+        (SCAN, 100 * WORTHWHILE, []),
+        (SEARCH, 100 * WORTHWHILE, ["A"]),
+        (SEARCH, WORTHWHILE, []),
+        (SEARCH, WORTHWHILE + 2 * CONVERSION * 5, []),
+        (SEARCH, WORTHWHILE + 2 * CONVERSION * 5 + 1, ["A"]),
+    ],
+)
+def test_only_what_is_searched_for_long_is_converted(
+    term: Term, nanoseconds: float, found: list[str]
+) -> None:
+    assert convertible_operands(term, environment(), nanoseconds) == found
+
+
+@pytest.mark.parametrize(
+    ("data", "storage", "found"),
+    [
+        (np.ones((4, 4)), "dense", []),
+        (np.eye(4), "dense", ["A"]),
+        (np.ones((4, 4)), "csr", ["A"]),
+    ],
+)
+def test_what_is_found_anywhere_is_not_converted(data: Any, storage: str, found: list[str]) -> None:
+    made = Environment()
+    made.add_tensor("A", storel.tensor(data, storage))
+    assert convertible_operands(SEARCH, made, 100 * WORTHWHILE) == found
+
+
+def column_of(factor: Term) -> Term:
+    """Return the sum of the elements at ``factor`` of each row's number."""
+    key = Multiply(factor, Variable(1))
+    return Sum(Range(ZERO, Symbol("A_m")), Lookup(Symbol("A_val"), Add(key, ZERO)))
+
+
+@pytest.mark.parametrize(
+    ("data", "term", "found"),
+    [
+        (np.ones((4, 4)), column_of(Symbol("A_n")), ["A"]),
+        (np.eye(4), column_of(Symbol("A_n")), ["A"]),
+        (np.ones((4, 4)), Sum(Range(ZERO, Symbol("A_m")), Lookup(Symbol("A_val"), Variable(1))), []),
+        (np.ones((4, 4)), Sum(Range(ZERO, Symbol("A_m")), column_of(Symbol("A_n"))), ["A"]),
+        (np.ones(4), column_of(Symbol("A_n")), []),
+    ],
+)
+def test_what_is_read_by_columns_is_turned(data: Any, term: Term, found: list[str]) -> None:
+    made = Environment()
+    made.add_tensor("A", storel.tensor(data))
+    assert convertible_operands(term, made, 100 * WORTHWHILE) == found
+
+
+def test_turning_is_cheap_and_keeps_the_entries() -> None:
+    given = storel.tensor(np.arange(6.0).reshape(2, 3))
+    (turned,) = conversions(given, environment())
+    assert turned.arrays["val"].tolist() == [0, 3, 1, 4, 2, 5]
+    np.testing.assert_array_equal(turned.to_numpy(), given.to_numpy())
+    assert conversion_cost(turned) == TURNING * 6
+
+
+def test_a_sampled_product_reads_both_factors_by_rows() -> None:
+    rng = np.random.default_rng(0)
+    sampled = scipy.sparse.random_array((400, 30_000), density=0.03, format="csr", rng=rng)
+    operands = {"S": sampled, "A": rng.random((400, 64)), "B": rng.random((64, 30_000))}
+    program = (
+        "CREATE TENSOR P AS sum(<(i,j), s> in S, <(i,k), a> in A, <(k,j), b> in B) { (i,j) -> s * a * b }"
+    )
+    kernel = storel.compile(program, **operands)
+    converted = kernel.compilation.converted
+    assert {name: tensor.format for name, tensor in converted.items()} == {"B": "column_major"}
+    expected = sampled.multiply(operands["A"] @ operands["B"]).toarray()
+    result = kernel(**operands)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_allclose(result.to_numpy(), expected)
+
+
+def test_conversions_keep_the_entries() -> None:
+    made = list(conversions(MATRIX, environment()))
+    assert "csc" in [tensor.format for tensor in made]
+    assert "csr" not in [tensor.format for tensor in made]
+    for tensor in made:
+        np.testing.assert_array_equal(tensor.to_numpy(), np.eye(4))
+
+
+def test_operands_of_a_result_that_would_be_listed_are_converted() -> None:
+    random = np.random.default_rng(0)
+    matrices = [np.where(random.random((400, 400)) < 0.1, random.random((400, 400)), 0.0) for _ in range(2)]
+    stored = {"A": storel.tensor(matrices[0], "csc"), "B": storel.tensor(matrices[1], "csr")}
+    program = "CREATE TENSOR C STORED AS csr AS sum(<(i, k), a> in A, <(k, j), b> in B) { (i, j) -> a * b }"
+    kernel = storel.compile(program, **stored)
+    assert "coordinates" not in kernel.explain("plan")
+    result = kernel(**stored)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_allclose(result.to_numpy(), matrices[0] @ matrices[1])
+
+
+@pytest.mark.parametrize(("entries_per_row", "expected"), [(20, ["B"]), (80, ["B", "A", "C"])])
+def test_no_conversion_is_tried_that_takes_longer_than_it_can_save(
+    entries_per_row: int, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[int] = []
+
+    def counted(tensor: storel.Tensor, environment: Environment) -> Iterator[storel.Tensor]:
+        for other in conversions(tensor, environment):
+            tried.append(tensor.nnz)
+            yield other
+
+    monkeypatch.setattr(scheduling, "conversions", counted)
+    rng = np.random.default_rng(0)
+    operands: dict[str, Any] = {
+        name: scipy.sparse.random_array((4000, 4000), density=share * entries_per_row / 4000, rng=rng).tocsr()
+        for name, share in (("A", 1.1), ("B", 1.0), ("C", 1.2))
+    }
+    program = "CREATE TENSOR t AS sum(<(i,j), a> in A, <(j,k), b> in B, <(k,i), c> in C) a * b * c"
+    kernel = storel.compile(program, **operands)
+    assert tried == [operands[name].nnz for name in expected]
+    product = (operands["A"] @ operands["B"]).multiply(operands["C"].T)
+    result = kernel(**operands)
+    assert isinstance(result, storel.Tensor)
+    assert float(result) == pytest.approx(product.sum())
+
+
+def test_a_chain_of_dense_products_is_neither_copied_nor_turned(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(tensor: storel.Tensor, environment: Environment) -> Iterator[storel.Tensor]:
+        raise AssertionError(f"a conversion of {tensor} among {environment} is tried")
+
+    monkeypatch.setattr(scheduling, "conversions", refused)
+    rng = np.random.default_rng(0)
+    extents = [341, 258, 209, 115, 130, 25, 39]
+    operands = {f"M{n}": rng.random((extents[n], extents[n + 1])) for n in range(6)}
+    keys = "abcdefg"
+    loops = ", ".join(f"<({keys[n]}, {keys[n + 1]}), x{n}> in M{n}" for n in range(6))
+    kernel = storel.compile(
+        f"CREATE TENSOR P AS sum({loops}) {{ (a, g) -> x0 * x1 * x2 * x3 * x4 * x5 }}", **operands
+    )
+    assert has_only_products(kernel.compilation)
+    result = kernel(**operands)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_allclose(result.to_numpy(), np.linalg.multi_dot(list(operands.values())))

@@ -1,0 +1,79 @@
+"""From buffers to tensors: what a kernel assembles, and what is packed afterwards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import storel
+from storel.compilation.results import choose_result_format
+from storel.storage.formats.known import Formats
+from storel.syntax.parser import parse_format
+
+FORMATS = Formats()
+MATRIX = np.array([[0.0, 1.0, 0.0, 2.0], [0.0] * 4, [3.0, 0.0, 0.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "assembled"),
+    [("csr", "csr"), ("dcsr", "dcsr"), ("dense", "dense"), ("coo", "csr"), ("csc", "csc")],
+)
+def test_what_cannot_be_assembled_is_made_of_the_default(wanted: str, assembled: str) -> None:
+    chosen = choose_result_format(FORMATS.resolve(parse_format(wanted), 2), (3, 4), (3.0, 5.0), FORMATS)
+    assert chosen.wanted.name == wanted
+    assert chosen.assembled is not None
+    assert chosen.assembled.name == assembled
+    assert chosen.candidate is not None and len(chosen.candidate.kinds) == 2
+
+
+@pytest.mark.parametrize(
+    ("extents", "counts", "name"),
+    [
+        ((), (), "dense"),
+        ((100,), (5.0,), "coo"),
+        ((100, 100), (100.0, 100.0), "csr"),
+        ((2, 3), (1.0, 1.0), "dense"),
+        ((100, 100), (100.0, 9000.0), "dense"),
+        ((9, 9, 9), (5.0, 5.0, 5.0), "csf"),
+        ((100, 100), (5.0, 400.0), "levels(compressed, dense)"),
+        ((100, 100, 9), (100.0, 200.0, 1800.0), "levels(dense, compressed, dense)"),
+        ((100, 100, 9), (100.0, 200.0, 200.0), "csf"),
+    ],
+)
+def test_a_result_that_asks_for_nothing_is_stored_by_its_entries(
+    extents: tuple[int, ...], counts: tuple[float, ...], name: str
+) -> None:
+    assert choose_result_format(None, extents, counts, FORMATS).wanted.name == name
+
+
+@pytest.mark.parametrize("wanted", ["dense", "csr", "csc", "coo", "dcsr"])
+@pytest.mark.parametrize("source", ["csr", "csc", "dense"])
+def test_every_format_holds_the_result(wanted: str, source: str) -> None:
+    result = storel.run(f"CREATE TENSOR r STORED AS {wanted} AS A * 2", A=storel.tensor(MATRIX, source))
+    assert isinstance(result, storel.Tensor)
+    assert result.format == wanted
+    np.testing.assert_array_equal(result.to_numpy(), 2 * MATRIX)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+def test_values_keep_their_type(dtype: str) -> None:
+    stored = storel.tensor(MATRIX.astype(dtype), "csr")
+    result = storel.run("CREATE TENSOR r STORED AS csr AS A + A", A=stored)
+    assert isinstance(result, storel.Tensor)
+    assert result.to_numpy().dtype == np.dtype(dtype)
+
+
+@pytest.mark.parametrize("wanted", [None, "csf", "levels(compressed, compressed, compressed; order=(2,0,1))"])
+@pytest.mark.parametrize("order", [(0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])
+def test_levels_in_any_order_are_assembled_and_stored_as_wanted(
+    order: tuple[int, ...], wanted: str | None
+) -> None:
+    given = np.arange(24.0).reshape(2, 3, 4) * (np.arange(24).reshape(2, 3, 4) % 3 > 0)
+    text = f"levels(compressed, compressed, compressed; order={order})".replace(" ", "")
+    program = "CREATE TENSOR r AS sum(<(i, j, k), a> in A) { (i, j, k) -> 2 * a }"
+    options = {} if wanted is None else {"format": wanted}
+    kernel = storel.compile(program, A=storel.tensor(given, text), **options)
+    assert "coordinates" not in kernel.explain("plan")
+    result = kernel(A=storel.tensor(given, text))
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_array_equal(result.to_numpy(), 2 * given)

@@ -1,0 +1,152 @@
+"""Files against what is declared of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import storel
+from storel.compilation.environment import Environment
+from storel.errors import (
+    DataError,
+    ExtentError,
+    FormatError,
+    StorelError,
+    TypeMismatchError,
+    UnknownNameError,
+)
+from storel.execution.script import Runner
+from storel.source import Source
+
+COORDINATES = "1 1 2\n3 2 4.0\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "a.tns").write_text(COORDINATES)
+    (tmp_path / "i.tns").write_text(COORDINATES.replace("4.0", "4"))
+    np.save(tmp_path / "d.npy", np.array([[0.0, 0.5], [2.0, 0.0]]))
+    np.save(tmp_path / "i.npy", np.array([[1, 0], [2, 3]], np.int32))
+    storel.tensor(np.eye(3), "csr").save(tmp_path / "s.npz")
+    return tmp_path
+
+
+def load(folder: Path, statement: str) -> storel.Tensor:
+    runner = Runner(Environment(), directory=folder, runs=False)
+    runner.run(Source("test", f"{statement}\nCREATE TENSOR r OVER plus_times AS A"))
+    return runner.environment.tensors["A"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "shape", "dtype", "storage"),
+    [
+        ("LOAD TENSOR A FROM 'a.tns'", (3, 2), "float64", "csr"),
+        ("LOAD TENSOR A: real[5, 4] FROM 'a.tns'", (5, 4), "float64", "csr"),
+        ("LOAD TENSOR A: int[m, n] FROM 'a.tns'", (3, 2), "int64", "csr"),
+        ("LOAD TENSOR A FROM 'i.tns'", (3, 2), "int64", "csr"),
+        ("LOAD TENSOR A: real[m, n] FROM 'i.tns'", (3, 2), "float64", "csr"),
+        ("LOAD TENSOR A FROM 'a.tns' STORED AS coo", (3, 2), "float64", "coo"),
+        ("LOAD TENSOR A FROM 'd.npy'", (2, 2), "float64", "dense"),
+        ("LOAD TENSOR A FROM 'd.npy' STORED AS csc", (2, 2), "float64", "csc"),
+        ("LOAD TENSOR A FROM 'i.npy'", (2, 2), "int32", "dense"),
+        ("LOAD TENSOR A FROM 's.npz'", (3, 3), "float64", "csr"),
+        ("LOAD TENSOR A FROM 's.npz' STORED AS coo", (3, 3), "float64", "coo"),
+    ],
+)
+def test_what_is_loaded(
+    folder: Path, statement: str, shape: tuple[int, ...], dtype: str, storage: str
+) -> None:
+    found = load(folder, statement)
+    assert (found.shape, found.type.value, found.format) == (shape, dtype, storage)
+
+
+@pytest.mark.parametrize(
+    ("statement", "error", "message"),
+    [
+        ("LOAD TENSOR A: real[2, 2] FROM 'a.tns'", ExtentError, "declared extents"),
+        ("LOAD TENSOR A: real[3, 2] FROM 'd.npy'", ExtentError, "declared extents"),
+        ("LOAD TENSOR A: real[3] FROM 'a.tns'", TypeMismatchError, "rank 2"),
+        ("LOAD TENSOR A: int[m, n] FROM 'd.npy'", TypeMismatchError, "declared type"),
+        ("LOAD TENSOR A FROM 'none.tns'", DataError, "none.tns"),
+        ("LOAD TENSOR A FROM 'a.tns' STORED AS crs", FormatError, "crs"),
+    ],
+)
+def test_what_contradicts_the_declaration(
+    folder: Path, statement: str, error: type[StorelError], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        load(folder, statement)
+
+
+def test_a_semiring_is_one_that_is_known() -> None:
+    with pytest.raises(UnknownNameError, match="unknown semiring 'min_plu'"):
+        storel.tensor(np.eye(2), semiring="min_plu")
+
+
+def test_what_is_stored_may_stay_open(folder: Path) -> None:
+    load(folder, "LOAD TENSOR A FROM 'a.tns'").save(folder / "open.npz")
+    assert not load(folder, "LOAD TENSOR A FROM 'open.npz'").is_closed
+    assert not load(folder, "LOAD TENSOR A FROM 'open.npz' STORED AS coo").is_closed
+    assert load(folder, "LOAD TENSOR A: real[3, 2] FROM 'open.npz'").is_closed
+    assert load(folder, "LOAD TENSOR A FROM 's.npz'").is_closed
+
+
+def test_what_is_stored_has_the_declared_type_and_semiring(folder: Path) -> None:
+    whole = load(folder, "LOAD TENSOR A: int[3, 3] FROM 's.npz'")
+    assert (whole.type.value, whole.format, whole.nnz) == ("int64", "csr", 3)
+    lengths = load(folder, "LOAD TENSOR A: real[3, 3] OVER min_plus FROM 's.npz'")
+    assert (lengths.semiring, lengths.to_numpy()[0, 1]) == ("min_plus", np.inf)
+
+
+@pytest.mark.parametrize(
+    ("declared", "data", "found"),
+    [
+        ("real", np.array([3, 0]), "float64"),
+        ("real", np.ones(2, np.float32), "float32"),
+        ("int", np.array([True]), "int64"),
+        ("int", np.array([2.0]), "int64"),
+    ],
+)
+def test_an_array_has_its_declared_type(folder: Path, declared: str, data: NDArray[Any], found: str) -> None:
+    np.save(folder / "x.npy", data)
+    runner = Runner(Environment(), directory=folder, runs=False)
+    runner.run(Source("test", f"LOAD ARRAY x: {declared}[n] FROM 'x.npy'\nCREATE TENSOR r AS x(0)"))
+    assert runner.environment.arrays["x"].dtype == found
+
+
+@pytest.mark.parametrize(
+    ("name", "statement", "message"),
+    [
+        ("x.npy", "LOAD TENSOR x FROM 'x.npy'", "x.npy holds complex128 values"),
+        ("x.npy", "LOAD TENSOR x: real[n] FROM 'x.npy'", "x.npy holds complex128 values"),
+        ("x.npy", "LOAD ARRAY x: real[n] FROM 'x.npy'", "x.npy holds complex128 values"),
+        ("x.npz", "LOAD TENSOR x FROM 'x.npz'", "x.npz holds complex128 values"),
+        ("x.npz", "LOAD ARRAYS FROM 'x.npz'", "x.npz: array x holds complex128 values"),
+    ],
+)
+def test_a_file_of_other_numbers_is_named(folder: Path, name: str, statement: str, message: str) -> None:
+    with (folder / name).open("wb") as file:
+        np.savez(file, x=np.array([1j])) if name.endswith("z") else np.save(file, np.array([1j]))
+    with pytest.raises(TypeMismatchError, match=message):
+        load(folder, f"{statement} CREATE TENSOR A AS sum(<i, v> in x) v")
+
+
+@pytest.mark.parametrize("rank", [5, 6])
+def test_a_file_of_many_dimensions_has_a_default_and_a_choice(folder: Path, rank: int) -> None:
+    (folder / "many.tns").write_text(f"{'1 ' * rank} 2.5\n{'2 3 ' * (rank // 2)}{'2 ' * (rank % 2)} 0.5\n")
+    usual = storel.read(folder / "many.tns")
+    chosen = storel.read(folder / "many.tns", "auto")
+    np.testing.assert_array_equal(chosen.to_numpy(), usual.to_numpy())
+    assert usual.nnz == 2 and usual.to_numpy().sum() == 3.0
+
+
+def test_what_no_coordinate_reaches_has_extent_0(folder: Path) -> None:
+    np.savez(folder / "c.npz", i=np.zeros(0, np.int64), v=np.zeros(0))
+    runner = Runner(Environment(), directory=folder)
+    script = "LOAD ARRAYS FROM 'c.npz' CREATE TENSOR r AS sum(<p, k> in i) { (k, p) -> v(p) }"
+    runner.run(Source("test", script))
+    assert runner.environment.tensors["r"].shape == (0, 0)

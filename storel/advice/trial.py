@@ -9,11 +9,13 @@ from typing import TypeAlias
 
 import numpy as np
 
+from storel.arrays import Array
 from storel.execution.run import execute
 from storel.execution.script import Runner
 from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
 from storel.source import Source
-from storel.storage.coordinates import combine
+from storel.storage.coordinates import sorted_entries, starts
 from storel.storage.tensor import Tensor
 from storel.syntax.analyze import Analysis
 
@@ -78,14 +80,36 @@ def is_same(results: Tensors, others: Tensors) -> bool:
 
 
 def _is_close(one: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors have equal entries; real ones may differ by rounding."""
     if one.shape != other.shape:
         return False
-    (keys, values), (other_keys, other_values) = one.to_coo(), other.to_coo()
-    rounding = ROUNDING.get(one.type, USUAL_ROUNDING)
-    scale = rounding * float(np.abs(values[np.isfinite(values)]).max(initial=0))
+    values, others = _aligned(one, other)
+    if not (one.type.is_real or other.type.is_real):
+        return np.array_equal(values, others)
+    rounding = max(ROUNDING.get(each.type, USUAL_ROUNDING) for each in (one, other))
+    # Beside the largest: what one of them lacks may be a sum that is 0 but for rounding.
+    largest = float(np.abs(values[np.isfinite(values)]).max(initial=0))
+    return np.allclose(values, others, rtol=rounding, atol=rounding * largest, equal_nan=True)
+
+
+def _aligned(one: Tensor, other: Tensor) -> tuple[Array, Array]:
+    """Return the values of two tensors of one shape at all keys that one of them has, in their order.
+
+    What a tensor lacks is the zero of its semiring.
+    """
+    lists = one.to_coo(), other.to_coo()
+    (keys, values), (other_keys, other_values) = lists
     if np.array_equal(keys, other_keys):
-        return np.allclose(values, other_values, rtol=rounding, atol=scale, equal_nan=True)
-    # What one of them lacks may be a sum that is 0 but for rounding.
-    both = np.concatenate((values.astype(float), -other_values.astype(float)))
-    _, differences = combine(np.concatenate((keys, other_keys), axis=1), both, one.shape)
-    return bool((np.abs(differences) <= scale).all())
+        return values, other_values
+    both = np.concatenate((keys, other_keys), axis=1)
+    both, origins, _ = sorted_entries(both, np.arange(both.shape[1]), one.shape)
+    places = np.empty_like(origins)
+    places[origins] = np.cumsum(starts(both)) - 1
+    count = int(places.max()) + 1
+    aligned: list[Array] = []
+    for tensor, (_, entries), mine in zip((one, other), lists, np.split(places, [len(values)]), strict=True):
+        ring = SEMIRINGS[tensor.semiring]
+        filled = np.full(count, ring.zero, ring.with_zero(tensor.type).dtype)
+        filled[mine] = entries
+        aligned.append(filled)
+    return aligned[0], aligned[1]

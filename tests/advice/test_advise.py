@@ -173,6 +173,28 @@ def test_results_are_compared_but_for_rounding(one: list[float], other: list[flo
     assert not is_same(tensors[0], {"z": tensors[0]["y"]})
 
 
+@pytest.mark.parametrize(
+    ("semiring", "one", "other", "same"),
+    [
+        ("plus_times", {0: np.inf, 1: np.nan, 2: 1.0, 3: 1e-16}, {0: np.inf, 1: np.nan, 2: 1.0}, True),
+        ("plus_times", {0: np.inf, 1: 1.0}, {0: -np.inf, 2: 1.0}, False),
+        ("plus_times", {0: 1.0, 1: np.inf}, {0: 1.0}, False),
+        ("plus_times", {0: 2**62, 1: 1}, {0: 2**62 + 1, 1: 1}, False),
+        ("plus_times", {0: 2**62, 1: 1}, {0: 2**62}, False),
+        ("plus_times", {0: True}, {1: True}, False),
+        ("min_plus", {0: 1.0, 1: 0.0}, {0: 1.0}, False),
+        ("min_plus", {0: 1.0, 1: np.inf, 2: 2.0}, {0: 1.0, 2: 2.0 + 1e-15}, True),
+        ("min_plus", {0: 1, 1: 7}, {0: 1}, False),
+    ],
+)
+def test_keys_that_one_result_lacks_hold_its_zero(
+    semiring: str, one: dict[int, Any], other: dict[int, Any], same: bool
+) -> None:
+    tensors = [{"y": storel.tensor(each, shape=(4,), semiring=semiring)} for each in (one, other)]
+    assert is_same(*tensors) is same
+    assert is_same(*reversed(tensors)) is same
+
+
 @pytest.fixture(scope="module")
 def advice() -> Advice:
     return storel.advise(PRODUCT, A=BANDED, x=VECTOR)

@@ -10,20 +10,29 @@ import os
 
 from storel.errors import EvaluationError
 
-VARIABLES = ("STOREL_NUM_THREADS", "OMP_NUM_THREADS")
+OWN, SHARED = "STOREL_NUM_THREADS", "OMP_NUM_THREADS"
 
 
 def count(wanted: int | None = None) -> int:
     """Return how many threads to use where ``wanted`` are asked for, None if nothing was said.
 
-    Raise EvaluationError for less than one.
+    Raise EvaluationError for less than one, and where ``STOREL_NUM_THREADS`` is no such number.
     """
     if wanted is not None:
         if wanted < 1:
             raise EvaluationError("no threads to compute with", expected="1 or more", found=str(wanted))
         return wanted
-    for variable in VARIABLES:
-        text = os.environ.get(variable, "").partition(",")[0].strip()
-        if text.isdecimal() and int(text) > 0:
+    own = os.environ.get(OWN, "").strip()
+    if own and not _is_count(own):
+        raise EvaluationError(
+            f"the environment variable {OWN} is no number of threads", expected="1 or more", found=f"'{own}'"
+        )
+    shared = os.environ.get(SHARED, "").partition(",")[0].strip()  # the rest is for threads of threads
+    for text in (own, shared):
+        if _is_count(text):
             return int(text)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _is_count(text: str) -> bool:
+    return text.isdecimal() and int(text) > 0

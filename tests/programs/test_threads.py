@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import storel
+from storel.host import threads
 from storel.plan.nodes import RowsStore
 from storel.plan.partition import Parts
 
@@ -123,6 +124,27 @@ def test_what_does_not_fit_in_parts_is_computed_by_one_thread() -> None:
 def test_there_is_at_least_one_thread() -> None:
     with pytest.raises(storel.StorelError, match="threads"):
         storel.run("CREATE TENSOR y AS A + C", A=A, C=C, threads=0)
+
+
+@pytest.mark.parametrize("text", ["abc", "0", "-1", "1.5", "2,4"])
+def test_an_environment_variable_that_is_no_number_of_threads_is_told(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STOREL_NUM_THREADS", text)
+    with pytest.raises(storel.StorelError, match=f"STOREL_NUM_THREADS(?s:.*)found: '{text}'"):
+        storel.run("CREATE TENSOR y AS A + C", A=A, C=C)
+    storel.run("CREATE TENSOR y AS A + C", A=A, C=C, threads=2)
+
+
+@pytest.mark.parametrize(
+    ("own", "shared", "expected"), [("5", "3", 5), (" 5 ", "3", 5), ("", "3", 3), ("", "3,2", 3)]
+)
+def test_environment_variables_say_how_many_threads(
+    own: str, shared: str, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STOREL_NUM_THREADS", own)
+    monkeypatch.setenv("OMP_NUM_THREADS", shared)
+    assert threads.count() == expected
 
 
 def test_work_is_counted_where_the_guards_of_what_it_reads_hold() -> None:

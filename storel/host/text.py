@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import zlib
@@ -38,10 +39,15 @@ def _files_beside(path: Path) -> list[str]:
 
 @contextmanager
 def reading_text(path: Path) -> Generator[TextIO, None, None]:
-    """Open a text file, unpacked if its name ends in ``.gz``; bytes that are not ASCII stay visible."""
+    """Open a text file, unpacked if its name ends in ``.gz``; bytes that are not ASCII stay visible.
+
+    The mark with which some programs begin what is UTF-8 is passed over: the text need not begin at 0.
+    """
     with reading(path) as stream:
-        unpacked = cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if path.suffix == ".gz" else stream
-        with io.TextIOWrapper(unpacked, "ascii", errors="backslashreplace") as text:
+        unpacked = gzip.GzipFile(fileobj=stream) if path.suffix == ".gz" else cast(io.BufferedReader, stream)
+        if unpacked.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):
+            unpacked.read(len(codecs.BOM_UTF8))
+        with io.TextIOWrapper(cast(BinaryIO, unpacked), "ascii", errors="backslashreplace") as text:
             yield text
 
 

@@ -25,7 +25,7 @@ LINES_AT_ONCE = 1 << 16
 def read_coordinate_list(path: Path) -> SparseContents:
     """Read a ``.tns`` file; raises DataError that shows the first bad line."""
     with reading_text(path) as stream:
-        words: list[str] = []
+        start, words = stream.tell(), list[str]()
         for line in stream:
             words = line.partition(COMMENT)[0].split()
             if words:
@@ -34,7 +34,7 @@ def read_coordinate_list(path: Path) -> SparseContents:
             what = "holds values without indices" if words else "holds no entry, so it has no rank"
             raise DataError(f"{path} {what}", expected="lines of indices and a value")
         columns = tuple(Column(f"index {number}", None) for number in range(1, len(words)))
-        stream.seek(0)
+        stream.seek(start)
         kind = ScalarType.INT64 if is_integer(words[-1]) else ScalarType.FLOAT64
         table = Table(columns, kind, COMMENT)
         coordinates, values = read_table(stream, table, path, 0, otherwise=ScalarType.FLOAT64)

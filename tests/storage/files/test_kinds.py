@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import codecs
+import gzip
 import os
 import stat
 from collections.abc import Iterator
@@ -55,6 +57,26 @@ def test_coordinate_lists_come_back(tmp_path: Path, name: str, rank: int, dtype:
     tensor = sample(rank, dtype)
     save_tensor(tensor, tmp_path / name)
     assert entries(read_tensor(tmp_path / name)) == entries_of(tensor)
+
+
+@pytest.mark.parametrize("name", ["t.mtx", "t.mtx.gz", "t.tns", "t.tns.gz"])
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path, name: str) -> None:
+    save_tensor(sample(2), tmp_path / name)
+    opened = gzip.open if name.endswith(".gz") else open
+    with opened(tmp_path / name, "rb") as stream:
+        text = stream.read()
+    with opened(tmp_path / name, "wb") as stream:
+        stream.write(codecs.BOM_UTF8 + text)
+    assert entries(read_tensor(tmp_path / name)) == entries_of(sample(2))
+
+
+@pytest.mark.parametrize(
+    ("name", "first"), [("t.mtx", "%%MatrixMarket matrix array real general\n"), ("t.tns", "")]
+)
+def test_lines_behind_a_byte_order_mark_are_shown(tmp_path: Path, name: str, first: str) -> None:
+    (tmp_path / name).write_text(f"{first}1 1\nx\n", encoding="utf-8-sig")
+    with pytest.raises(DataError, match=f"{name}:{3 if first else 2}:1"):
+        read_tensor(tmp_path / name)
 
 
 @pytest.mark.parametrize("rank", [0, 1, 3])

@@ -150,7 +150,7 @@ def times(one: Value, two: Value, scalar: ScalarType, semiring: Semiring) -> Val
 
 
 def reduce_all(monoid: str, values: Iterable[Scalar], scalar: ScalarType) -> Scalar:
-    """Return ``values`` combined in a monoid; raises ``EvaluationError`` for the minimum of nothing.
+    """Return ``values`` combined in a monoid; raises ``EvaluationError`` for the minimum of no entries.
 
     >>> reduce_all("max", [1, 3, 2], ScalarType.INT64), reduce_all("prod", [], ScalarType.INT64)
     (3, 1)
@@ -172,10 +172,10 @@ def reduce_all(monoid: str, values: Iterable[Scalar], scalar: ScalarType) -> Sca
 
 
 def _extreme(monoid: str, values: Iterable[Scalar], scalar: ScalarType) -> Scalar:
-    choose = OPERATIONS["minimum" if monoid in ("min", "least") else "maximum"]
+    operator = "minimum" if monoid in ("min", "least") else "maximum"
     best: Scalar | None = {"least": scalar.last, "greatest": scalar.first}.get(monoid)
     for value in values:
-        best = value if best is None else choose(best, value)
+        best = value if best is None else OPERATIONS[operator](best, value)
     if best is None:
-        raise EvaluationError(f"the {monoid} of nothing")
+        raise EvaluationError(f"the {operator} of no entries")
     return rounded(best, scalar)

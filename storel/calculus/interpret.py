@@ -67,7 +67,7 @@ def evaluate(
 
     ``values`` holds a NumPy array for each array symbol and a scalar for each parameter; sizes come
     from ``symbols``. ``context`` gives the types and values of the free variables, the innermost
-    first. Raises ``EvaluationError`` for reads out of bounds, overflow, and the minimum of nothing.
+    first. Raises ``EvaluationError`` for reads out of bounds, overflow, and the minimum of no entries.
 
     >>> evaluate(Sum(Range(Literal(0, KEY.scalar), Literal(4, KEY.scalar)), Variable(1)), {}, {})
     6

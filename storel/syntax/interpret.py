@@ -31,7 +31,7 @@ def evaluate(
 
     ``values`` has a (nested) dictionary for each tensor, a scalar for each tensor of rank 0 and each
     parameter, a NumPy array for each array; sizes come from ``signatures``. Raises
-    ``EvaluationError`` for reads out of bounds, overflow, the minimum of nothing, broken promises.
+    ``EvaluationError`` for reads out of bounds, overflow, the minimum of no entries, broken promises.
 
     >>> from storel.source import Source
     >>> from storel.syntax.parser import parse_expression

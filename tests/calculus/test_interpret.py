@@ -138,7 +138,7 @@ def test_nan_is_an_entry_and_zero_annihilates_it() -> None:
         (Lookup(P, integer(-1)), "at position -1"),
         (Sum(Slice(P, integer(2), integer(5)), V), "at position 4"),
         (Lookup(Slice(P, integer(1), integer(3)), integer(0)), "at position 0"),
-        (Reduce("min", Empty(1), V), "the min of nothing"),
+        (Reduce("min", Empty(1), V), "the minimum of no entries"),
         (Singleton(integer(-1), real(1.0)), "negative key"),
         (Multiply(integer(1 << 62), integer(2)), "overflow"),
         (Apply("floor_divide", (N, integer(0))), "division by zero"),

@@ -248,8 +248,8 @@ def test_views_and_semirings(script: str, storage: tuple[str, str, str]) -> None
     ("program", "message"),
     [
         ("sum(<i, _> in 0:9) val(i)", "array val is read at position 5"),
-        ("min(<i, v> in z) v", "min of nothing"),
-        ("max(<i, v> in x, <i, w> in z) v", "max of nothing"),
+        ("min(<i, v> in z) v", "the minimum of no entries"),
+        ("max(<i, v> in x, <i, w> in z) v", "the maximum of no entries"),
         ("sum(<i, v> in x) { i - 1 -> v }", "negative key"),
         ("sum(<i, _> in 0:3) 1 // i", "integer division by zero"),
     ],

@@ -86,7 +86,7 @@ def test_comprehensions_in_numba(semiring: str, text: str, expected: Any) -> Non
     ],
 )
 def test_failures(text: str, backend: str) -> None:
-    with pytest.raises(storel.StorelError, match=r"division by zero|of nothing|of no entries"):
+    with pytest.raises(storel.StorelError, match=r"division by zero|of no entries"):
         value_of(text, "plus_times", backend)
 
 

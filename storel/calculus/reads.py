@@ -3,8 +3,22 @@
 from __future__ import annotations
 
 from storel.calculus.intervals import Context, bounds
-from storel.calculus.nodes import Range, Slice, Symbol, Term
+from storel.calculus.nodes import Literal, Range, Slice, Symbol, Term
+from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, Symbols
+
+
+def ends(array: Term, symbols: Symbols) -> tuple[Term, Term]:
+    """Return the first position of an array, a range or a part of either, and the one behind the last."""
+    match array:
+        case Symbol(name):
+            fact = symbols[name]
+            assert isinstance(fact, ArraySymbol)
+            return Literal(0, ScalarType.INT64), Literal(fact.length, ScalarType.INT64)
+        case Range(low, high) | Slice(_, low, high):
+            return low, high
+        case _:
+            raise AssertionError(f"not an array: {type(array).__name__}")
 
 
 def reads_in_bounds(array: Term, key: Term, symbols: Symbols, context: Context = ()) -> bool:

@@ -115,6 +115,17 @@ def widened(value: Expression, operator: str, wanted: ScalarType) -> Expression:
     return convert(value, wanted)
 
 
+def arithmetic(operator: str, left: Expression, right: Expression, role: Role) -> Expression:
+    """Return two numbers combined in their joined type; truths are added up as integers."""
+    if operator in ("or", "and"):
+        joined = ScalarType.BOOL
+    else:
+        joined = type_of(left).join(type_of(right))
+        if joined is ScalarType.BOOL or (role is Role.INDEX and joined is ScalarType.INT32):
+            joined = INDEX
+    return Binary(operator, widened(left, operator, joined), widened(right, operator, joined), role)
+
+
 def index(value: int) -> Constant:
     """Return an int64 constant."""
     return Constant(value, INDEX)

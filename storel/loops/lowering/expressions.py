@@ -34,14 +34,23 @@ from storel.calculus.nodes import (
     Unique,
     Variable,
 )
-from storel.calculus.verify import Type, with_zero
+from storel.calculus.reads import ends
 from storel.errors import Cause
 from storel.functions import FUNCTIONS, NEGATIVE_POWER
-from storel.loops.emitter import INDEX, Emitter, between, convert, holding_zero, index, plus, widened
+from storel.loops.emitter import (
+    INDEX,
+    Emitter,
+    arithmetic,
+    between,
+    convert,
+    holding_zero,
+    index,
+    plus,
+)
 from storel.loops.lowering.hashing import find, row_at
 from storel.loops.lowering.rows import stored_row
 from storel.loops.lowering.scope import HashRow, Rows, Scope, Stored, StoredRow, Value, View
-from storel.loops.lowering.stores import row_of
+from storel.loops.lowering.stores import found_in, missing_over, row_of
 from storel.loops.nodes import (
     BINARY_OPERATORS,
     UNARY_OPERATORS,
@@ -62,11 +71,13 @@ from storel.loops.nodes import If as Branch
 from storel.loops.types import type_of
 from storel.loops.walk import walk
 from storel.scalars import ScalarType
-from storel.semiring import SEMIRINGS, Scalar
+from storel.semiring import SEMIRINGS
 from storel.symbols import ArraySymbol, EndSymbol, MappingSymbol, ParameterSymbol, SizeSymbol, Symbols
 
 SMALL_SIZE = 128
 """Sizes up to this one become constants of the kernel, so that short inner loops unroll."""
+
+OUTSIDE_PART = Failure(Cause.READ, "a range or part of an array is read at position {}, outside of it")
 
 
 @dataclass
@@ -92,11 +103,10 @@ class ExpressionLowering:
             case Add(left, right, semiring):
                 operator = SEMIRINGS[semiring].plus_name
                 one, two = self.lower(left, scope, role), self.lower(right, scope, role)
-                return self._arithmetic(operator, holding_zero(one, semiring), two, role)
+                return arithmetic(operator, holding_zero(one, semiring), two, role)
             case Multiply(left, right, semiring):
-                return self._product(
-                    semiring, self.lower(left, scope, role), self.lower(right, scope, role), role
-                )
+                one, two = self.lower(left, scope, role), self.lower(right, scope, role)
+                return self._product(semiring, one, two, role)
             case Apply("and" | "or" as operator, (left, right)):
                 return self._connected(operator, left, right, scope, role)
             case Apply(function, arguments):
@@ -216,30 +226,9 @@ class ExpressionLowering:
         assert isinstance(view, View | HashRow) and len(view.extents) == 1
         if isinstance(view, HashRow):
             found = find(self.emitter, view, *self._key_inside(key, view, scope))
-            return self._missing_over(semiring, found, view.table.zero.value)
-        found = self._found_in(view, position, self._is_key(key, view, scope))
-        return self._missing_over(semiring, found, view.zero)
-
-    def _found_in(self, view: View, position: Expression, is_inside: bool) -> Expression:
-        """Return what a dense store of one level holds at ``position``, its zero outside."""
-        if is_inside:
-            return Load(view.buffer, plus(view.offset, position))
-        position = self.emitter.declare("at", position)
-        found = self.emitter.declare("found", Constant(view.zero, view.type))
-        with self.emitter.block() as inside:
-            self.emitter.emit(Assign(found, Load(view.buffer, plus(view.offset, position))))
-        self.emitter.emit(Branch(between(position, view.extents[0]), tuple(inside)))
-        return found
-
-    def _missing_over(self, semiring: str, found: Expression, zero: Scalar) -> Expression:
-        """Return ``found``, or the zero of ``semiring`` where it is the other one of its store."""
-        wanted = SEMIRINGS[semiring].zero
-        if wanted == zero:
-            return found
-        scalar_type = with_zero(Type(type_of(found)), semiring).scalar
-        found = self.emitter.declare("found", found, scalar_type)
-        missing = Binary("equal", found, convert(Constant(zero, scalar_type), scalar_type))
-        return Select(missing, convert(Constant(wanted, scalar_type), scalar_type), found)
+            return missing_over(self.emitter, semiring, found, view.table.zero.value)
+        found = found_in(self.emitter, view, position, is_inside=self._is_key(key, view, scope))
+        return missing_over(self.emitter, semiring, found, view.zero)
 
     def _element(self, array: Term, key: Term, position: Expression, scope: Scope) -> Expression:
         """Return the element of an array, a range or a part of one at ``position``, which ``key`` denotes."""
@@ -249,16 +238,38 @@ class ExpressionLowering:
                 assert isinstance(fact, ArraySymbol)
                 if not self.is_within(key, fact.length, scope):
                     position = self.emitter.declare("at", position)
-                    message = f"array {name} is read at position {{}}, outside 0:{fact.length}"
-                    failure = Failure(Cause.READ, message, name)
-                    self.fail_unless(between(position, index(fact.length)), failure, position)
+                    self.fail_unless(between(position, index(fact.length)), self._outside(array), position)
                 return Load(self.array(name), position)
-            case Range(low, high) | Slice(_, low, high):
-                position = self._checked(low, key, high, position, scope)
-                is_range = isinstance(array, Range)
-                return position if is_range else self._element(array.array, key, position, scope)
+            case Range(low, high):
+                return self._checked(low, key, high, position, scope)
+            case Slice(whole, low, high):
+                self.segment(whole, low, high, scope)
+                return self._element(whole, key, self._checked(low, key, high, position, scope), scope)
             case _:
                 raise AssertionError(f"not an array: {type(array).__name__}")
+
+    def segment(self, array: Term, low: Term, high: Term, scope: Scope) -> tuple[Expression, Expression]:
+        """Return the ends of ``array(low:high)``, below a check that it is empty or inside of the array."""
+        first, last = self.key(low, scope), self.key(high, scope)
+        start, end = ends(array, self.symbols)
+        bounded = Apply("and", (Apply("less_equal", (start, low)), Apply("less_equal", (high, end))))
+        if self.holds(bounded, scope):
+            return first, last
+        first, last = self.emitter.declare("first", first), self.emitter.declare("last", last)
+        starts = Binary("less_equal", self.key(start, scope), first)
+        inside = Binary("and", starts, Binary("less_equal", last, self.key(end, scope)))
+        accepted = Binary("or", Binary("less_equal", last, first), inside)
+        self.fail_unless(accepted, self._outside(array), Select(starts, plus(last, index(-1)), first))
+        return first, last
+
+    def _outside(self, array: Term) -> Failure:
+        """Return the failure of a read of ``array`` outside of it."""
+        if not isinstance(array, Symbol):
+            return OUTSIDE_PART
+        fact = self.symbols[array.name]
+        assert isinstance(fact, ArraySymbol)
+        message = f"array {array.name} is read at position {{}}, outside 0:{fact.length}"
+        return Failure(Cause.READ, message, array.name)
 
     def _checked(self, low: Term, key: Term, high: Term, position: Expression, scope: Scope) -> Expression:
         """Return ``position``, which ``key`` denotes, below a check that it is in ``low:high``."""
@@ -266,25 +277,15 @@ class ExpressionLowering:
         if self.holds(inside, scope):
             return position
         position = self.emitter.declare("at", position)
-        message = "a range or part of an array is read at position {}, outside of it"
-        starts = Binary("less_equal", self.key(low, scope), position)
-        ends = Binary("less", position, self.key(high, scope))
-        self.fail_unless(Binary("and", starts, ends), Failure(Cause.READ, message), position)
+        is_behind = Binary("less_equal", self.key(low, scope), position)
+        is_before = Binary("less", position, self.key(high, scope))
+        self.fail_unless(Binary("and", is_behind, is_before), OUTSIDE_PART, position)
         return position
-
-    def _arithmetic(self, operator: str, left: Expression, right: Expression, role: Role) -> Expression:
-        if operator in ("or", "and"):
-            joined = ScalarType.BOOL
-        else:
-            joined = type_of(left).join(type_of(right))
-            if joined is ScalarType.BOOL or (role is Role.INDEX and joined is ScalarType.INT32):
-                joined = INDEX
-        return Binary(operator, widened(left, operator, joined), widened(right, operator, joined), role)
 
     def _product(self, semiring: str, left: Expression, right: Expression, role: Role) -> Expression:
         ring = SEMIRINGS[semiring]
         left = holding_zero(left, semiring)
-        product = self._arithmetic(ring.times_name, left, right, role)
+        product = arithmetic(ring.times_name, left, right, role)
         if self.is_finite or not type_of(product).is_real:
             return product
         joined = type_of(product)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Term
-from storel.errors import Cause
+from storel.calculus.nodes import Symbol, Term
 from storel.loops.emitter import INDEX, convert, index, plus
 from storel.loops.lowering.expressions import ExpressionLowering
 from storel.loops.lowering.scope import Scope
-from storel.loops.nodes import Assign, Binary, Expression, Failure, Load, Local, Role, While
+from storel.loops.nodes import Assign, Binary, Expression, Load, Local, Role, While
 from storel.loops.nodes import If as Branch
 from storel.plan.nodes import Elements
 from storel.symbols import ArraySymbol
@@ -46,23 +45,7 @@ class Scans:
 
     def segment(self, source: Elements, scope: Scope) -> tuple[Expression, Expression]:
         """Return the ends of a scan, after a check that it stays inside the array unless that is proved."""
-        first, last = self.expressions.key(source.low, scope), self.expressions.key(source.high, scope)
-        fact = self.expressions.symbols[source.array]
-        assert isinstance(fact, ArraySymbol)
-        low, high = (
-            self.expressions.interval(source.low, scope),
-            self.expressions.interval(source.high, scope),
-        )
-        starts_inside = low.low is not None and low.low >= 0
-        if not (starts_inside and high.high is not None and high.high <= fact.length):
-            first, last = self.emitter.declare("first", first), self.emitter.declare("last", last)
-            is_empty = Binary("greater_equal", first, last)
-            starts = Binary("greater_equal", first, index(0))
-            ends = Binary("less_equal", last, index(fact.length))
-            message = f"array {source.array} is read up to position {{}}, outside 0:{fact.length}"
-            inside = Binary("or", is_empty, Binary("and", starts, ends))
-            self.expressions.fail_unless(inside, Failure(Cause.READ, message, source.array), last)
-        return first, last
+        return self.expressions.segment(Symbol(source.array), source.low, source.high, scope)
 
     def search(
         self, array: str, low: Local, stop: Expression, key: Expression, role: Role = Role.SEARCH

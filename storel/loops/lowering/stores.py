@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from storel.loops.emitter import INDEX, Emitter, compare, convert, index, plus, times
+from storel.calculus.verify import Type, with_zero
+from storel.loops.emitter import INDEX, Emitter, between, compare, convert, index, plus, times
 from storel.loops.lowering.scope import Occupied, View
 from storel.loops.lowering.targets import Dictionary, ElementTarget, Limit, Target, reduced
 from storel.loops.nodes import (
@@ -18,6 +19,7 @@ from storel.loops.nodes import (
     Load,
     Local,
     Role,
+    Select,
     Sort,
     Store,
     Unary,
@@ -25,7 +27,9 @@ from storel.loops.nodes import (
     While,
 )
 from storel.loops.nodes import If as Branch
+from storel.loops.types import type_of
 from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS, Scalar
 
 
 @dataclass
@@ -82,6 +86,29 @@ def row_of(emitter: Emitter, view: View, key: Expression) -> View:
         stride = times(stride, extent)
     offset = emitter.declare("base", plus(view.offset, times(key, stride)))
     return View(view.buffer, offset, view.extents[1:], view.limits[1:], view.zero, view.operator)
+
+
+def found_in(emitter: Emitter, view: View, position: Expression, *, is_inside: bool) -> Expression:
+    """Return what a dense store of one level holds at ``position``, its zero outside."""
+    if is_inside:
+        return Load(view.buffer, plus(view.offset, position))
+    position = emitter.declare("at", position)
+    found = emitter.declare("found", Constant(view.zero, view.type))
+    with emitter.block() as inside:
+        emitter.emit(Assign(found, Load(view.buffer, plus(view.offset, position))))
+    emitter.emit(Branch(between(position, view.extents[0]), tuple(inside)))
+    return found
+
+
+def missing_over(emitter: Emitter, semiring: str, found: Expression, zero: Scalar) -> Expression:
+    """Return ``found``, or the zero of ``semiring`` where it is the other one of its store."""
+    wanted = SEMIRINGS[semiring].zero
+    if wanted == zero:
+        return found
+    scalar_type = with_zero(Type(type_of(found)), semiring).scalar
+    found = emitter.declare("found", found, scalar_type)
+    missing = Binary("equal", found, convert(Constant(zero, scalar_type), scalar_type))
+    return Select(missing, convert(Constant(wanted, scalar_type), scalar_type), found)
 
 
 def holds_entries(emitter: Emitter, row: View) -> Expression:

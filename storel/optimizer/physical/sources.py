@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from storel.calculus.binding import shift
 from storel.calculus.nodes import (
+    Add,
     Apply,
     Find,
     If,
     Let,
+    Lookup,
     Merge,
     Range,
     Slice,
@@ -17,7 +19,7 @@ from storel.calculus.nodes import (
     Variable,
     map_children,
 )
-from storel.optimizer.physical.facts import ZERO, array, size_term
+from storel.optimizer.physical.facts import ONE, ZERO, array, size_term
 from storel.optimizer.physical.shape import has_loop, is_store
 from storel.plan.nodes import Elements, Entries, Positions, Source
 from storel.symbols import Symbols
@@ -37,9 +39,19 @@ def _range(source: Term) -> tuple[Term, Term] | None:
         case Range(low, high):
             return low, high
         case Slice(inner, low, high) if (ends := _range(inner)) is not None:
-            return Apply("maximum", (ends[0], low)), Apply("minimum", (ends[1], high))
+            return _part(ends, low, high)
         case _:
             return None
+
+
+def _part(ends: tuple[Term, Term], low: Term, high: Term) -> tuple[Term, Term]:
+    """Return the ends of ``low:high``, a part of what has these ends: reads that fail unless it is one.
+
+    Where ``low:high`` is empty so is what is returned.
+    """
+    whole, last = Range(*ends), Apply("subtract", (high, ONE))
+    is_any = Apply("less", (low, high))
+    return If(is_any, Lookup(whole, low)), If(is_any, Add(Lookup(whole, last), ONE))
 
 
 def computed_end(source: Term) -> Term | None:
@@ -100,12 +112,19 @@ def _between(low: Term, value: Term, high: Term) -> Term:
 def elements(source: Term, symbols: Symbols) -> Elements:
     """Return the scan of an array or a part of it."""
     match source:
+        case Slice(Symbol(name), low, high):  # a scan that is not inside of its array fails
+            return Elements(name, low, high)
+        case _:
+            return _checked(source, symbols)
+
+
+def _checked(source: Term, symbols: Symbols) -> Elements:
+    """Return the scan of an array, or of a part of it with ends that fail outside of the array."""
+    match source:
         case Symbol(name):
             return Elements(name, ZERO, size_term(symbols, array(symbols, name).length))
-        case Slice(Symbol(name), low, high):
-            return Elements(name, low, high)
-        case Slice(Slice(inner, first, last), low, high):
-            ends = Apply("maximum", (first, low)), Apply("minimum", (last, high))
-            return elements(Slice(inner, *ends), symbols)
+        case Slice(inner, low, high):
+            whole = _checked(inner, symbols)
+            return Elements(whole.array, *_part((whole.low, whole.high), low, high))
         case _:
             raise AssertionError(f"not an array: {type(source).__name__}")

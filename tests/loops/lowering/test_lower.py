@@ -318,7 +318,7 @@ OUTSIDE = [
      Loop(Positions(number(0), number(6)), Accumulate(read("x", var(0)))), ()),
     ("array x is read at position -2, outside 0:4", SUM,
      Loop(Positions(number(-2), number(6)), Accumulate(read("x", var(0)))), ()),
-    ("array A_idx is read up to position 5", SUM,
+    ("array A_idx is read at position 4, outside 0:4", SUM,
      Loop(Elements("A_idx", number(0), number(5)), Accumulate(real(1.0))), ()),
     ("the maximum of no entries", SUM,
      Bind(ScalarStore(FLOAT64, "maximum", None), Loop(row(number(1)), A_VAL), Accumulate(var(0))), ()),

@@ -60,7 +60,8 @@ def _refusals(path: Path) -> Generator[None, None, None]:
     try:
         yield
     except OSError as error:
+        reason = error.strerror or f"not all of it could be written ({error})"  # as NumPy tells it
         raise DataError(
-            f"cannot write {path}: {error.strerror or error}",
+            f"cannot write {path}: {reason}",
             hint=None if path.parent.is_dir() else f"the directory {path.parent} does not exist",
         ) from error

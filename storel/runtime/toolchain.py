@@ -138,17 +138,18 @@ def _probe(command: tuple[str, ...]) -> Compiler | None:
 
 
 def _works(compiler: Compiler) -> bool:
-    with tempfile.TemporaryDirectory(prefix="storel-", ignore_cleanup_errors=True) as folder:
-        source, library = Path(folder, "probe.c"), Path(folder, "probe.so")
-        try:
+    """Return whether what is compiled computes; not so where there is no place to try."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="storel-", ignore_cleanup_errors=True) as folder:
+            source, library = Path(folder, "probe.c"), Path(folder, "probe.so")
             source.write_text(_PROBE)
             compiler.compile(source, library)
             probe = ctypes.CDLL(str(library)).probe
-        except (BackendError, OSError, AttributeError):
-            return False
-        probe.restype = ctypes.c_int64
-        probe.argtypes = (ctypes.c_void_p, ctypes.c_int64)
-        return bool(probe((ctypes.c_int64 * 100)(*range(100)), 100) == 4950)
+    except (BackendError, OSError, AttributeError):
+        return False
+    probe.restype = ctypes.c_int64
+    probe.argtypes = (ctypes.c_void_p, ctypes.c_int64)
+    return bool(probe((ctypes.c_int64 * 100)(*range(100)), 100) == 4950)
 
 
 @functools.cache

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import shutil
 from pathlib import Path
 
@@ -34,6 +35,17 @@ def test_without_a_compiler_numba_is_taken() -> None:
     with pytest.raises(BackendError, match="no working C compiler") as caught:
         toolchain.choose("c")
     assert caught.value.hint is not None and "numba" in caught.value.hint
+
+
+def test_without_a_place_to_try_it_there_is_no_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_directory() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
+
+    install(tmp_path / "bin" / "gcc", 'exec $REAL "$@"')
+    monkeypatch.setattr("tempfile.gettempdir", no_directory)
+    assert toolchain.find() is None
 
 
 def test_flags_that_fail_are_left_out(tmp_path: Path) -> None:

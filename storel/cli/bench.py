@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,7 @@ from storel.bench.run import run_all
 from storel.bench.table import failures, table_of
 from storel.bench.task import BACKENDS, Contest, Measurement, Task
 from storel.cli import report
-from storel.cli.options import write_text
+from storel.cli.options import require_known, write_text
 from storel.errors import DataError
 from storel.host.output import require_writable
 
@@ -75,12 +76,15 @@ def bench(
 
     Example: storel bench --kernels spmv,mmm --data uniform,power-law --size 30000 --nonzeros 500000
     """
-    names = list(KERNELS) if kernels is None and contractions is None else _listed(kernels)
-    contest = Contest.of(_listed(backends), chosen(_listed(rivals) or None), repetitions, threads)
+    names = (
+        list(KERNELS) if kernels is None and contractions is None else _known("--kernels", kernels, KERNELS)
+    )
+    contestants = _known("--rivals", rivals, RIVALS) or None
+    contest = Contest.of(_known("--backends", backends, BACKENDS), chosen(contestants), repetitions, threads)
     tasks = [
         Task(name, Data(each, size, nonzeros), contest)
         for name in names
-        for each in data_for(name, _listed(data))
+        for each in data_for(name, data.split(","))
     ] + _contractions(contractions, contraction_mib, Data(DENSE, size, nonzeros), contest)
     _require(tasks, data)
     _require_output(json_file, plot_file)
@@ -107,8 +111,9 @@ def _require(tasks: list[Task], data: str) -> None:
         raise DataError("none of the kernels takes such data", expected=expected, found=data)
 
 
-def _listed(text: str | None) -> list[str]:
-    return [] if text is None else text.split(",")
+def _known(option: str, text: str | None, known: Iterable[str]) -> list[str]:
+    """Return the names with commas between that an option gives; raises BadParameter for one not known."""
+    return [] if text is None else [require_known(option, name, known) for name in text.split(",")]
 
 
 def _require_output(json_file: Path | None, plot_file: Path | None) -> None:

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import os.path
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from storel.compilation.compiler import Backend, FloatingPoint
+from storel.errors import nearest
 from storel.execution.loading import format_text
 from storel.host.output import replacing
+from storel.optimizer.outcome import BINDERS
 from storel.syntax.nodes.declarations import FormatReference
+
+
+def require_known(option: str, name: str, known: Iterable[str]) -> str:
+    """Return a name that an option gives; raises BadParameter for one that is not known."""
+    expected = list(known)
+    if name not in expected:
+        hint = nearest(name, expected)
+        message = f"'{name}' is none of {', '.join(expected)}"
+        raise typer.BadParameter(message if hint is None else f"{message}; {hint}", param_hint=option)
+    return name
+
+
+def _known_binders(name: str) -> str:
+    return require_known("--binders", name, BINDERS)
+
 
 BackendOption = Annotated[Backend, typer.Option(help="auto, c, numba, or interpret.")]
 FormatsOption = Annotated[
@@ -23,11 +41,17 @@ FloatingOption = Annotated[FloatingPoint, typer.Option(help="strict, reassociate
 ThreadsOption = Annotated[
     int | None,
     typer.Option(
-        help="How many threads compute; else $STOREL_NUM_THREADS, $OMP_NUM_THREADS, or all processors."
+        min=1, help="How many threads compute; else $STOREL_NUM_THREADS, $OMP_NUM_THREADS, or all processors."
     ),
 ]
+
+
 BindersOption = Annotated[
-    str, typer.Option(help="How the optimizer holds bound variables: named, or debruijn.")
+    str,
+    typer.Option(
+        help="How the optimizer holds bound variables: named, or debruijn.",
+        callback=_known_binders,
+    ),
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Collection
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
@@ -20,8 +21,10 @@ from storel.cli.options import (
     RulesOption,
     ThreadsOption,
     path_and_format,
+    require_known,
     write_text,
 )
+from storel.compilation.compiler import STAGES
 from storel.compilation.environment import Environment
 from storel.errors import DataError, ProgramSyntaxError
 from storel.execution.loading import declared_tensor, load_tensor
@@ -74,7 +77,11 @@ def run(
     runner = runner_for(script, binding or [], options)
     runner.counts_work, runner.saves = work, True
     runner.requested = tuple(name for name, _ in outputs)
-    outcome = _outcome(runner, script)
+    analysis = runner.prepare(read_script(script))
+    if out is not None:
+        _require_one(runner.results(analysis))
+    outcome = runner.finish(analysis)
+    _warn(outcome)
     _save(outcome, out, outputs, runner.directory)
     for name, chosen in outcome.chosen.items():
         print(f"{name} is stored as {chosen}", file=sys.stderr)
@@ -119,8 +126,10 @@ def explain(
     if as_json and rendering not in ("text", "json"):
         raise typer.BadParameter(f"--json is --format json, not {rendering}")
     rendering = "json" if as_json else rendering
-    if stage is not None and rendering != "text":
-        raise typer.BadParameter(f"--stage is for text, not {rendering}")
+    if stage is not None:
+        require_known("--stage", stage, [each.name for each in STAGES])
+        if rendering != "text":
+            raise typer.BadParameter(f"--stage is for text, not {rendering}")
     options = CallOptions(
         backend, formats, rules, memory_limit, floating_point, binders=binders, threads=threads
     )
@@ -130,7 +139,8 @@ def explain(
     for text in stats or []:
         _declare(runner.environment, text)
     runner.runs = runner.analyzes = analyze
-    outcome = _outcome(runner, script)
+    outcome = runner.run(read_script(script))
+    _warn(outcome)
     text = render(rendering, outcome.compilations, outcome.profiles, stage)
     if out is None:
         print(text)
@@ -150,12 +160,17 @@ def runner_for(
     return runner
 
 
-def _outcome(runner: Runner, script: str) -> Outcome:
-    """Run a script, and say what is doubtful in it."""
-    outcome = runner.run(read_script(script))
+def _require_one(results: Collection[str]) -> None:
+    """Raise DataError unless there is one result, for which there is one file."""
+    names = dict.fromkeys(results)
+    if len(names) != 1:
+        raise DataError("-o takes one result", found=", ".join(names), hint="use --output NAME=FILE")
+
+
+def _warn(outcome: Outcome) -> None:
+    """Say what is doubtful in a script."""
     for warning in outcome.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    return outcome
 
 
 def _bind(runner: Runner, text: str) -> None:
@@ -221,7 +236,4 @@ def _save(outcome: Outcome, out: Path | None, outputs: list[tuple[str, Path]], d
     for name, path in outputs:
         save_tensor(outcome.results[name], path)
     if out is not None:
-        if len(outcome.results) != 1:
-            names = ", ".join(outcome.results)
-            raise DataError("-o takes one result", found=names, hint="use --output NAME=FILE")
         save_tensor(next(iter(outcome.results.values())), out)

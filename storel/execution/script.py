@@ -109,7 +109,10 @@ class Runner:
 
     def run(self, source: Source) -> Outcome:
         """Execute all statements; the results are the saved tensors, else the last one."""
-        analysis = self.prepare(source)
+        return self.finish(self.prepare(source))
+
+    def finish(self, analysis: Analysis) -> Outcome:
+        """Make the results of a script that is prepared."""
         for statement in self.outcome.saved if self.saves else ():
             require_savable(self.directory / statement.path)
         self._choose_formats(analysis)
@@ -159,10 +162,19 @@ class Runner:
         inlined = read - other.environment.tensors.keys()
         return sum(expected_time(each) for name, each in compilations.items() if name not in inlined)
 
+    def results(self, analysis: Analysis) -> tuple[str, ...]:
+        """Return the names of the results: what is saved or requested, else the last tensor."""
+        known = {*(each.name for each in analysis.definitions), *self.environment.tensors}
+        for name in self.requested:
+            if name not in known:
+                raise UnknownNameError(f"the script defines no tensor '{name}'", hint=nearest(name, known))
+        is_explicit = bool(self.outcome.saved)
+        return (*analysis.results, *self.requested) if is_explicit or not self.requested else self.requested
+
     def operands(self, analysis: Analysis) -> list[str]:
         """Return the tensors that the results are made of, but for those whose arrays are read by name."""
         definitions = {definition.name: definition for definition in analysis.definitions}
-        needed = names_needed(list(self._results(analysis, definitions)), definitions)
+        needed = names_needed(list(self.results(analysis)), definitions)
         read = {name for each in needed for name in free_names(definitions[each].expression)}
         return [
             name
@@ -255,7 +267,7 @@ class Runner:
     def _make_results(self, analysis: Analysis) -> None:
         """Run what the results need: stored intermediates first, then the results."""
         definitions = {definition.name: definition for definition in analysis.definitions}
-        results = self._results(analysis, definitions)
+        results = self.results(analysis)
         wanted = [*results, *(each.name for each in self.outcome.explained)]
         needed = names_needed(wanted, definitions)
         for name in results:
@@ -281,15 +293,6 @@ class Runner:
             self.environment.tensors[definition.name] = tensor
             if definition.name in results:
                 self.outcome.results[definition.name] = tensor
-
-    def _results(self, analysis: Analysis, definitions: Mapping[str, Definition]) -> tuple[str, ...]:
-        """Return the names of the results: what is saved or requested, else the last tensor."""
-        known = {*definitions, *self.environment.tensors}
-        for name in self.requested:
-            if name not in known:
-                raise UnknownNameError(f"the script defines no tensor '{name}'", hint=nearest(name, known))
-        is_explicit = bool(self.outcome.saved)
-        return (*analysis.results, *self.requested) if is_explicit or not self.requested else self.requested
 
     def _compute(
         self, definition: Definition, views: Mapping[str, View], reference: FormatReference | None

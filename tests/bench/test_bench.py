@@ -169,13 +169,9 @@ def test_ratios_are_drawn(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--kernels", "smpv"), "no kernel 'smpv'"),
         (("--data", "unifrom"), "no data 'unifrom'"),
-        (("--rivals", "scypi"), "no rival 'scypi'"),
-        (("--backends", "d"), "unknown backend 'd'"),
         (("--contractions", "none.csv"), "none.csv cannot be read"),
         (("--contractions", sys.executable), "is no table"),
-        (("--kernels", ""), "no kernel ''"),
         (("--json", "no/where.json"), "cannot write no/where.json"),
         (("--plot", "ratios.none"), "cannot be drawn"),
         (("--kernels", "ttv", "--data", "banded"), "none of the kernels takes such data"),
@@ -184,6 +180,22 @@ def test_ratios_are_drawn(tmp_path: Path) -> None:
 def test_mistakes_are_told_before_anything_runs(arguments: tuple[str, ...], message: str) -> None:
     shown = CliRunner().invoke(app, ["bench", *arguments])
     assert message in str(shown.exception)
+
+
+@pytest.mark.parametrize(
+    ("option", "names", "unknown"),
+    [
+        ("--kernels", "smpv", "'smpv'"),
+        ("--kernels", "spmv,smpv", "'smpv'"),
+        ("--kernels", "", "''"),
+        ("--rivals", "scypi", "'scypi'"),
+        ("--backends", "d", "'d'"),
+    ],
+)
+def test_unknown_names(option: str, names: str, unknown: str) -> None:
+    shown = bench(option, names)
+    assert shown.exit_code == 2
+    assert f"{option}: {unknown} is none of" in shown.stderr
 
 
 @pytest.mark.parametrize("size", ["-3", "0", "nan", "inf"])

@@ -140,6 +140,33 @@ def test_what_cannot_be_written_is_told_before_anything_is_computed(
     assert ended.code == 1 and ("cannot write" in ended.err or "the ending" in ended.err)
 
 
+def test_several_results_for_one_file_are_told_before_anything_is_computed() -> None:
+    script = "CREATE TENSOR x AS 1 CREATE TENSOR y AS 1 // 0 SAVE x TO 'x.npy' SAVE y TO 'y.npy'"
+    ended = command("run", "-", "-o", "z.npy", stdin=script)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == "error: -o takes one result\n  found: x, y\n  hint: use --output NAME=FILE\n"
+    both = command("run", "-", "-o", "x.npy", "--output", "x=w.npy", stdin="CREATE TENSOR x AS 1")
+    assert (both.code, both.err) == (0, "")
+    assert Path("w.npy").read_bytes() == Path("x.npy").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["y.npy", "y.npz", "y.tns.gz", "y.mtx", "y.parquet"])
+def test_files_that_may_not_be_so_large_are_told_and_none_is_left(name: str) -> None:
+    storel.tensor(np.ones((200, 200))).save("b.npy")
+    Path("p.sdql").write_text("CREATE TENSOR y AS B")
+    ended = in_a_shell(f"ulimit -f 1; $storel run p.sdql -b B=b.npy --backend interpret -o {name}")
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"error: cannot write {name}: ") and ended.stderr.count("\n") == 1
+    assert not list(Path().glob("*y.*"))
+
+
+def test_no_place_for_what_is_compiled_is_told() -> None:
+    Path("p.sdql").write_text("LOAD TENSOR A FROM 'a.mtx' CREATE TENSOR y AS A + A")
+    ended = in_a_shell("ulimit -f 0; STOREL_CACHE_DIR=none $storel run p.sdql")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("error: what is compiled cannot be kept: No usable temporary directory")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [("convert", "none.mtx", "no/where.npz"), ("explain", "none.sdql", "-o", "no/where.html")],

@@ -101,5 +101,5 @@ def test_what_is_remembered_is_for_one_way_to_hold_binders() -> None:
 
 def test_unknown_binders() -> None:
     shown = storel(*TUNE, "--binders", "lifted")
-    assert shown.code == 1
-    assert shown.err.startswith("error: unknown binders 'lifted'")
+    assert shown.code == 2
+    assert "'lifted' is none of named, debruijn" in shown.err

@@ -240,6 +240,10 @@ def test_message(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         ("run", "script.sdql", "-b", "A="),
         ("run", "script.sdql", "--output", "novalue"),
         ("run", "script.sdql", "--memory-limit", "much"),
+        ("run", "script.sdql", "--binders", "lifted"),
+        ("run", "script.sdql", "--threads", "0"),
+        ("explain", "script.sdql", "--stage", "plans"),
+        ("explain", "script.sdql", "--format", "pdf"),
         ("no-such-command",),
     ],
 )

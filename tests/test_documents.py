@@ -88,6 +88,7 @@ def test_shell_blocks_name_commands_that_work() -> None:
             assert completed.stdout.strip()
 
 
+@pytest.mark.filterwarnings("ignore:the value 'c' of a tensor is used as a key")  # the page says so
 @pytest.mark.parametrize("name", ["language", "tutorial_formats", "formats"])
 def test_pages_print_what_they_show(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -13,6 +13,8 @@ from strategies.reading import read_by
 import storel
 from storel.plan.printer import render
 
+pytestmark = pytest.mark.filterwarnings("ignore:the value .* of a tensor is used as a key")
+
 Operands = dict[str, NDArray[Any]]
 
 GENERATOR = np.random.default_rng(3)

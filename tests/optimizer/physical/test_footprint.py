@@ -50,6 +50,7 @@ FORMS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:the value 'v' of a tensor is used as a key")
 @pytest.mark.parametrize("name", FORMS)
 def test_bytes_of_a_store(name: str) -> None:
     program, expected = FORMS[name]

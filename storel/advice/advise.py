@@ -93,7 +93,7 @@ class _Advisor:
         if self.present is None or not tensors:
             return None if self.present is None else self.present.nanoseconds
         found = self.trial.measured(tensors)
-        if not is_same(found.results, self.present.results):
+        if not is_same(found.results, self.present.results, self.trial.runner.environment.types):
             raise DataError("the results are others; please report this")
         return found.nanoseconds
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -74,19 +74,24 @@ class Trial:
         return Measured(1e9 * min(seconds), other.outcome.results)
 
 
-def is_same(results: Tensors, others: Tensors) -> bool:
-    """Return whether tensors of the same names are equal but for rounding."""
-    return results.keys() == others.keys() and all(_is_close(results[name], others[name]) for name in results)
+def is_same(results: Tensors, others: Tensors, types: Collection[ScalarType] = ()) -> bool:
+    """Return whether tensors of the same names are equal but for rounding.
+
+    They are computed from data of some ``types``, the coarsest of which says how far they may differ.
+    """
+    return results.keys() == others.keys() and all(
+        _is_close(results[name], others[name], types) for name in results
+    )
 
 
-def _is_close(one: Tensor, other: Tensor) -> bool:
+def _is_close(one: Tensor, other: Tensor, types: Collection[ScalarType]) -> bool:
     """Return whether two tensors have equal entries; real ones may differ by rounding."""
     if one.shape != other.shape:
         return False
     values, others = _aligned(one, other)
     if not (one.type.is_real or other.type.is_real):
         return np.array_equal(values, others)
-    rounding = max(ROUNDING.get(each.type, USUAL_ROUNDING) for each in (one, other))
+    rounding = max(ROUNDING.get(each, USUAL_ROUNDING) for each in (one.type, other.type, *types))
     # Beside the largest: what one of them lacks may be a sum that is 0 but for rounding.
     largest = float(np.abs(values[np.isfinite(values)]).max(initial=0))
     return np.allclose(values, others, rtol=rounding, atol=rounding * largest, equal_nan=True)

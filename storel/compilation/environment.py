@@ -59,6 +59,11 @@ class Environment:
     def __contains__(self, name: str) -> bool:
         return any(name in held for held in (self.tensors, self.arrays, self.parameters, self.sizes))
 
+    @property
+    def types(self) -> set[ScalarType]:
+        """The types of the elements of all tensors and arrays."""
+        return {each.type for each in (*self.tensors.values(), *self.array_symbols.values())}
+
     def add_tensor(self, name: str, tensor: Tensor, span: Span | None = None) -> None:
         """Bind a tensor; its arrays are visible under ``name_array``."""
         self._require_new(name, span)

@@ -177,7 +177,7 @@ class Search:
         except StorelError as error:
             self._note(candidate, objection=error.message)
             return math.inf
-        if not is_same({"": measured.result}, {"": self.result}):
+        if not is_same({"": measured.result}, {"": self.result}, self.task.environment.types):
             self._note(candidate, objection="another result; please report this", is_wrong=True)
             return math.inf
         self._note(candidate, measured=measured.nanoseconds)

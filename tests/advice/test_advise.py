@@ -16,6 +16,7 @@ from storel.advice.rows import Advice, OperandAdvice
 from storel.advice.text import advice_text
 from storel.advice.trial import is_same
 from storel.errors import DataError, FormatError, UnknownNameError
+from storel.scalars import ScalarType
 
 sparse: Any = scipy.sparse
 
@@ -171,6 +172,12 @@ def test_results_are_compared_but_for_rounding(one: list[float], other: list[flo
     tensors = [{"y": storel.tensor(np.array(values))} for values in (one, other)]
     assert is_same(*tensors) is same
     assert not is_same(tensors[0], {"z": tensors[0]["y"]})
+
+
+def test_results_differ_as_far_as_the_data_is_rounded() -> None:
+    one, other = ({"y": storel.tensor(np.array([1.0, value]))} for value in (2.0, 2.0 + 1e-7))
+    assert not is_same(one, other, {ScalarType.FLOAT64})
+    assert is_same(one, other, {ScalarType.FLOAT64, ScalarType.FLOAT32})
 
 
 @pytest.mark.parametrize(

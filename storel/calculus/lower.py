@@ -36,7 +36,7 @@ from storel.calculus.views import seen_over
 from storel.scalars import ScalarType
 from storel.symbols import Symbols
 from storel.syntax.nodes import expressions as syntax
-from storel.syntax.nodes.expressions import Binder, Expression, Generator
+from storel.syntax.nodes.expressions import Expression, Generator
 from storel.syntax.spelling import CALLS, OPERATORS
 
 ORDINARY = "plus_times"
@@ -83,8 +83,8 @@ class _Lowering:
                 return self._call(function, arguments, scope, semiring)
             case syntax.Range(low, high):
                 return Range(self._ordinary(low, scope), self._ordinary(high, scope))
-            case syntax.Let(binder, value, body):
-                return self._let(binder, value, body, scope, semiring)
+            case syntax.Let():
+                return self._let(node, scope, semiring)
             case syntax.If(condition, positive, negative):
                 return self._conditional(condition, positive, negative, scope, semiring)
             case syntax.Binary(operator, left, right):
@@ -177,13 +177,13 @@ class _Lowering:
         some = self._total(generators, scope, semiring, "or_and", lambda _: truth)
         return Reduce(monoid, only_if(some), shift(found, 2))
 
-    def _let(self, binder: Binder, value: Expression, body: Expression, scope: Scope, semiring: str) -> Term:
+    def _let(self, node: syntax.Let, scope: Scope, semiring: str) -> Term:
         """Lower a ``let``; an array is no value to be stored, so that its name is replaced."""
-        named = self.term(value, scope, semiring)
+        named = self.term(node.value, scope, ORDINARY if node.is_index else semiring)
         if named == NOTHING:
-            return self.term(body, scope.name_nothing(binder.name), semiring)
+            return self.term(node.body, scope.name_nothing(node.binder.name), semiring)
         kind = self._type(named, scope)
-        inner = self.term(body, scope.bind(binder.name, kind), semiring)
+        inner = self.term(node.body, scope.bind(node.binder.name, kind), semiring)
         if inner == NOTHING:
             return NOTHING
         return substitute(inner, named) if kind.is_array else Let(named, inner)

@@ -27,8 +27,8 @@ from storel.syntax.expressions import LARGEST_INTEGER
 from storel.syntax.extents import Inferred, infer_extents
 from storel.syntax.format_check import check_format
 from storel.syntax.free_names import free_names
+from storel.syntax.indices import marked
 from storel.syntax.infer import Inference
-from storel.syntax.inline import inline_lets
 from storel.syntax.nodes.declarations import FormatReference, TypeAnnotation
 from storel.syntax.nodes.expressions import Binary, Expression, Truth
 from storel.syntax.nodes.statements import (
@@ -205,7 +205,7 @@ class _Analyzer:
         self.signatures[name] = definition.signature
 
     def typed(self, expression: Expression, semiring: Semiring) -> tuple[Type, Expression]:
-        """Return the type of a definition's value, and its expression with keys named by ``let`` inlined.
+        """Return the type of a definition's value, and its expression; ``let``s that name keys are marked.
 
         A value of numbers where numbers are truths is multiplied by the one, which makes truths of them.
         """
@@ -216,9 +216,7 @@ class _Analyzer:
             expression = Binary("*", Truth(True), expression)
             kind = replace(kind, scalar=ScalarType.BOOL)
         self.warnings += map(str, inference.remarks)
-        if semiring is not PLUS_TIMES:
-            expression = inline_lets(expression, inference.indices)
-        return kind, expression
+        return kind, marked(expression, inference.indices)
 
     def result(
         self, statement: CreateTensor, kind: Type, inferred: Inferred

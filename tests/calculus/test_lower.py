@@ -233,6 +233,8 @@ SCRIPTS: dict[str, str] = {
     "any over min_plus": "CREATE TENSOR r OVER min_plus AS if (any(<(i,j), d> in D) (d < 1)) then { 0 -> 5 }",
     "key named by let": "CREATE TENSOR r OVER min_plus AS "
     "sum(<(i,j), d> in D) let k = 2 * i + j in { k -> d }",
+    "key named by let is a value": "CREATE TENSOR r OVER min_plus AS "
+    "sum(<(i,j), d> in D) let k = i // 2 + j in { k -> if (k > 0) then k * d }",
     "else over min_plus": "CREATE TENSOR r OVER min_plus AS "
     "sum(<(i,j), d> in D) { i -> if (d > 2) then d else d * 1 }",
 }

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from storel.errors import ExtentError
 from storel.scalars import ScalarType
 from storel.source import Source
 from storel.syntax.analyze import Analysis, analyze
+from storel.syntax.nodes.expressions import Expression, Let
 from storel.syntax.parser import parse
 from storel.syntax.printer import render
 from storel.syntax.signatures import ArraySignature, Extent, Signature, SizeSignature, TensorSignature
+from storel.syntax.walk import children
 
 REAL, INT = ScalarType.FLOAT64, ScalarType.INT64
 SIGNATURES: dict[str, Signature] = {
@@ -87,14 +91,29 @@ def test_a_format_that_the_script_creates_may_be_used() -> None:
     assert analysis.definitions[0].format is not None
 
 
-def test_keys_that_a_let_names_are_inlined_over_other_semirings() -> None:
+def nodes(expression: Expression) -> Iterator[Expression]:
+    yield expression
+    for child in children(expression):
+        yield from nodes(child)
+
+
+def test_keys_that_a_let_names_are_marked() -> None:
     text = (
         "CREATE TENSOR y OVER min_plus AS sum(<i, x> in F) let k = i + 1 in let z = x + 1 in { k -> z * x }"
     )
     (definition,) = analysed(text).definitions
-    assert render(definition.expression) == "sum(<i, x> in F) let z = x + 1 in { i + 1 -> z * x }"
-    (ordinary,) = analysed(text.replace(" OVER min_plus", "")).definitions
-    assert "let k = i + 1" in render(ordinary.expression)
+    assert (
+        render(definition.expression) == "sum(<i, x> in F) let k = i + 1 in let z = x + 1 in { k -> z * x }"
+    )
+    lets = [node for node in nodes(definition.expression) if isinstance(node, Let)]
+    assert {let.binder.name: let.is_index for let in lets} == {"k": True, "z": False}
+
+
+def test_chains_of_keys_stay_as_long_as_they_are_written() -> None:
+    lets = "".join(f"let k{n + 1} = (k{n} + k{n}) % 9 in " for n in range(30))
+    text = f"CREATE TENSOR y OVER min_plus AS sum(<k0, x> in F) {lets} {{ k30 -> x }}"
+    (definition,) = analysed(text).definitions
+    assert len(list(nodes(definition.expression))) < 30 * 7
 
 
 def test_a_value_used_as_a_key_draws_a_warning() -> None:

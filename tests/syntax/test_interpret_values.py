@@ -215,6 +215,7 @@ SEMIRING_PROGRAMS = [
     ),
     ("min_plus", "sum(<(i, j), a> in D) { i + 1 -> a }", [np.inf, 0, 0, 0]),
     ("min_plus", "sum(<(i, j), a> in D) let k = i + j in { k -> a }", [0, 3, 0, 1, 0]),
+    ("min_plus", "sum(<(i, j), a> in D) let k = 2 * i - j // 2 in { k -> k * a }", [0, 2, 2, 3, 6]),
     ("min_plus", "sum(<(i, j), a> in D) if (a + 0 < 1 + 1) then { i -> a }", [0, 0, 0]),
     ("min_plus", "{ 0 -> sum(<(i, j), a> in D) a * -1 }", [-1]),
     ("min_plus", "sum(<i, _> in 0:2) if (i == 5) then 1", np.inf),

@@ -141,12 +141,13 @@ class BlankRange:
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    """``let name = value in body``."""
+    """``let name = value in body``; a value that ``is_index`` is ordinary arithmetic over any semiring."""
 
     binder: Binder
     value: Expression
     body: Expression
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    is_index: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,10 @@ from storel.loops.nodes import (
     While,
 )
 
+LONGEST = 1_000
+"""Parts up to which an expression is written out where a local stands for it: of a chain of locals, each
+used twice in the next one, it is as long as there are paths through the chain."""
+
 
 def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
     """Yield every statement of ``body``, and of the bodies inside it."""
@@ -94,6 +98,18 @@ def substituted(expression: Expression, values: Mapping[Local, Expression]) -> E
         case Select(condition, positive, negative):
             chosen = substituted(positive, values), substituted(negative, values)
             return Select(substituted(condition, values), *chosen)
+
+
+def note(declared: Declare, known: dict[Local, Expression]) -> bool:
+    """Add the value of a local to those that are ``known``, by which it is said; return whether it was added.
+
+    It is not where it would be too long.
+    """
+    value = substituted(declared.value, known)
+    is_short = sum(1 for _ in parts(value)) <= LONGEST
+    if is_short:
+        known[declared.local] = value
+    return is_short
 
 
 def all_parts(expressions: Iterable[Expression]) -> Iterator[Expression]:

@@ -37,7 +37,7 @@ from storel.loops.nodes import (
     While,
 )
 from storel.loops.passes.simplify import expression as simplified
-from storel.loops.walk import evaluated, loads_of, substituted, walk
+from storel.loops.walk import evaluated, loads_of, note, substituted, walk
 from storel.symbols import ArraySymbol, Fact, SizeSymbol, Symbols
 
 NEAR = 1 << 20
@@ -150,8 +150,8 @@ class _Reading:
         """
         for statement in body:
             match statement:
-                case Declare(local, value) if local not in self.reassigned:
-                    known[local] = substituted(value, known)
+                case Declare(local) if local not in self.reassigned:
+                    note(statement, known)
                 case _ if _may_fail(statement):
                     return
                 case For(local, Constant(0), Constant(high), inner):
@@ -191,8 +191,8 @@ class _Reading:
         """
         for statement in body:
             match statement:
-                case Declare(local, value) if not loads_of(value):
-                    known[local] = substituted(value, known)
+                case Declare(_, value) if not loads_of(value):
+                    note(statement, known)
                 case For(local, low, _, inner):
                     first = {} if loads_of(low) else {local: substituted(low, known)}
                     yield from self._segments(inner, {**known, **first})

@@ -40,7 +40,7 @@ from storel.loops.nodes import (
     Update,
     While,
 )
-from storel.loops.walk import parts, substituted, walk
+from storel.loops.walk import note, parts, substituted, walk
 from storel.symbols import ArraySymbol, Symbols
 
 FEWEST = 4
@@ -156,7 +156,7 @@ class _Key:
         found: dict[Local, Expression] = {}
         for statement in body:
             if isinstance(statement, Declare) and statement.local not in {self.key.local, *self.reassigned}:
-                found[statement.local] = substituted(statement.value, found)
+                note(statement, found)
         return found
 
 

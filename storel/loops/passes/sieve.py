@@ -44,7 +44,7 @@ from storel.loops.nodes import (
     Update,
     While,
 )
-from storel.loops.walk import parts, substituted
+from storel.loops.walk import note, parts, substituted
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 
@@ -111,9 +111,8 @@ class _Sifting:
         """Return the mark, by the loop's variable, without which an iteration has no effect, if there is."""
         known: dict[Local, Expression] = {}
         for statement in loop.body[:-1]:
-            if not isinstance(statement, Declare):
+            if not isinstance(statement, Declare) or not note(statement, known):
                 return None
-            known[statement.local] = substituted(statement.value, known)
         match loop.body[-1:]:
             case (Assign(local, Binary(operator, accumulated, value)),) if local == accumulated:
                 value = substituted(value, known)

@@ -29,7 +29,7 @@ from storel.loops.nodes import (
     While,
 )
 from storel.loops.passes.ahead import NEAR, last_boundary, lengths
-from storel.loops.walk import evaluated, loads_of, substituted, walk
+from storel.loops.walk import evaluated, loads_of, note, parts, substituted, walk
 from storel.symbols import Symbols
 
 
@@ -75,7 +75,7 @@ class _Streaming:
         """
         if loop.in_lanes or any(isinstance(inner, For | While) for inner in walk(loop.body)):
             return
-        read = [load for load in _loads(loop.body) if load.buffer in self.constant]
+        read = [load for load in _loads(loop) if load.buffer in self.constant]
         keys = [key for load in read for key in loads_of(load.index)]
         if loop.reduction is not None:
             yield from (load for load in read if load.buffer in self.large and _is_next(load, loop))
@@ -87,11 +87,14 @@ def _is_next(load: Load, loop: For) -> bool:
     return step(load.index, {loop.local: 1}) == 1
 
 
-def _loads(body: tuple[Statement, ...]) -> Iterator[Load]:
-    """Yield what is read, with places said by what is read for them."""
+def _loads(loop: For) -> Iterator[Load]:
+    """Yield what is read, with places said by what is read for them, but where that would be too long."""
     known: dict[Local, Expression] = {}
-    for statement in walk(body):
+    unsaid = set[Expression]()
+    for statement in walk(loop.body):
         for value in evaluated(statement):
-            yield from loads_of(substituted(value, known))
-        if isinstance(statement, Declare):
-            known[statement.local] = substituted(statement.value, known)
+            for load in loads_of(substituted(value, known)):
+                if unsaid.isdisjoint(parts(load)):
+                    yield load
+        if isinstance(statement, Declare) and not note(statement, known):
+            unsaid.add(statement.local)

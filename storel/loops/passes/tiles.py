@@ -10,7 +10,7 @@ TOPLAS 1994). Every sum keeps its order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
 from storel.loops.dependence import assigned, changing, is_fixed, start_of, step
@@ -32,7 +32,7 @@ from storel.loops.nodes import (
     Update,
     While,
 )
-from storel.loops.walk import all_parts, evaluated, substituted, walk
+from storel.loops.walk import all_parts, evaluated, walk
 
 LONGEST = 128
 """The most elements of a tile: 1 KiB of numbers are half of the registers of AVX-512."""
@@ -41,7 +41,7 @@ LONGEST = 128
 def tile(kernel: Kernel) -> Kernel:
     """Return the same kernel, with its loops marked as ``in_lanes`` and with tiles where they can be."""
     body = _in_lanes(kernel.compute.body)
-    body = _Tiling(frozenset(kernel.inputs), _definitions(body)).block(body, frozenset())
+    body = _Tiling(frozenset(kernel.inputs), _origins(body)).block(body, frozenset())
     return replace(kernel, compute=replace(kernel.compute, body=body))
 
 
@@ -90,10 +90,10 @@ def _in_lanes(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Tiling:
-    """Marks loops; ``constant`` buffers are only read, ``defined`` are the values of locals."""
+    """Marks loops; ``constant`` buffers are only read, ``origins`` are what locals are made of."""
 
     constant: Set[Buffer]
-    defined: Mapping[Local, Expression]
+    origins: Mapping[Local, frozenset[Local]]
 
     def block(self, body: tuple[Statement, ...], held: frozenset[Buffer]) -> tuple[Statement, ...]:
         """Return the statements with tiles for the buffers that no outer loop holds."""
@@ -124,30 +124,31 @@ class _Tiling:
             return
         moving, seen = changing(loop), set(held)
         for inner, conditions in _conditional(loop.body, ()):
-            asked = self._locals(conditions) - moving
+            asked = _locals(conditions, self.origins) - moving
             for statement in inner.body:
                 if isinstance(statement, Store | Update) and statement.buffer not in seen:
                     seen.add(statement.buffer)
                     start, length = start_of(statement.index, inner.local), _width(inner)
                     if start is None or length is None or not is_fixed(start, moving, self.constant):
                         continue
-                    if asked.isdisjoint(self._locals((start,))):
+                    if asked.isdisjoint(_locals((start,), self.origins)):
                         yield Row(statement.buffer, start, length)
 
-    def _locals(self, expressions: tuple[Expression, ...]) -> set[Expression]:
-        """Return the locals that expressions depend on."""
-        inside = all_parts(substituted(each, self.defined) for each in expressions)
-        return {part for part in inside if isinstance(part, Local)}
 
-
-def _definitions(body: tuple[Statement, ...]) -> dict[Local, Expression]:
-    """Return the values, by other locals, of the locals that never change."""
+def _origins(body: tuple[Statement, ...]) -> dict[Local, frozenset[Local]]:
+    """Return which other locals those that never change are made of."""
     reassigned = frozenset(assigned(body))
-    found: dict[Local, Expression] = {}
+    found: dict[Local, frozenset[Local]] = {}
     for statement in walk(body):
         if isinstance(statement, Declare) and statement.local not in reassigned:
-            found[statement.local] = substituted(statement.value, found)
+            found[statement.local] = _locals((statement.value,), found)
     return found
+
+
+def _locals(expressions: Iterable[Expression], origins: Mapping[Local, frozenset[Local]]) -> frozenset[Local]:
+    """Return the locals that expressions depend on, but for those that are made of others."""
+    named = (part for part in all_parts(expressions) if isinstance(part, Local))
+    return frozenset[Local]().union(*(origins.get(local, {local}) for local in named))
 
 
 def _conditional(

@@ -31,7 +31,7 @@ from storel.optimizer.cost.variations import ARITHMETIC, PLAIN, SHARED, TAKEN_AP
 from storel.optimizer.egraph.browse import Graph, graph_of
 from storel.optimizer.egraph.extract import Extractor
 from storel.optimizer.egraph.facts import encoded
-from storel.optimizer.egraph.saturate import alternate, saturate
+from storel.optimizer.egraph.saturate import alternate, only_analyzed, saturate
 from storel.optimizer.limits import Limits, PhaseReport, Stop
 from storel.optimizer.outcome import BINDERS, DEFAULT, Optimized, Options, Priced
 from storel.optimizer.physical.footprint import footprint
@@ -138,11 +138,11 @@ def _unsearched(
     """Return a term rewritten by what keeps its names; the e-graph has but this, and its report says so."""
     rewriter = Rewriter(rules, symbols)
     rewritten = rewriter.normal(term) if options.rewrites else term
-    none = Limits(iterations=0)
-    _, report, graph = _phase(rewritten, symbols, rules, "normalize", none, options, (PLAIN,))
+    alone = replace(options, schedule=only_analyzed)
+    _, report, graph = _phase(rewritten, symbols, rules, "normalize", options.normalize, alone, (PLAIN,))
     matches = dict(sorted(rewriter.matches.items()))
     plan = _priced("as written", cautious(rewritten, symbols), symbols, sharing)
-    report = replace(report, matches=matches, stop=Stop.NODES)
+    report = replace(report, matches=matches)
     return Optimized(plan.term, plan.cost, (report,), rewritten, (plan,), graph)
 
 

@@ -32,8 +32,11 @@ from storel.optimizer.rules.translate import translate
 HELD = 4
 """Steps for which a rule with too many matches is held back, where the encoding limits them."""
 
-ANALYSIS = 60
-"""Steps of the analyses between two steps of the rules; they nearly always saturate first."""
+ANALYSIS = 250
+"""Steps of the analyses between two steps of the rules; they nearly always saturate first.
+
+Each level of a term may be one more, and without all that is known of a term nothing is extracted.
+"""
 
 
 WORN = 1000
@@ -244,6 +247,14 @@ def alternate(state: Saturation, phase: str) -> tuple[Stop, int]:
         if stop is not None:
             return stop, iteration
     return Stop.ITERATIONS, state.limits.iterations
+
+
+def only_analyzed(state: Saturation, phase: str) -> tuple[Stop, int]:
+    """Apply no rule at all: the e-graph holds the term as it is, and what is known of its parts."""
+    for ruleset in analyses.RULESETS:
+        while state.settle(ruleset) and state.exhausted() is None:
+            pass
+    return Stop.NODES, 0
 
 
 def _require(ruleset: str, known: Collection[str], shown: Collection[str]) -> None:

@@ -8,12 +8,16 @@ each used twice, it is as long as there are paths through the chain.
 from __future__ import annotations
 
 from storel.calculus.nodes import Let, Term, Variable, children
+from storel.optimizer.terms.occurrences import LOOPS
 
 LONGEST = 1_000
 """Nodes up to which a term that is written out is searched."""
 
 REPEATED = 8
 """How many times as long as it was a term may become: what is long in itself is searched, too."""
+
+DEEPEST = 24
+"""Loops inside each other up to which a term is searched, unless there are about as many in it as written."""
 
 
 def is_unfolded(term: Term) -> bool:
@@ -26,8 +30,9 @@ def is_unfolded(term: Term) -> bool:
     >>> is_unfolded(term)
     True
     """
-    length = written_out(term, ())
-    return length > LONGEST and length > REPEATED * nodes(term)
+    length, depth = written_out(term, ()), nested(term, ())
+    is_long = length > LONGEST and length > REPEATED * nodes(term)
+    return is_long or (depth > DEEPEST and depth > 2 * _loops(term))
 
 
 def written_out(term: Term, scope: tuple[int, ...]) -> int:
@@ -46,6 +51,27 @@ def written_out(term: Term, scope: tuple[int, ...]) -> int:
         case _:
             parts = (written_out(child, (1,) * binders + scope) for child, binders in children(term))
             return 1 + sum(parts)
+
+
+def nested(term: Term, scope: tuple[int, ...]) -> int:
+    """Return how many loops are inside each other where those over what is named are loops over its parts.
+
+    ``scope`` says how many stand for each free variable, the innermost first. Squaring a matrix more than
+    doubles them, and makes four orders of two.
+    """
+    match term:
+        case Variable(index):
+            return scope[index]
+        case Let(value, body):
+            return nested(body, (nested(value, scope), *scope))
+        case _:
+            parts = [nested(child, (0,) * binders + scope) for child, binders in children(term)]
+            return 1 + sum(parts) if isinstance(term, LOOPS) else max(parts, default=0)
+
+
+def _loops(term: Term) -> int:
+    """Return how many loops a term has as it is written."""
+    return isinstance(term, LOOPS) + sum(_loops(child) for child, _ in children(term))
 
 
 def nodes(term: Term) -> int:

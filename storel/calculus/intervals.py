@@ -108,11 +108,11 @@ def bounds(term: Term, symbols: Symbols, context: Context = ()) -> Interval:
         case Lookup(mapping, _):
             return _elements(mapping, symbols)
         case Add(left, right, "plus_times"):
-            return _wrapped(_add(bounds(left, symbols, context), bounds(right, symbols, context)))
+            return wrapped(_add(bounds(left, symbols, context), bounds(right, symbols, context)))
         case Multiply(left, right, "plus_times"):
-            return _wrapped(_multiply(bounds(left, symbols, context), bounds(right, symbols, context)))
+            return wrapped(_multiply(bounds(left, symbols, context), bounds(right, symbols, context)))
         case Apply(name, arguments):
-            return _wrapped(applied(name, *(bounds(argument, symbols, context) for argument in arguments)))
+            return wrapped(applied(name, *(bounds(argument, symbols, context) for argument in arguments)))
         case Let(value, body):
             return bounds(body, symbols, (bounds(value, symbols, context), *context))
         case If(condition, body, "plus_times"):
@@ -200,7 +200,7 @@ def _add(a: Interval, b: Interval) -> Interval:
     return Interval(_either(int.__add__, a.low, b.low), _either(int.__add__, a.high, b.high))
 
 
-def _wrapped(found: Interval) -> Interval:
+def wrapped(found: Interval) -> Interval:
     """Return the interval of a value in 64 bits, which may be any where it would leave them."""
     is_below = found.low is not None and found.low < LEAST
     is_above = found.high is not None and found.high > GREATEST

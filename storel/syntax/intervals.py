@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+FARTHEST = 2**128
+"""What is farther from 0 is no known bound: no key lies there, and each square has twice as many digits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
@@ -46,7 +49,11 @@ class Bounds:
         return self + -other
 
     def __mul__(self, other: Bounds) -> Bounds:
-        """Return the bounds of products; known where all sides are, or one factor is a constant."""
+        """Return the bounds of products; known where all sides are, or one factor is a constant.
+
+        >>> Bounds(0, 2**80) * Bounds(0, 2**80)
+        Bounds(low=0, high=None)
+        """
         if other.constant is not None:
             return self.scaled(other.constant)
         if self.constant is not None:
@@ -55,7 +62,7 @@ class Bounds:
             is_natural = self.is_natural and other.is_natural
             return Bounds(0 if is_natural else None, None)
         corners = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
-        return Bounds(min(corners), max(corners))
+        return Bounds(_near(min(corners)), _near(max(corners)))
 
     def scaled(self, factor: int) -> Bounds:
         if factor == 0:
@@ -63,8 +70,8 @@ class Bounds:
         if factor < 0:
             return (-self).scaled(-factor)
         return Bounds(
-            None if self.low is None else self.low * factor,
-            None if self.high is None else self.high * factor,
+            None if self.low is None else _near(self.low * factor),
+            None if self.high is None else _near(self.high * factor),
         )
 
     def __floordiv__(self, other: Bounds) -> Bounds:
@@ -105,3 +112,7 @@ class Bounds:
         lows = [low for low in (self.low, other.low) if low is not None]
         high = None if self.high is None or other.high is None else max(self.high, other.high)
         return Bounds(max(lows, default=None), high)
+
+
+def _near(bound: int) -> int | None:
+    return bound if abs(bound) <= FARTHEST else None

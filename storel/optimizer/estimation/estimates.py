@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 
-from storel.calculus.intervals import ANY, COMPARISONS, Interval, applied
+from storel.calculus.intervals import ANY, COMPARISONS, Interval, applied, wrapped
 from storel.degrees import KnownDegrees
 from storel.optimizer.estimation import sampling
 from storel.optimizer.estimation.estimate import UNKNOWN_LENGTH, Estimate, unknown
@@ -218,7 +218,7 @@ def _product(a: Interval, b: Interval) -> Interval:
     if a.low is None or a.high is None or b.low is None or b.high is None:
         return ANY
     corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-    return Interval(min(corners), max(corners))
+    return wrapped(Interval(min(corners), max(corners)))
 
 
 def _of_dictionaries(constructor: str, a: Estimate, b: Estimate, identity: Hashable) -> Estimate:

@@ -44,6 +44,7 @@ STEPS = {
     "a choice": ("CREATE TENSOR r AS sum(<i, v> in x) {{i -> {0}}}", "v", "if (@ > 1) then @ - 1 else @ + 1"),
     "nested": ("CREATE TENSOR r AS sum(<i, v> in {0}) {{i -> v + 1}}", "x", "@ + @"),
     "a key": ("CREATE TENSOR r AS sum(<i, v> in x) {{({0}) % 5 -> v}}", "i", "(@ + 2 * @) % 7"),
+    "a product of keys": ("CREATE TENSOR r AS sum(<i, v> in x) {{({0}) % 5 -> v}}", "(i - i)", "@ * @ + @"),
     "a truth": (
         "CREATE TENSOR r AS sum(<i, v> in x) {{i -> if ({0}) then v}}",
         "(v > 0.1)",

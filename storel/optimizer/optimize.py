@@ -119,6 +119,8 @@ def _optimized(
         alone = replace(options, expands=False)
         whole = reduce(Add, [optimize(part, symbols, chosen, alone).term for part in parts])
         plans.setdefault(sharing.share(whole), ["expanded"])
+    if sharing.is_spent:
+        reports[-1] = replace(reports[-1], stop=Stop.NODES)
     # A bool that is summed becomes an integer: where rewriting lost such a sum, the type went with it.
     expected = infer(term, symbols)
     typed = {plan: names for plan, names in plans.items() if infer(plan, symbols) == expected}

@@ -48,11 +48,18 @@ from storel.optimizer.terms.occurrences import (
     replaced,
 )
 from storel.optimizer.terms.products import Arranged, arranged
+from storel.optimizer.terms.unfolding import nodes
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, SizeSymbol, Symbols
 
 COMPARED = 6
 """How many moves are compared before the best of them is taken; most programs have no more."""
+
+EFFORT = 250_000
+"""Nodes of all terms that moves may make for one program: a chain of twelve dense matrices takes 106,000.
+
+Terms with names inside of names have so many moves, each of a long term, that all of them take minutes.
+"""
 
 
 class Sharing:
@@ -66,6 +73,12 @@ class Sharing:
         self._arranged: Arranged = {}
         self._shared: dict[Term, Term] = {}
         self._settled: dict[Term, Term] = {}
+        self._left = EFFORT
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether there were more moves than there was effort for."""
+        return self._left < 0
 
     def share(self, term: Term) -> Term:
         """Return ``term`` (closed) with shared parts named, as long as that is cheaper."""
@@ -76,14 +89,27 @@ class Sharing:
     def _share(self, term: Term) -> Term:
         # Rows are stored before products are arranged, which takes a row's scalar factors to its leaves.
         stored = _improved(
-            term, lambda term: _stored(term, self._symbols), lambda term: self.price(self._settle(term))
+            term,
+            lambda term: self._afforded(_stored(term, self._symbols)),
+            lambda term: self.price(self._settle(term)),
         )
         return min(map(self._tabulate, dict.fromkeys((term, stored))), key=self.price)
 
     def _tabulate(self, term: Term) -> Term:
         return _improved(
-            self._settle(term), lambda term: _moves(term, self._symbols), self.price, self._hoist
+            self._settle(term),
+            lambda term: self._afforded(_moves(term, self._symbols)),
+            self.price,
+            self._hoist,
         )
+
+    def _afforded(self, moves: Iterator[Term]) -> Iterator[Term]:
+        """Yield moves as long as there is effort left for them."""
+        for move in moves:
+            self._left -= nodes(move)
+            if self._left < 0:
+                break
+            yield move
 
     def _hoist(self, term: Term) -> Term:
         return hoisted(term, self._symbols)

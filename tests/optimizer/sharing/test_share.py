@@ -1,0 +1,32 @@
+"""Sharing ends where its effort is spent, and the report of the search says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import storel
+from storel.optimizer.limits import Stop
+from storel.optimizer.sharing import share
+
+TWICE = """
+CREATE TENSOR y AS A + sum(<(i, j), a> in A, <(j, k), b> in A) { (i, k) -> a * b }
+CREATE TENSOR z AS y + sum(<(i, j), a> in y, <(j, k), b> in y) { (i, k) -> a * b }
+"""
+
+
+@pytest.mark.parametrize(("effort", "stop"), [(50, Stop.NODES), (share.EFFORT, Stop.SATURATED)])
+def test_moves_end_where_the_effort_for_them_is_spent(
+    effort: int, stop: Stop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(share, "EFFORT", effort)
+    monkeypatch.setenv("STOREL_CACHE_DIR", str(tmp_path))  # no plan is remembered
+    matrix: Any = sp.csr_array(sp.random(30, 30, 0.1, rng=np.random.default_rng(1)))
+    kernel: Any = storel.compile(TWICE, A=storel.tensor(matrix))
+    assert kernel.compilation.optimized.report[-1].stop is stop
+    once = matrix + matrix @ matrix
+    np.testing.assert_allclose(kernel(A=matrix).to_numpy(), (once + once @ once).toarray())

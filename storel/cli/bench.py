@@ -76,9 +76,7 @@ def bench(
 
     Example: storel bench --kernels spmv,mmm --data uniform,power-law --size 30000 --nonzeros 500000
     """
-    names = (
-        list(KERNELS) if kernels is None and contractions is None else _known("--kernels", kernels, KERNELS)
-    )
+    names = _known("--kernels", kernels, KERNELS) or list(KERNELS if contractions is None else ())
     contestants = _known("--rivals", rivals, RIVALS) or None
     contest = Contest.of(_known("--backends", backends, BACKENDS), chosen(contestants), repetitions, threads)
     tasks = [

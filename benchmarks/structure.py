@@ -51,7 +51,7 @@ def call(program: str, matrix: storel.Tensor, x: Any) -> Callable[[], Any]:
 
     def run() -> Any:
         result: Any = kernel(A=matrix, x=operand)
-        return result.to_numpy() if result.rank else result.item()
+        return np.asarray(result) if result.rank else result.item()
 
     return run
 

@@ -41,8 +41,11 @@ from storel.loops.types import LOGICAL
 from storel.loops.walk import substituted, walk
 from storel.scalars import ScalarType
 
-DISTANCE = 8
-"""How many iterations ahead a row is asked for."""
+FETCHED = 8192
+"""How many bytes of rows are asked for ahead: about what comes from memory while one waits for a row."""
+
+NEAREST, FARTHEST = 8, 32
+"""How many iterations ahead rows are asked for at least and at most."""
 
 CACHE_LINE = 64
 
@@ -274,7 +277,9 @@ class _Body:
         """Ask for the rows of a later iteration; for the present ones again where there is none."""
         later = Local(f"{local.name} later", local.type)
         now, end = self._names[local.name], self._expressions.text(ahead.end)
-        chosen = f"{now} + {DISTANCE} < {end} ? {now} + {DISTANCE} : {now}"
+        size = sum(row.length * row.buffer.type.itemsize for row in ahead.rows)
+        distance = max(NEAREST, min(FETCHED // size, FARTHEST))
+        chosen = f"{now} + {distance} < {end} ? {now} + {distance} : {now}"
         self._line(f"const {C_TYPES[local.type]} {self._names[later.name]} = {chosen};")
         for row in ahead.rows:
             start = self._expressions.text(substituted(row.start, {local: later}))

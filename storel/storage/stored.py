@@ -130,11 +130,18 @@ class Stored:
         return dense
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """Return a dense array, as ``numpy.asarray`` asks for one; that is always a new one."""
-        if copy is False:
-            raise ValueError("a tensor becomes a dense array only by a copy")
-        dense = self.to_numpy()
-        return dense if dtype is None else dense.astype(dtype, copy=False)
+        """Return a dense array, as ``numpy.asarray`` asks for one.
+
+        Where each entry has its place in one array, it is that array, read-only: nothing is copied unless
+        ``copy`` or another ``dtype`` asks for it. Raises ValueError where ``copy`` is False and it must be.
+        """
+        self.require_data()
+        view = None if copy else self.as_view()
+        dense = self.to_numpy() if view is None else _read_only(view)
+        as_asked = dense if dtype is None else dense.astype(dtype, copy=False)
+        if copy is False and (view is None or as_asked is not dense):
+            raise ValueError(f"a tensor in {self.format} becomes this array only by a copy")
+        return as_asked
 
     def to_scipy(self) -> Any:
         """Return a ``scipy.sparse`` array of rank 1 or 2; without a copy where the layouts agree.

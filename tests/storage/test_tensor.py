@@ -83,16 +83,28 @@ def test_missing_integers_are_infinite_where_the_zero_is() -> None:
     assert from_numpy(np.array(3), FORMATS, None, "min_plus").to_numpy().dtype == np.int64
 
 
-def test_numpy_takes_a_tensor_as_a_dense_array() -> None:
-    dense = np.array([[0, 1], [2, 0]])
-    tensor = from_numpy(dense, FORMATS)
-    for stored in (tensor, tensor.to("csr")):
-        np.testing.assert_array_equal(np.asarray(stored), dense)
-        assert np.asarray(stored, dtype=np.float32).dtype == np.float32
-        assert not np.shares_memory(np.array(stored), stored.arrays["val"])
-        with pytest.raises(ValueError, match="only by a copy"):
-            np.asarray(stored, copy=False)
+@pytest.mark.parametrize("stored", ["dense", "column_major", "csr", "coo"])
+def test_numpy_takes_a_tensor_as_a_dense_array(stored: str) -> None:
+    dense = np.array([[0, 1, 3], [2, 0, 4]])
+    tensor = from_numpy(dense, FORMATS).to(stored)
+    np.testing.assert_array_equal(np.asarray(tensor), dense)
+    assert np.asarray(tensor, dtype=np.float32).dtype == np.float32
     np.testing.assert_array_equal(dense + np.asarray(tensor), 2 * dense)
+    copied = np.array(tensor)
+    assert copied.flags.writeable
+    assert not np.shares_memory(copied, tensor.arrays["val"])
+
+
+def test_numpy_reads_a_dense_tensor_where_it_lies() -> None:
+    stored = from_numpy(np.array([[0, 1, 3], [2, 0, 4]]), FORMATS)
+    for tensor in (stored, stored.to("column_major")):
+        for taken in (np.asarray(tensor), np.asarray(tensor, copy=False), np.asarray(tensor, dtype=int)):
+            assert np.shares_memory(taken, tensor.arrays["val"])
+            assert not taken.flags.writeable
+        with pytest.raises(ValueError, match="becomes this array only by a copy"):
+            np.asarray(tensor, dtype=np.float32, copy=False)
+    with pytest.raises(ValueError, match="a tensor in csr becomes this array only by a copy"):
+        np.asarray(stored.to("csr"), copy=False)
 
 
 @pytest.mark.parametrize("stored", ["csr", "csc", "coo"])

@@ -5,9 +5,9 @@
     for i in 0:n { for p in pos[i]:pos[i + 1] { k = idx[p]; for q in pos[k]:pos[k + 1] { … val[q] … } } }
     for p in 0:n { k = row[p]; for q in … { for j in 0:64 { result[k * 64 + j] += … } } }
 
-The processor cannot foresee where the next row is, but the program can look it up: the row of idx[p + 8] may
-be fetched while this one is worked on. Segments follow each other, so all positions up to the last one's end
-are those of this loop or of its next ones, and idx may be read there (Mowry, Lam, Gupta, "Design and
+The processor cannot foresee where the next row is, but the program can look it up: the row of idx[p + 16]
+may be fetched while this one is worked on. Segments follow each other, so all positions up to the last one's
+end are those of this loop or of its next ones, and idx may be read there (Mowry, Lam, Gupta, "Design and
 Evaluation of a Compiler Algorithm for Prefetching", ASPLOS 1992; Ainsworth, Jones, "Software Prefetching for
 Indirect Memory Accesses", CGO 2017).
 """

@@ -14,9 +14,13 @@ from storel.loops.nodes import (
     Constant,
     Declare,
     Expression,
+    Fail,
+    Failure,
+    If,
     Local,
     Role,
     Statement,
+    Unary,
 )
 from storel.loops.types import type_of
 from storel.scalars import ScalarType
@@ -27,8 +31,12 @@ INDEX = ScalarType.INT64
 class Emitter:
     """A cursor in a procedure under construction: statements go to the innermost open block."""
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        """Start at the beginning of a procedure; ``taken`` are names that no local may have."""
+    def __init__(self, taken: Iterable[str] = (), failures: list[Failure] | None = None) -> None:
+        """Start at the beginning of a procedure; ``taken`` are names that no local may have.
+
+        Procedures of one kernel share the ``failures`` that they may end with.
+        """
+        self.failures: list[Failure] = [] if failures is None else failures
         self._blocks: list[list[Statement]] = [[]]
         self._taken = set(taken)
         self._uses: Counter[str] = Counter()
@@ -77,6 +85,13 @@ class Emitter:
     def advance(self, local: Local, by: Expression) -> None:
         """Emit ``local += by`` for an index."""
         self.emit(Assign(local, Binary("add", local, convert(by, local.type))))
+
+    def fail_unless(self, condition: Expression, failure: Failure, detail: Expression) -> None:
+        """Emit a check that ends the kernel with ``failure``."""
+        if failure not in self.failures:
+            self.failures.append(failure)
+        code = self.failures.index(failure)
+        self.emit(If(Unary("not", condition), (Fail(code, convert(detail, INDEX)),)))
 
     def combine(self, local: Local, operator: str, value: Expression) -> None:
         """Emit ``local = local operator value`` for a tensor value."""

@@ -67,7 +67,6 @@ class Assembly:
     extents: tuple[Expression, ...]
     limits: tuple[int, ...]
     index_type: ScalarType
-    fail_unless: Callable[[Expression, Failure, Expression], None]
     swept: int = 0
     cursors: dict[int, Local] = field(default_factory=dict[int, Local])
     filled: dict[int, Local] = field(default_factory=dict[int, Local])
@@ -181,7 +180,7 @@ class Assembly:
     def check_capacity(self, level: int) -> None:
         capacity = self.capacities[level]
         fits = Binary("less", self.cursors[level], capacity)
-        self.fail_unless(fits, NO_ROOM, capacity)
+        self.emitter.fail_unless(fits, NO_ROOM, capacity)
 
     def _close(self, level: int, key: Expression) -> None:
         """Emit the end of the entry ``key`` of ``level``: an appended one stays only if it has entries."""

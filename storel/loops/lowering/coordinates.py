@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from storel.loops.emitter import INDEX, compare, convert
+from storel.loops.emitter import INDEX, Emitter, compare, convert
 from storel.loops.lowering.assembly import NO_ROOM
-from storel.loops.lowering.expressions import ExpressionLowering
 from storel.loops.lowering.targets import Dictionary, Limit, Target, reduced
 from storel.loops.nodes import Buffer, Cast, Constant, Expression, Local, Role, Store
 from storel.plan.nodes import Coordinates
@@ -17,7 +16,7 @@ from storel.plan.nodes import Coordinates
 class CoordinatesTarget(Dictionary):
     """The children under ``keys`` of a result that is listed; entries that are zero are overwritten."""
 
-    expressions: ExpressionLowering
+    emitter: Emitter
     destination: Coordinates
     limits: tuple[int, ...]
     cursor: Local
@@ -47,7 +46,7 @@ class CoordinatesTarget(Dictionary):
         return Buffer("result.val", self.destination.leaf.type)
 
     def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
-        emitter, leaf = self.expressions.emitter, self.destination.leaf
+        emitter, leaf = self.emitter, self.destination.leaf
         keys = (*self.keys, emitter.declare("key", key))
         if len(keys) < self.destination.rank:
             inner = replace(self, keys=keys)
@@ -55,7 +54,7 @@ class CoordinatesTarget(Dictionary):
             return
         value = reduced(emitter, fill, leaf.type, leaf.operator, self.zero, is_simple=is_simple)
         fits = compare("less", self.cursor, self.capacity)
-        self.expressions.fail_unless(fits, NO_ROOM, self.capacity)
+        emitter.fail_unless(fits, NO_ROOM, self.capacity)
         for buffer, each in zip(self.coordinates, keys, strict=True):
             emitter.emit(Store(buffer, self.cursor, convert(each, buffer.type)))
         emitter.emit(Store(self.val, self.cursor, value))

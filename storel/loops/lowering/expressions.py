@@ -9,7 +9,7 @@ Laws that hold of what is generated:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from storel.calculus.domains import bounds_within, holds
 from storel.calculus.intervals import Interval, bounds
@@ -36,7 +36,6 @@ from storel.calculus.nodes import (
 )
 from storel.calculus.reads import ends
 from storel.errors import Cause
-from storel.functions import FUNCTIONS, NEGATIVE_POWER
 from storel.loops.emitter import (
     INDEX,
     Emitter,
@@ -48,12 +47,11 @@ from storel.loops.emitter import (
     plus,
 )
 from storel.loops.lowering.hashing import find, row_at
+from storel.loops.lowering.operations import apply, check_exponent, product
 from storel.loops.lowering.rows import stored_row
 from storel.loops.lowering.scope import HashRow, Rows, Scope, Stored, StoredRow, Value, View
 from storel.loops.lowering.stores import found_in, missing_over, row_of
 from storel.loops.nodes import (
-    BINARY_OPERATORS,
-    UNARY_OPERATORS,
     Assign,
     Binary,
     Buffer,
@@ -87,7 +85,6 @@ class ExpressionLowering:
     emitter: Emitter
     symbols: Symbols
     is_finite: bool
-    failures: list[Failure] = field(default_factory=list[Failure])
 
     def lower(self, term: Term, scope: Scope, role: Role = Role.VALUE) -> Expression:
         """Return an expression for ``term``; its arithmetic counts as ``role``."""
@@ -106,14 +103,14 @@ class ExpressionLowering:
                 return arithmetic(operator, holding_zero(one, semiring), two, role)
             case Multiply(left, right, semiring):
                 one, two = self.lower(left, scope, role), self.lower(right, scope, role)
-                return self._product(semiring, one, two, role)
+                return product(self.emitter, semiring, one, two, role, is_finite=self.is_finite)
             case Apply("and" | "or" as operator, (left, right)):
                 return self._connected(operator, left, right, scope, role)
             case Apply(function, arguments):
                 operands = [self.lower(argument, scope, role) for argument in arguments]
                 if function == "power" and not self.interval(arguments[1], scope).is_natural:
-                    self._check_exponent(*operands)
-                return self._apply(function, operands, role)
+                    check_exponent(self.emitter, *operands)
+                return apply(self.emitter, function, operands, role)
             case If(condition, body, semiring):
                 return self._conditional(condition, body, semiring, scope, role)
             case Let(value, body):
@@ -135,6 +132,15 @@ class ExpressionLowering:
     def interval(self, term: Term, scope: Scope) -> Interval:
         """Return what is known about the integer ``term``."""
         return bounds(term, self.symbols, scope.intervals)
+
+    def extents(self, terms: tuple[Term, ...]) -> tuple[tuple[Expression, ...], tuple[int, ...]]:
+        """Return closed terms as indices, and what they are for the data at hand."""
+        return tuple(self.key(term, Scope()) for term in terms), tuple(map(self._known, terms))
+
+    def _known(self, extent: Term) -> int:
+        interval = self.interval(extent, Scope())
+        assert interval.low is not None and interval.low == interval.high
+        return interval.low
 
     def is_within(self, key: Term, length: int, scope: Scope) -> bool:
         """Return whether ``key`` is proved to be in 0:length."""
@@ -206,13 +212,6 @@ class ExpressionLowering:
         position = self.emitter.declare("at", self.key(key, scope))
         return position, None if self._is_key(key, row, scope) else between(position, row.extents[0])
 
-    def fail_unless(self, condition: Expression, failure: Failure, detail: Expression) -> None:
-        """Emit a check that ends the kernel with ``failure``."""
-        if failure not in self.failures:
-            self.failures.append(failure)
-        code = self.failures.index(failure)
-        self.emitter.emit(Branch(Unary("not", condition), (Fail(code, convert(detail, INDEX)),)))
-
     def _variable(self, scope: Scope, position: int) -> Expression:
         binding = scope.bindings[position]
         assert isinstance(binding, Value)
@@ -238,7 +237,9 @@ class ExpressionLowering:
                 assert isinstance(fact, ArraySymbol)
                 if not self.is_within(key, fact.length, scope):
                     position = self.emitter.declare("at", position)
-                    self.fail_unless(between(position, index(fact.length)), self._outside(array), position)
+                    self.emitter.fail_unless(
+                        between(position, index(fact.length)), self._outside(array), position
+                    )
                 return Load(self.array(name), position)
             case Range(low, high):
                 return self._checked(low, key, high, position, scope)
@@ -259,7 +260,7 @@ class ExpressionLowering:
         starts = Binary("less_equal", self.key(start, scope), first)
         inside = Binary("and", starts, Binary("less_equal", last, self.key(end, scope)))
         accepted = Binary("or", Binary("less_equal", last, first), inside)
-        self.fail_unless(accepted, self._outside(array), Select(starts, plus(last, index(-1)), first))
+        self.emitter.fail_unless(accepted, self._outside(array), Select(starts, plus(last, index(-1)), first))
         return first, last
 
     def _outside(self, array: Term) -> Failure:
@@ -279,34 +280,8 @@ class ExpressionLowering:
         position = self.emitter.declare("at", position)
         is_behind = Binary("less_equal", self.key(low, scope), position)
         is_before = Binary("less", position, self.key(high, scope))
-        self.fail_unless(Binary("and", is_behind, is_before), OUTSIDE_PART, position)
+        self.emitter.fail_unless(Binary("and", is_behind, is_before), OUTSIDE_PART, position)
         return position
-
-    def _product(self, semiring: str, left: Expression, right: Expression, role: Role) -> Expression:
-        ring = SEMIRINGS[semiring]
-        left = holding_zero(left, semiring)
-        product = arithmetic(ring.times_name, left, right, role)
-        if self.is_finite or not type_of(product).is_real:
-            return product
-        joined = type_of(product)
-        zero = convert(Constant(ring.zero, joined), joined)
-        first = self.emitter.declare("a", left, joined)
-        second = self.emitter.declare("b", right, joined)
-        annihilated = Binary("or", Binary("equal", first, zero), Binary("equal", second, zero))
-        return Select(annihilated, zero, Binary(ring.times_name, first, second, role))
-
-    def _apply(self, function: str, operands: list[Expression], role: Role) -> Expression:
-        joined = FUNCTIONS[function].operand_type(*(type_of(operand) for operand in operands))
-        assert joined is not None
-        if role is Role.INDEX and joined is ScalarType.INT32:
-            joined = INDEX
-        operands = [convert(operand, joined) for operand in operands]
-        if function in ("floor_divide", "modulo") and joined.is_integer:
-            self._check_divisor(operands[1])
-        if function in UNARY_OPERATORS:
-            return Unary(function, operands[0], role)
-        assert function in BINARY_OPERATORS, function
-        return Binary(function, operands[0], operands[1], role)
 
     def _connected(self, operator: str, left: Term, right: Term, scope: Scope, role: Role) -> Expression:
         """Return ``and`` or ``or``; where the left side is the answer, nothing fails on the right side."""
@@ -320,17 +295,6 @@ class ExpressionLowering:
         is_open = found if operator == "and" else Unary("not", found)
         self.emitter.emit(Branch(is_open, (*inside, Assign(found, other))))
         return found
-
-    def _check_divisor(self, divisor: Expression) -> None:
-        if not (isinstance(divisor, Constant) and divisor.value != 0):
-            nonzero = Binary("not_equal", divisor, convert(index(0), type_of(divisor)))
-            self.fail_unless(nonzero, Failure(Cause.DIVISION, "integer division by zero"), index(0))
-
-    def _check_exponent(self, base: Expression, exponent: Expression) -> None:
-        if not (type_of(base).is_real or type_of(exponent).is_real):
-            exponent = self.emitter.declare("exponent", convert(exponent, INDEX))
-            failure = Failure(Cause.POWER, NEGATIVE_POWER)
-            self.fail_unless(Binary("greater_equal", exponent, index(0)), failure, exponent)
 
     def _conditional(
         self, condition: Term, body: Term, semiring: str, scope: Scope, role: Role

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from storel.calculus.nodes import Term
 from storel.loops.emitter import Emitter, index, times
 from storel.loops.lowering.actions import ActionLowering
+from storel.loops.lowering.bindings import given
 from storel.loops.lowering.expressions import ExpressionLowering
 from storel.loops.lowering.hashing import capacity_for
 from storel.loops.lowering.scope import Scope
@@ -34,15 +35,13 @@ class Frame:
         stores: tuple[Store, ...] = (),
         failures: list[Failure] | None = None,
     ) -> None:
-        self.emitter = Emitter(symbols)
+        self.emitter = Emitter(symbols, failures)
         self.extents = tuple(map(store_terms, stores))
         self._counts: dict[tuple[int, bool], Expression] = {}
         self._inserted: dict[int, tuple[Expression, Expression]] = {}
-        self.expressions = ExpressionLowering(
-            self.emitter, symbols, is_finite, [] if failures is None else failures
-        )
+        self.expressions = ExpressionLowering(self.emitter, symbols, is_finite)
         self.actions = ActionLowering(self.expressions)
-        self.scope = self.actions.given(stores)
+        self.scope = given(stores, self.expressions)
 
     def extent(self, term: Term) -> Expression:
         """Return an extent, which is closed, as an index."""

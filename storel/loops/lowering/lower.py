@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from storel.calculus.nodes import Symbol, Term
 from storel.loops.emitter import INDEX, convert, index, plus
-from storel.loops.lowering.actions import store_buffer
 from storel.loops.lowering.assembly import NO_ROOM, Assembly
+from storel.loops.lowering.bindings import store_buffer
 from storel.loops.lowering.coordinates import CoordinatesTarget
 from storel.loops.lowering.division import COUNT, CUTS, PART_HIGH, PART_LOW, divide
 from storel.loops.lowering.expressions import SMALL_SIZE
@@ -81,7 +81,7 @@ def lower(
     if profile is not None:
         counters = index(profile.length)
         needs.append(Need(COUNTS, lambda _: counters, 0, True, None, Join.COMBINED))
-    failures = compute.expressions.failures
+    failures = compute.emitter.failures
     scalars, inputs = _parameters(phase, extents, symbols)
     bound = Frame(symbols, True, stores, failures)
     for slot, need in enumerate(needs):
@@ -118,13 +118,11 @@ def _dividing(
 
 def _assemble(compute: Frame, phase: Phase, levels: Levels, extents: tuple[Term, ...]) -> list[Need]:
     """Emit the assembly of the result level by level; return its buffers."""
-    action, expressions = phase.part.action, compute.expressions
-    sized = tuple(map(compute.extent, extents))
-    limits = compute.actions.limits(extents)
-    fail_unless = expressions.fail_unless
-    assembly = Assembly(compute.emitter, levels, sized, limits, levels.index_type, fail_unless, phase.swept)
+    action = phase.part.action
+    lengths, limits = compute.expressions.extents(extents)
+    assembly = Assembly(compute.emitter, levels, lengths, limits, levels.index_type, phase.swept)
     slots = slots_of(levels.levels)
-    compute.actions.lengths = slots.count
+    compute.actions.bindings.lengths = slots.count
     if levels.levels:
         capacities: dict[int, Expression] = {n: Load(LENGTHS, index(slot)) for n, slot in slots.idx.items()}
         compute.actions.run(action, assembly.begin(capacities), compute.scope)
@@ -167,11 +165,11 @@ def _list_entries(
     compute: Frame, action: Action, destination: Coordinates, extents: tuple[Term, ...]
 ) -> list[Need]:
     """Emit the result as coordinates with values; return its buffers."""
-    compute.actions.lengths = 1
+    compute.actions.bindings.lengths = 1
     cursor = compute.emitter.declare("cursor", index(0))
     capacity = compute.emitter.declare("capacity", Load(LENGTHS, index(0)))
-    limits = compute.actions.limits(extents)
-    target = CoordinatesTarget(compute.expressions, destination, limits, cursor, capacity)
+    _, limits = compute.expressions.extents(extents)
+    target = CoordinatesTarget(compute.emitter, destination, limits, cursor, capacity)
     compute.actions.run(action, target, compute.scope)
     compute.emitter.emit(Store(LENGTHS, index(0), cursor))
     return entry_needs(action, destination, target)

@@ -124,15 +124,15 @@ def store_needs(compute: Frame, action: Action) -> list[Need]:
     def length_of(terms: tuple[Term, ...]) -> Length:
         return lambda bound: bound.product(terms)
 
-    actions = compute.actions
+    bindings = compute.actions.bindings
     dense = [
-        Need(each.buffer, length_of(each.extents), each.fill, marks=each.marks) for each in actions.requests
+        Need(each.buffer, length_of(each.extents), each.fill, marks=each.marks) for each in bindings.requests
     ]
-    counts = zip(actions.tables, insertions(action, compute.extents), strict=True)
+    counts = zip(bindings.tables, insertions(action, compute.extents), strict=True)
     hashed = [
         need
         for number, ((store, table), counted) in enumerate(counts)
-        for need in _table_needs(number, store, table, counted, actions.lengths + number)
+        for need in _table_needs(number, store, table, counted, bindings.lengths + number)
     ]
     return dense + hashed
 

@@ -1,0 +1,189 @@
+"""Binds of a plan to statements: a store is laid out, filled, and used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TypeAlias
+
+from storel.calculus.intervals import Interval
+from storel.calculus.nodes import Term
+from storel.errors import Cause
+from storel.loops.emitter import convert, index, times
+from storel.loops.lowering.expressions import ExpressionLowering
+from storel.loops.lowering.hashing import HashTarget, clear, open_table, sort_slots
+from storel.loops.lowering.rows import RowsTarget, row_buffers
+from storel.loops.lowering.scope import HashRow, HashTable, Occupied, Rows, Scope, Value, View
+from storel.loops.lowering.single import adds_one_value
+from storel.loops.lowering.stores import (
+    ListTarget,
+    TableTarget,
+    clear_list,
+    clear_table,
+    list_buffers,
+    sort_list,
+)
+from storel.loops.lowering.targets import AssignTarget, FirstLocalTarget, LocalTarget, Target
+from storel.loops.nodes import Buffer, Constant, Expression, Failure, Load
+from storel.loops.protocol import LENGTHS
+from storel.plan.arrays import store_name
+from storel.plan.binding import is_scanned, store_terms
+from storel.plan.nodes import (
+    Accumulate,
+    Action,
+    Bind,
+    HashStore,
+    ListStore,
+    RowsStore,
+    ScalarStore,
+    Store,
+    TableStore,
+)
+from storel.scalars import ScalarType
+from storel.semiring import Scalar
+
+Counted: TypeAlias = tuple[HashStore, HashTable] | tuple[RowsStore, Rows]
+"""A store whose entries are counted beforehand, and where it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A workspace that an action needs: places that hold ``fill`` at first, and where there is no mark."""
+
+    buffer: Buffer
+    extents: tuple[Term, ...]
+    fill: Scalar | None
+    marks: Buffer | None = None
+
+
+@dataclass
+class BindingLowering:
+    """Lowers binds at the emitter's cursor; notes the workspaces and counted stores that they need.
+
+    ``run`` emits an action on a target. The capacities of the tables are elements of ``LENGTHS``, from the
+    element ``lengths`` on.
+    """
+
+    expressions: ExpressionLowering
+    run: Callable[[Action, Target, Scope], None]
+    requests: list[Request] = field(default_factory=list[Request])
+    tables: list[Counted] = field(default_factory=list["Counted"])
+    lengths: int = 0
+
+    def __post_init__(self) -> None:
+        self.emitter = self.expressions.emitter
+
+    @contextmanager
+    def again(self) -> Generator[None]:
+        """Emit what is emitted again afterwards: both use the same workspaces and stores."""
+        requests, tables = len(self.requests), len(self.tables)
+        yield
+        del self.requests[requests:]
+        del self.tables[tables:]
+
+    def bind(self, action: Bind, target: Target, scope: Scope) -> None:
+        """Emit what fills the store, and then what uses it, which goes to ``target``."""
+        store = action.store
+        match store:
+            case ScalarStore():
+                local, interval = self._scalar(store, action.value, scope)
+                self.run(action.body, target, scope.bind(Value(local), interval))
+            case TableStore():
+                view, length = self._table(store)
+                if self.emitter.depth > 0:
+                    clear_table(self.emitter, view, length)
+                self.run(action.value, TableTarget(self.emitter, view), scope)
+                self.run(action.body, target, scope.bind(view, Interval()))
+            case ListStore():
+                view = self._list(store)
+                self.run(action.value, ListTarget(self.emitter, view), scope)
+                if is_scanned(action.body):
+                    sort_list(self.emitter, view)
+                self.run(action.body, target, scope.bind(view, Interval()))
+                clear_list(self.emitter, view)
+            case HashStore():
+                self._hash(action, store, target, scope)
+            case RowsStore():
+                rows = self._rows(store, action.value, scope)
+                self.run(action.body, target, scope.bind(rows, Interval()))
+
+    def _scalar(self, store: ScalarStore, value: Action, scope: Scope) -> tuple[Expression, Interval]:
+        if adds_one_value(value):
+            target = AssignTarget(self.emitter, "t", store.type)
+            self.run(value, target, scope)
+            assert target.local is not None
+            interval = (
+                self.expressions.interval(value.value, scope) if isinstance(value, Accumulate) else Interval()
+            )
+            return target.local, interval
+        zero = convert(Constant(store.zero or 0, store.type), store.type)
+        local = self.emitter.declare("t", zero)
+        if store.zero is not None:
+            self.run(value, LocalTarget(self.emitter, local, store.operator), scope)
+        else:
+            seen = self.emitter.declare("seen", Constant(False, ScalarType.BOOL))
+            self.run(value, FirstLocalTarget(self.emitter, local, seen, store.operator), scope)
+            failure = Failure(Cause.NOTHING, f"the {store.operator} of no entries", store.operator)
+            self.emitter.fail_unless(seen, failure, index(0))
+        return local, Interval()
+
+    def _table(self, store: TableStore) -> tuple[View, Expression]:
+        buffer = Buffer(f"table.{len(self.requests)}", store.type)
+        self.requests.append(Request(buffer, store.extents, store.zero))
+        extents, limits = self.expressions.extents(store.extents)
+        length = reduce(times, extents, index(1))
+        return View(buffer, index(0), extents, limits, store.zero, store.operator), length
+
+    def _list(self, store: ListStore) -> View:
+        number = len(self.requests)
+        buffer = Buffer(f"list.{number}", store.type)
+        places, marks = list_buffers(number)
+        self.requests.append(Request(buffer, (store.extent,), store.zero, marks))
+        self.requests.append(Request(places, (store.extent,), None))
+        self.requests.append(Request(marks, (store.extent,), False))
+        count = self.emitter.declare("count", index(0))
+        extents, limits = self.expressions.extents((store.extent,))
+        occupied = Occupied(places, marks, count)
+        return View(buffer, index(0), extents, limits, store.zero, store.operator, occupied)
+
+    def _hash(self, action: Bind, store: HashStore, target: Target, scope: Scope) -> None:
+        number = len(self.tables)
+        capacity = Load(LENGTHS, index(self.lengths + number))
+        table = open_table(self.emitter, number, store, capacity)
+        self.tables.append((store, table))
+        extents, limits = self.expressions.extents(store.extents)
+        row = HashRow(table, index(0), extents, limits, (index(0), table.count))
+        self.run(action.value, HashTarget(self.emitter, row), scope)
+        if is_scanned(action.body):
+            sort_slots(self.emitter, table)
+        self.run(action.body, target, scope.bind(row, Interval()))
+        if self.emitter.depth > 0:
+            clear(self.emitter, table)
+
+    def _rows(self, store: RowsStore, value: Action, scope: Scope) -> Rows:
+        rows = Rows(*row_buffers(len(self.tables), store.type), *self.expressions.extents(store.extents))
+        self.tables.append((store, rows))
+        workspace = self._list(ListStore(store.type, store.operator, store.zero, store.extents[1]))
+        self.run(value, RowsTarget(self.emitter, rows, workspace), scope)
+        return rows
+
+
+def given(stores: tuple[Store, ...], expressions: ExpressionLowering) -> Scope:
+    """Return the scope of what is bound by ``stores``, the last one first, that other kernels filled."""
+    scope = Scope()
+    for number, store in enumerate(reversed(stores)):
+        buffer = store_buffer(number, store)
+        if isinstance(store, ScalarStore):
+            scope = scope.bind(Value(Load(buffer, index(0))), Interval())
+            continue
+        assert isinstance(store, TableStore)
+        view = View(buffer, index(0), *expressions.extents(store_terms(store)), store.zero, store.operator)
+        scope = scope.bind(view, Interval())
+    return scope
+
+
+def store_buffer(number: int, store: Store) -> Buffer:
+    """Return the input that holds what the store with this number, in order of filling, was filled with."""
+    return Buffer(store_name(number), store.type)

@@ -1,0 +1,67 @@
+"""Operations on values, each below the checks that it needs."""
+
+from __future__ import annotations
+
+from storel.errors import Cause
+from storel.functions import FUNCTIONS, NEGATIVE_POWER
+from storel.loops.emitter import INDEX, Emitter, arithmetic, convert, holding_zero, index
+from storel.loops.nodes import (
+    BINARY_OPERATORS,
+    UNARY_OPERATORS,
+    Binary,
+    Constant,
+    Expression,
+    Failure,
+    Role,
+    Select,
+    Unary,
+)
+from storel.loops.types import type_of
+from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
+
+
+def product(
+    emitter: Emitter, semiring: str, left: Expression, right: Expression, role: Role, *, is_finite: bool
+) -> Expression:
+    """Return a product over ``semiring``: zero where a factor is, unless both are known to be finite."""
+    ring = SEMIRINGS[semiring]
+    left = holding_zero(left, semiring)
+    plain = arithmetic(ring.times_name, left, right, role)
+    if is_finite or not type_of(plain).is_real:
+        return plain
+    joined = type_of(plain)
+    zero = convert(Constant(ring.zero, joined), joined)
+    first = emitter.declare("a", left, joined)
+    second = emitter.declare("b", right, joined)
+    annihilated = Binary("or", Binary("equal", first, zero), Binary("equal", second, zero))
+    return Select(annihilated, zero, Binary(ring.times_name, first, second, role))
+
+
+def apply(emitter: Emitter, function: str, operands: list[Expression], role: Role) -> Expression:
+    """Return what a function makes of operands of the type that it takes; no integer is divided by zero."""
+    joined = FUNCTIONS[function].operand_type(*(type_of(operand) for operand in operands))
+    assert joined is not None
+    if role is Role.INDEX and joined is ScalarType.INT32:
+        joined = INDEX
+    operands = [convert(operand, joined) for operand in operands]
+    if function in ("floor_divide", "modulo") and joined.is_integer:
+        _check_divisor(emitter, operands[1])
+    if function in UNARY_OPERATORS:
+        return Unary(function, operands[0], role)
+    assert function in BINARY_OPERATORS, function
+    return Binary(function, operands[0], operands[1], role)
+
+
+def check_exponent(emitter: Emitter, base: Expression, exponent: Expression) -> None:
+    """Emit a check that no integer is raised to a negative power."""
+    if not (type_of(base).is_real or type_of(exponent).is_real):
+        exponent = emitter.declare("exponent", convert(exponent, INDEX))
+        failure = Failure(Cause.POWER, NEGATIVE_POWER)
+        emitter.fail_unless(Binary("greater_equal", exponent, index(0)), failure, exponent)
+
+
+def _check_divisor(emitter: Emitter, divisor: Expression) -> None:
+    if not (isinstance(divisor, Constant) and divisor.value != 0):
+        nonzero = Binary("not_equal", divisor, convert(index(0), type_of(divisor)))
+        emitter.fail_unless(nonzero, Failure(Cause.DIVISION, "integer division by zero"), index(0))

@@ -54,6 +54,26 @@ NO_ROOM = Failure(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Appending:
+    """A level that appends: the entry that comes next, and how many there may be.
+
+    Below another level ``pos`` is ``filled`` so far.
+    """
+
+    cursor: Local
+    capacity: Local
+    filled: Local | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Latest:
+    """The entry of a level that may come again and again, -1 before the first one, and its position."""
+
+    key: Local
+    position: Local
+
+
 @dataclass
 class Assembly:
     """The state of a result under construction; made by ``begin``, ended by ``finish``.
@@ -68,11 +88,8 @@ class Assembly:
     limits: tuple[int, ...]
     index_type: ScalarType
     swept: int = 0
-    cursors: dict[int, Local] = field(default_factory=dict[int, Local])
-    filled: dict[int, Local] = field(default_factory=dict[int, Local])
-    positions: dict[int, Local] = field(default_factory=dict[int, Local])
-    current: dict[int, Local] = field(default_factory=dict[int, Local])
-    capacities: dict[int, Local] = field(default_factory=dict[int, Local])
+    appending: dict[int, _Appending] = field(default_factory=dict[int, _Appending])
+    latest: dict[int, _Latest] = field(default_factory=dict[int, _Latest])
     workspace: Workspace | None = None
 
     @property
@@ -95,17 +112,14 @@ class Assembly:
     def idx(self, level: int) -> Buffer:
         return Buffer(f"result.idx_{level}", self.index_type, Role.INDEX)
 
-    def appends(self, level: int) -> bool:
-        return level < len(self.levels) and not isinstance(self.levels[level], Place)
-
     def begin(self, capacities: dict[int, Expression]) -> Target:
         """Emit the initial state; ``capacities`` say how many entries each appending level may hold."""
         for number, level in enumerate(self.levels):
             if not isinstance(level, Place):
-                self.cursors[number] = self.emitter.declare(f"cursor_{number}", index(0))
-                self.capacities[number] = self.emitter.declare(f"capacity_{number}", capacities[number])
-                if number > 0:
-                    self.filled[number] = self.emitter.declare(f"filled_{number}", index(0))
+                cursor = self.emitter.declare(f"cursor_{number}", index(0))
+                capacity = self.emitter.declare(f"capacity_{number}", capacities[number])
+                filled = self.emitter.declare(f"filled_{number}", index(0)) if number > 0 else None
+                self.appending[number] = _Appending(cursor, capacity, filled)
             if isinstance(level, Gather):
                 self.workspace = Workspace(self.emitter, level, self.plan.leaf, self.extents[number])
                 self.workspace.begin()
@@ -115,37 +129,43 @@ class Assembly:
     def finish(self) -> None:
         """Emit what completes the arrays."""
         self._close_children(-1)
-        for number, filled in self.filled.items():
-            self._fill_pos(number, filled, self.parents(number))
+        for number in self.appending:
+            self._fill_pos(number, self.parents(number))
 
     def parents(self, level: int) -> Expression:
-        """Return the number of positions of the level above ``level``."""
-        above = self.levels[level - 1]
-        if not isinstance(above, Place):
-            return self.cursors[level - 1]
-        extent = self.extents[level - 1]
-        return times(self.parents(level - 1), extent) if level > 1 else extent
+        """Return the number of positions of the level above ``level``: one above the first."""
+        if level == 0:
+            return index(1)
+        if isinstance(self.levels[level - 1], Place):
+            return times(self.parents(level - 1), self.extents[level - 1])
+        return self.appending[level - 1].cursor
 
     def _target(self, level: int, parent: Expression) -> Target:
         if level == len(self.levels):
             return ElementTarget(self.emitter, self.val, parent, self.plan.leaf.operator)
         return _LevelTarget(self, level, parent)
 
-    def _fill_pos(self, level: int, filled: Local, up_to: Expression) -> None:
+    def _fill_pos(self, level: int, up_to: Expression) -> None:
+        """Emit where the entries of all positions above up to one begin, if the level keeps that."""
+        filled = self.appending[level].filled
+        if filled is None:
+            return
         with self.emitter.block() as body:
-            self.emitter.emit(Store(self.pos(level), filled, self.cursors[level]))
+            self.emitter.emit(Store(self.pos(level), filled, self.appending[level].cursor))
             self.emitter.advance(filled, index(1))
         self.emitter.emit(While(Binary("less_equal", filled, up_to), tuple(body), Role.WORKSPACE))
 
     def _open_children(self, level: int, position: Expression) -> None:
         """Emit what must happen when ``position`` of ``level`` is opened, for the level below it."""
         below = level + 1
-        if below in self.filled:
-            self._fill_pos(below, self.filled[below], position)
+        if below in self.appending:
+            self._fill_pos(below, position)
         if below < len(self.levels) and _repeats(self.levels[below]):
-            self.current[below] = self.emitter.declare(f"current_{below}", index(-1))
-            if isinstance(self.levels[below], Place):
-                self.positions[below] = self.emitter.declare(f"position_{below}", index(0))
+            key = self.emitter.declare(f"current_{below}", index(-1))
+            if below in self.appending:
+                self.latest[below] = _Latest(key, self.appending[below].cursor)
+            else:
+                self.latest[below] = _Latest(key, self.emitter.declare(f"position_{below}", index(0)))
 
     def _clear(self, row: Expression) -> None:
         """Emit that all values of a row of the last level that is swept are zero."""
@@ -160,39 +180,42 @@ class Assembly:
         below = level + 1
         if below >= len(self.levels):
             return
-        if below in self.current:
-            with self.emitter.block() as body:
-                self._close(below, self.current[below])
-            seen = Binary("greater_equal", self.current[below], index(0))
-            self.emitter.emit(Branch(seen, tuple(body)))
+        if below in self.latest:
+            self._close_latest(below)
         if isinstance(self.levels[below], Gather):
             assert self.workspace is not None
             self.workspace.drain(lambda key, value: self._append(below, key, value), self.extents[below])
 
+    def _close_latest(self, level: int) -> None:
+        """Emit the end of the entry of ``level`` that came last, if there was one."""
+        key = self.latest[level].key
+        with self.emitter.block() as body:
+            self._close(level, key)
+        self.emitter.emit(Branch(Binary("greater_equal", key, index(0)), tuple(body)))
+
     def _append(self, level: int, key: Expression, value: Expression) -> None:
         """Emit an entry of the last level, unless its value is zero."""
-        cursor = self.cursors[level]
-        self.check_capacity(level)
+        cursor = self._next(level)
         self.emitter.emit(Store(self.idx(level), cursor, convert(key, self.index_type)))
         self.emitter.emit(Store(self.val, cursor, value))
         self.emitter.advance(cursor, Cast(INDEX, compare("not_equal", value, self.zero)))
 
-    def check_capacity(self, level: int) -> None:
-        capacity = self.capacities[level]
-        fits = Binary("less", self.cursors[level], capacity)
-        self.emitter.fail_unless(fits, NO_ROOM, capacity)
+    def _next(self, level: int) -> Local:
+        """Return the position of the entry that comes next, below a check that there is room for it."""
+        cursor, capacity = self.appending[level].cursor, self.appending[level].capacity
+        self.emitter.fail_unless(Binary("less", cursor, capacity), NO_ROOM, capacity)
+        return cursor
 
     def _close(self, level: int, key: Expression) -> None:
         """Emit the end of the entry ``key`` of ``level``: an appended one stays only if it has entries."""
         self._close_children(level)
         if isinstance(self.levels[level], Append):
-            cursor = self.cursors[level]
-            below = level + 1
+            cursor, below = self.appending[level].cursor, level + 1
             with self.emitter.block() as body:
                 self.emitter.emit(Store(self.idx(level), cursor, convert(key, self.index_type)))
                 self.emitter.advance(cursor, index(1))
-            if self.appends(below):
-                grown = Binary("greater", self.cursors[below], Load(self.pos(below), cursor))
+            if below in self.appending:
+                grown = Binary("greater", self.appending[below].cursor, Load(self.pos(below), cursor))
                 self.emitter.emit(Branch(grown, tuple(body)))
             else:
                 self.emitter.emit(*body)
@@ -210,41 +233,37 @@ class Assembly:
         kind = self.levels[level]
         if level == len(self.levels) - 1:
             self._enter_last(level, kind, parent, key, fill, is_simple=is_simple)
-        elif level in self.current:
+        elif level in self.latest:
             self._enter_repeating(level, kind, parent, key, fill)
         else:
             position = self._open(level, kind, parent, key)
             fill(self._target(level + 1, position))
             self._close(level, key)
 
-    def _open(self, level: int, kind: Level, parent: Expression, key: Expression) -> Expression:
+    def _open(self, level: int, kind: Level, parent: Expression, key: Expression) -> Local:
         if isinstance(kind, Place):
             place = plus(times(parent, self.extents[level]), key)
-            position: Expression = self.emitter.declare(f"row_{level}", place)
+            position = self.emitter.declare(f"row_{level}", place)
             if level + 1 == self.swept:
                 self._clear(position)
         else:
-            self.check_capacity(level)
-            position = self.cursors[level]
+            position = self._next(level)
         self._open_children(level, position)
         return position
 
     def _enter_repeating(
         self, level: int, kind: Level, parent: Expression, key: Expression, fill: Callable[[Target], None]
     ) -> None:
-        current = self.current[level]
+        latest = self.latest[level]
         key = self.emitter.declare("key", key)
         with self.emitter.block() as changed:
-            with self.emitter.block() as previous:
-                self._close(level, current)
-            seen = Binary("greater_equal", current, index(0))
-            self.emitter.emit(Branch(seen, tuple(previous)))
+            self._close_latest(level)
             position = self._open(level, kind, parent, key)
-            if isinstance(kind, Place):
-                self.emitter.emit(Assign(self.positions[level], position))
-            self.emitter.emit(Assign(current, key))
-        self.emitter.emit(Branch(Binary("not_equal", current, key), tuple(changed)))
-        fill(self._target(level + 1, self.positions.get(level, self.cursors.get(level, index(0)))))
+            if position != latest.position:
+                self.emitter.emit(Assign(latest.position, position))
+            self.emitter.emit(Assign(latest.key, key))
+        self.emitter.emit(Branch(Binary("not_equal", latest.key, key), tuple(changed)))
+        fill(self._target(level + 1, latest.position))
 
     def _enter_last(
         self,

@@ -138,7 +138,7 @@ def _assemble(compute: Frame, phase: Phase, levels: Levels, extents: tuple[Term,
 def _store_lengths(compute: Frame, assembly: Assembly, slots: Slots) -> None:
     emit = compute.emitter.emit
     for number, slot in slots.idx.items():
-        emit(Store(LENGTHS, index(slot), assembly.cursors[number]))
+        emit(Store(LENGTHS, index(slot), assembly.appending[number].cursor))
     for number, slot in slots.pos.items():
         emit(Store(LENGTHS, index(slot), plus(assembly.parents(number), index(1))))
     if slots.val is not None and slots.val not in slots.idx.values():

@@ -205,14 +205,20 @@ class _Body:
         self._repeat(loop, low, high)
 
     def _by_blocks(self, loop: For, low: str, high: str, vector: str) -> str:
-        """Run whole blocks, each of which asks for its streams, if any; return where the rest begins."""
+        """Run whole blocks, each of which asks for its streams, if any; return where the rest begins.
+
+        Most segments are short: where no vector code needs a block for itself, what fits into two is a rest,
+        which asks beforehand, since the end of one loop surprises the processor once, and of two twice.
+        """
         start = Local(f"{loop.local.name} block", loop.local.type)
-        block, length, distance = self._names[start.name], BLOCK, PAGE
+        block, length, least, distance = self._names[start.name], BLOCK, 2 * BLOCK, PAGE
         if vector:
-            length = LONG_BLOCK // max(load.buffer.type.itemsize for load in loop.streams)
+            length = least = LONG_BLOCK // max(load.buffer.type.itemsize for load in loop.streams)
             distance = 2 * PAGE
         self._line(f"{C_TYPES[start.type]} {block} = {low};")
-        self._line(f"for (; {block} + {length} <= {high}; {block} += {length}) {{")
+        for load in () if vector else loop.streams:
+            self._ask(load, loop.local, block, length, distance)
+        self._line(f"for (; {block} + {least} <= {high}; {block} += {length}) {{")
         self._depth += 1
         for load in loop.streams:
             self._ask(load, loop.local, block, length, distance)

@@ -25,6 +25,12 @@ static inline T {operator}_N(T a, T b) {{
 }}
 """
 
+_ORDER_OF_NUMBERS = """\
+static inline T {operator}_N(T a, T b) {{
+    return b {comparison} a ? b : a;
+}}
+"""
+
 _SIGN = """\
 static inline T sign_N(T a) {
     return a != a ? a : (T)((a > 0) - (a < 0));
@@ -147,6 +153,8 @@ static inline T select_N(_Bool condition, T a, T b) {
 _TEMPLATES = {
     "minimum": _ORDER.format(operator="minimum", comparison="<="),
     "maximum": _ORDER.format(operator="maximum", comparison=">="),
+    "lesser": _ORDER_OF_NUMBERS.format(operator="lesser", comparison="<"),
+    "larger": _ORDER_OF_NUMBERS.format(operator="larger", comparison=">"),
     "sign": _SIGN,
     "relu": _RELU,
 }

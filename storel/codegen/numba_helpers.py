@@ -112,6 +112,12 @@ _COMMON = {
     "maximum": """
         return a if a != a or a >= b else b
     """,
+    "lesser": """
+        return b if b < a else a
+    """,
+    "larger": """
+        return b if b > a else a
+    """,
     "sign": """
         return a if a != a else (a > 0) - (a < 0)
     """,

@@ -128,6 +128,7 @@ BINARY: dict[str, Callable[[Any, Any], Scalar]] = {
     "add": python.add, "subtract": python.sub, "multiply": python.mul, "divide": divide,
     "floor_divide": floor_divide, "modulo": modulo, "power": power,
     "minimum": OPERATIONS["minimum"], "maximum": OPERATIONS["maximum"],
+    "lesser": OPERATIONS["minimum"], "larger": OPERATIONS["maximum"],
     "equal": python.eq, "not_equal": python.ne, "less": python.lt, "less_equal": python.le,
     "greater": python.gt, "greater_equal": python.ge,
     "and": OPERATIONS["and"], "or": OPERATIONS["or"],

@@ -330,6 +330,7 @@ class Kernel:
 BINARY_OPERATORS: frozenset[str] = frozenset(
     {
         "add", "subtract", "multiply", "divide", "floor_divide", "modulo", "minimum", "maximum", "power",
+        "lesser", "larger",
         "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "and", "or",
         "bit_and", "bit_or", "bit_xor", "shift_left", "shift_right",
     }

@@ -38,7 +38,7 @@ from storel.loops.nodes import (
 from storel.loops.types import COMPARISONS, PREDICATES, type_of
 from storel.scalars import ScalarType
 
-_ADDITIONS = frozenset({"add", "subtract", "negate", "minimum", "maximum", "or"})
+_ADDITIONS = frozenset({"add", "subtract", "negate", "minimum", "maximum", "lesser", "larger", "or"})
 _INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "and": "and", "or": "or", "bit_and": "&", "bit_or": "|",
     "bit_xor": "^", "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">",

@@ -3,6 +3,7 @@
 add, subtract, multiply, modulo, floor_divide, power    T op T -> T        T a number
 divide                                                  T op T -> T        T real
 minimum, maximum                                        T op T -> T        any T
+lesser, larger                                          T op T -> T        T real, the second no NaN
 equal, not_equal, less, less_equal, …                   T op T -> bool     any T
 and, or                                                 bool op bool -> bool
 bit_and, bit_or, bit_xor                                T op T -> T        T an integer

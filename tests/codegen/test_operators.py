@@ -53,6 +53,9 @@ def applications(of: ScalarType) -> list[Expression]:
             expressions.append(Unary(operator, Binary("bit_or", a, Constant(8, of))))
         elif operator in UNARY_OPERATORS:
             expressions.append(Unary(operator, a))
+        elif operator in ("lesser", "larger"):
+            number = Select(Unary("is_nan", b), Constant(-1, of), b)
+            expressions.append(Binary(operator, a, number))
         else:
             expressions.append(Binary(operator, a, b))
             if operator in ("floor_divide", "modulo"):
@@ -112,6 +115,7 @@ def test_the_interpreter_agrees_with_numpy() -> None:
     named |= {"trailing_zeros": None, "and": "logical_and", "or": "logical_or", "not": "logical_not"}
     named |= {"bit_and": "bitwise_and", "bit_or": "bitwise_or", "bit_xor": "bitwise_xor", "abs": "abs"}
     named |= {"shift_left": "left_shift", "shift_right": "right_shift", "power": None, "modulo": "mod"}
+    named |= {"lesser": "minimum", "larger": "maximum"}
     for of in ScalarType:
         operators = [name for name, types in OPERAND_TYPES.items() if of in types and named.get(name, name)]
         a, b = Load(Buffer("a", of), index("i")), Load(Buffer("b", of), index("i"))

@@ -45,7 +45,10 @@ def rows(*body: Statement, low: Expression | None = None) -> For:
 
 
 def streams(loop: Statement, length: int = 0) -> list[tuple[str, ...]]:
-    """Return the names of what each loop streams, the outermost first; ``val`` has ``length`` elements."""
+    """Return the names of what each loop streams, the outermost first; ``val`` has ``length`` elements.
+
+    Blocks ask for them, and so does what is left after blocks, but for vector code, which is for long loops.
+    """
     allocation = (Allocation(Y, 0, fill=0.0, is_output=True), N)
     known = {"val": ArraySymbol("val", FLOAT64, length)}
     made = stream(reorder(kernel([POS, IDX, X, VAL], [allocation], [loop])), known)
@@ -54,7 +57,8 @@ def streams(loop: Statement, length: int = 0) -> list[tuple[str, ...]]:
     found = [each for each in walk(made.compute.body) if isinstance(each, For)]
     names = [tuple(load.buffer.name for load in each.streams) for each in found]
     assert all(f"streaming {each[0]}[" in kernel_text(made) for each in names if each)
-    assert source.count("__builtin_prefetch(") == sum(map(len, names))
+    requests = [len(each.streams) * (1 if each.reduction else 2) for each in found]
+    assert source.count("__builtin_prefetch(") == sum(requests)
     return names
 
 

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 from storel.errors import TypeMismatchError, UnknownNameError
 from storel.semiring import PLUS_TIMES
 from storel.syntax.free_names import free_names
+from storel.syntax.indices import marked
 from storel.syntax.infer import Inference
 from storel.syntax.nodes.declarations import FromTo, InRange, Pad
-from storel.syntax.nodes.expressions import Expression
+from storel.syntax.nodes.expressions import Expression, Let
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.resolve import resolve
 from storel.syntax.signatures import SCALAR_TYPES
 from storel.syntax.spelling import CALLS
 from storel.syntax.types import INTEGER, Role, Type, Variable
+from storel.syntax.walk import children
 
 
 def check_format(declaration: CreateFormat) -> None:
@@ -22,9 +24,7 @@ def check_format(declaration: CreateFormat) -> None:
 
     Names that are free in lengths are sizes. Raises ``UnknownNameError``, ``TypeMismatchError``.
     """
-    scope = dict(_declared(declaration))
-    mapping = resolve(declaration.mapping, scope)
-    kind = Inference().value(mapping, scope, PLUS_TIMES)
+    kind, _ = _typed(declaration)
     rank = len(declaration.type.extents)
     if not kind.is_zero and kind.rank != rank:
         raise TypeMismatchError(
@@ -33,6 +33,24 @@ def check_format(declaration: CreateFormat) -> None:
             found=str(kind),
             span=declaration.mapping.span,
         )
+
+
+def marked_mapping(declaration: CreateFormat) -> Expression:
+    """Return the mapping of a format, in which the ``let``s that name keys are marked, as in programs."""
+    return _typed(declaration)[1] if _has_names(declaration.mapping) else declaration.mapping
+
+
+def _has_names(expression: Expression) -> bool:
+    return isinstance(expression, Let) or any(map(_has_names, children(expression)))
+
+
+def _typed(declaration: CreateFormat) -> tuple[Type, Expression]:
+    """Return the type of a format's mapping, and the mapping itself, its ``let``s marked."""
+    scope = dict(_declared(declaration))
+    mapping = resolve(declaration.mapping, scope)
+    inference = Inference()
+    kind = inference.value(mapping, scope, PLUS_TIMES)
+    return kind, marked(mapping, inference.indices)
 
 
 def _declared(declaration: CreateFormat) -> Iterator[tuple[str, Variable]]:

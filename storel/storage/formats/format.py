@@ -10,6 +10,7 @@ from typing import Any
 from storel.errors import FormatError
 from storel.source import Span
 from storel.storage.formats.chain import Chain, chains
+from storel.syntax.format_check import marked_mapping
 from storel.syntax.nodes.declarations import ArrayDeclaration, ParameterDeclaration, Taking
 from storel.syntax.nodes.expressions import Expression, Name
 from storel.syntax.nodes.statements import CreateFormat
@@ -87,9 +88,9 @@ class Format:
     def parameters(self) -> tuple[ParameterDeclaration, ...]:
         return self.declaration.parameters
 
-    @property
+    @cached_property
     def mapping(self) -> Expression:
-        return self.declaration.mapping
+        return marked_mapping(self.declaration)
 
     @cached_property
     def chains(self) -> tuple[Chain, ...]:

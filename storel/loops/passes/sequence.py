@@ -5,7 +5,7 @@ from __future__ import annotations
 from storel.loops.nodes import Kernel
 from storel.loops.passes.ahead import look_ahead
 from storel.loops.passes.coalesce import coalesce
-from storel.loops.passes.order import order
+from storel.loops.passes.minima import simplify_minima
 from storel.loops.passes.reorder import reorder
 from storel.loops.passes.runs import group
 from storel.loops.passes.sieve import sift
@@ -19,4 +19,4 @@ def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     """Return the kernel as it is rendered; real sums are added up in any order if ``reorders``."""
     kernel = group(coalesce(simplify(kernel)), symbols)
     kernel = tile(sift(reorder(kernel) if reorders else kernel))
-    return order(stream(look_ahead(kernel, symbols), symbols), symbols)
+    return simplify_minima(stream(look_ahead(kernel, symbols), symbols), symbols)

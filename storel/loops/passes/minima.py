@@ -49,11 +49,11 @@ class _Range(IntEnum):
     FINITE = 2
 
 
-def order(kernel: Kernel, symbols: Symbols) -> Kernel:
+def simplify_minima(kernel: Kernel, symbols: Symbols) -> Kernel:
     """Return the same kernel, with the minima and maxima that need not look for NaN."""
     finite = frozenset(buffer for buffer in kernel.inputs if _is_finite(buffer, symbols))
-    ordering = _Ordering(finite, frozenset(assigned(kernel.compute.body)))
-    return replace(kernel, compute=replace(kernel.compute, body=ordering.block(kernel.compute.body)))
+    minima = _Minima(finite, frozenset(assigned(kernel.compute.body)))
+    return replace(kernel, compute=replace(kernel.compute, body=minima.block(kernel.compute.body)))
 
 
 def _is_finite(buffer: Buffer, symbols: Symbols) -> bool:
@@ -61,7 +61,7 @@ def _is_finite(buffer: Buffer, symbols: Symbols) -> bool:
     return isinstance(fact, ArraySymbol) and fact.finite
 
 
-class _Ordering:
+class _Minima:
     """Rewrites blocks from the first statement on; ``finite`` buffers hold neither inf nor NaN."""
 
     def __init__(self, finite: frozenset[Buffer], reassigned: frozenset[Local]) -> None:
@@ -77,11 +77,11 @@ class _Ordering:
             case Declare(local, value):
                 if local not in self.reassigned:
                     self.known[local] = self.range(value)
-                return Declare(local, self._ordered(value))
+                return Declare(local, self._simplified(value))
             case Assign(local, value):
-                return Assign(local, self._ordered(value))
+                return Assign(local, self._simplified(value))
             case Store(buffer, place, value):
-                return Store(buffer, place, self._ordered(value))
+                return Store(buffer, place, self._simplified(value))
             case Update(buffer, place, operator, value) if buffer.type.is_real and self._is_number(value):
                 return Update(buffer, place, WITH_NUMBER.get(operator, operator), value)
             case For(body=body) | While(body=body):
@@ -91,7 +91,7 @@ class _Ordering:
             case _:
                 return statement
 
-    def _ordered(self, value: Expression) -> Expression:
+    def _simplified(self, value: Expression) -> Expression:
         """Return what a statement takes, which is where minima and maxima stand."""
         if not (isinstance(value, Binary) and value.operator in WITH_NUMBER and type_of(value).is_real):
             return value

@@ -29,7 +29,7 @@ from storel.loops.nodes import (
     Unary,
     Update,
 )
-from storel.loops.passes.order import order
+from storel.loops.passes.minima import simplify_minima
 from storel.loops.verify import verify
 from storel.symbols import ArraySymbol
 
@@ -48,11 +48,11 @@ def real(value: float) -> Constant:
     return Constant(value, FLOAT64)
 
 
-def ordered(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
+def simplified(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """Return what becomes of the body of a loop where all elements of ``a`` are finite."""
     known = {name: ArraySymbol(name, FLOAT64, 8, finite=name == "a") for name in ("a", "b")}
     allocation = (Allocation(Y, 0, fill=0.0, is_output=True), N)
-    made = order(kernel([KEYS, A, B], [allocation], [For(I, integer(0), N, statements)]), known)
+    made = simplify_minima(kernel([KEYS, A, B], [allocation], [For(I, integer(0), N, statements)]), known)
     verify(made)
     (loop,) = made.compute.body
     assert isinstance(loop, For)
@@ -94,24 +94,24 @@ SUM, PRODUCT = add(FINITE, FINITE), Binary("multiply", FINITE, FINITE)
     ids=str,
 )
 def test_what_is_no_nan(value: Expression, is_number: bool) -> None:
-    (made,) = ordered((Update(Y, I, "minimum", value),))
+    (made,) = simplified((Update(Y, I, "minimum", value),))
     assert made == Update(Y, I, "lesser" if is_number else "minimum", value)
 
 
 def test_operators_and_operands() -> None:
     for operator, plain in (("maximum", "larger"), ("minimum", "lesser"), ("add", "add")):
-        assert ordered((Update(Y, I, operator, FINITE),)) == (Update(Y, I, plain, FINITE),)
+        assert simplified((Update(Y, I, operator, FINITE),)) == (Update(Y, I, plain, FINITE),)
     stored = Store(Y, I, Binary("minimum", UNKNOWN, FINITE))
-    assert ordered((stored,)) == (Store(Y, I, Binary("lesser", UNKNOWN, FINITE)),)
+    assert simplified((stored,)) == (Store(Y, I, Binary("lesser", UNKNOWN, FINITE)),)
     turned = Store(Y, I, Binary("minimum", FINITE, UNKNOWN))
-    assert ordered((turned,)) == (turned,)
+    assert simplified((turned,)) == (turned,)
 
 
 def test_locals_are_what_was_declared_unless_they_change() -> None:
     declared, taken = Declare(T, FINITE), Update(Y, I, "minimum", T)
-    assert ordered((declared, taken)) == (declared, Update(Y, I, "lesser", T))
+    assert simplified((declared, taken)) == (declared, Update(Y, I, "lesser", T))
     changed = Assign(T, UNKNOWN)
-    assert ordered((declared, changed, taken)) == (declared, changed, taken)
+    assert simplified((declared, changed, taken)) == (declared, changed, taken)
 
 
 @pytest.mark.parametrize(("semiring", "infinity"), [("min_plus", -math.inf), ("max_plus", math.inf)])

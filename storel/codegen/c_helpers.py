@@ -1,7 +1,8 @@
 """C functions for the operators that C lacks or defines otherwise, one per operator and type.
 
 ``T`` stands for the C type, ``W`` for its width in bits, also in ``intW_t``, ``_N`` for the name of the type,
-``F`` for what ends the name of a library function of the type. They follow ``loops/arithmetic.py``.
+``F`` for what ends the name of a library function of the type. They follow ``loops/arithmetic.py``; ``first``
+is what is left of some values if all but the first ``count`` are zeros.
 """
 
 from __future__ import annotations
@@ -40,6 +41,16 @@ static inline T sign_N(T a) {
 _RELU = """\
 static inline T relu_N(T a) {
     return (a != a) | (a > 0) ? a : (T)0;
+}
+"""
+
+_FIRST = """\
+typedef T lanes_N __attribute__((vector_size(4 * sizeof(T))));
+typedef intW_t marks_N __attribute__((vector_size(4 * sizeof(T))));
+static inline lanes_N first_N(lanes_N values, int64_t count) {
+    const intW_t end = count < 4 ? count : 4;
+    const marks_N ends = {end, end, end, end}, lane = {0, 1, 2, 3};
+    return (lanes_N)((marks_N)values & (lane < ends));
 }
 """
 
@@ -155,11 +166,15 @@ _TEMPLATES = {
     "maximum": _ORDER.format(operator="maximum", comparison=">="),
     "lesser": _ORDER_OF_NUMBERS.format(operator="lesser", comparison="<"),
     "larger": _ORDER_OF_NUMBERS.format(operator="larger", comparison=">"),
+    "first": _FIRST,
     "sign": _SIGN,
     "relu": _RELU,
 }
 
 HELPED = frozenset({*_TEMPLATES, *_INTEGER, *_REAL})
+
+LANES = 4
+"""How many values ``first`` takes, a vector ``lanes_N``."""
 
 
 def suffix(of: ScalarType) -> str:
@@ -181,6 +196,6 @@ def text(operator: str, of: ScalarType) -> str:
     templates = {**_TEMPLATES, **(_REAL if of.is_real else _INTEGER)}
     width = str(8 * of.itemsize)
     words = {"T": C_TYPES[of], "W": width}
-    template = templates[operator].replace("_N(", f"_{of.value}(")
+    template = re.sub(r"_N\b", f"_{of.value}", templates[operator])
     template = re.sub(r"\b[TW]\b|(?<=\bint)W(?=_t\b)", lambda word: words[word[0]], template)
     return re.sub(r"(__builtin_[a-z]+)F\(", rf"\1{suffix(of)}(", template)

@@ -4,59 +4,20 @@ The text needs no header but ``stdint.h``, since headers cost more time than ker
 ``storel_NAME`` for each procedure, ``int64_t (const int64_t *slots, int64_t *detail)``: the slots
 are 8 bytes for each scalar and each buffer's address, in the order of the procedure's parameters; the
 result is 0, or 1 + the code of the ``Fail`` that was executed, with its detail written. Signed overflow
-must wrap (``-fwrapv``). Only a loop that says ``reduction`` has its sums reordered.
+must wrap (``-fwrapv``). Only loops that say ``reduction`` or ``partial`` have their sums reordered.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from storel.codegen import c_helpers
-from storel.codegen.c_expressions import INFIX, Expressions, bare
+from storel.codegen.c_body import Body
 from storel.codegen.c_helpers import C_TYPES
 from storel.codegen.identifiers import Identifiers
 from storel.loops.nodes import (
-    Ahead,
-    Assign,
-    Binary,
-    Buffer,
-    Constant,
-    Declare,
-    Expression,
-    Fail,
-    For,
-    If,
     Kernel,
-    Load,
-    Local,
     Procedure,
-    Row,
-    Sort,
-    Statement,
-    Store,
-    Update,
-    While,
 )
-from storel.loops.types import LOGICAL
-from storel.loops.walk import substituted, walk
 from storel.scalars import ScalarType
-
-FETCHED = 8192
-"""How many bytes of rows are asked for ahead: about what comes from memory while one waits for a row."""
-
-NEAREST, FARTHEST = 8, 32
-"""How many iterations ahead rows are asked for at least and at most."""
-
-CACHE_LINE = 64
-
-PAGE = 64 * CACHE_LINE
-"""How many bytes ahead a stream is asked for where other places are looked up."""
-
-BLOCK = 8
-"""How many iterations ask for their streams at once: those that read a cache line of the widest numbers."""
-
-LONG_BLOCK = 16 * CACHE_LINE
-"""How many bytes vector code reads of a stream between two requests; they go twice as far ahead."""
 
 _KEYWORDS = (
     "asm auto break case char const continue default do double else enum extern float for goto if inline",
@@ -64,12 +25,12 @@ _KEYWORDS = (
     "unsigned void volatile while int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t linux",
     "unix bound compute detail divide lane slots storel_bound storel_compute storel_divide",
 )
-_HELPERS = [c_helpers.name(operator, of) for operator in sorted(c_helpers.HELPED) for of in ScalarType]
+_HELPERS = [
+    c_helpers.name(operator, of)
+    for operator in (*sorted(c_helpers.HELPED), "lanes", "marks")
+    for of in ScalarType
+]
 _RESERVED = (*" ".join(_KEYWORDS).split(), *_HELPERS)
-
-# Vector code combines partial results with the operator's own meaning, but for NaN in minima and maxima.
-_REDUCTIONS = {"add": "+", "multiply": "*", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}
-_INTEGER_REDUCTIONS = {**_REDUCTIONS, "minimum": "min", "maximum": "max"}
 
 
 def render(kernel: Kernel) -> str:
@@ -95,7 +56,7 @@ def _procedure(procedure: Procedure, inputs: frozenset[str], helpers: set[tuple[
         pointer = f"{'const ' if buffer.name in inputs else ''}{C_TYPES[buffer.type]} *"
         parameters.append(f"{pointer}restrict {names[buffer.name]}")
         arguments.append(f"({pointer})slots[{slot}]")
-    body = _Body(names, helpers)
+    body = Body(names, helpers)
     body.block(procedure.body)
     separator = ",\n    "
     return "\n".join(
@@ -112,209 +73,3 @@ def _procedure(procedure: Procedure, inputs: frozenset[str], helpers: set[tuple[
             "}\n",
         ]
     )
-
-
-class _Body:
-    """Collects the lines of a procedure's body."""
-
-    def __init__(self, names: Identifiers, helpers: set[tuple[str, ScalarType]]) -> None:
-        self.lines: list[str] = []
-        self._names = names
-        self._expressions = Expressions(names, helpers)
-        self._depth = 0
-
-    def block(self, statements: tuple[Statement, ...]) -> None:
-        """Add the statements, one step further to the right."""
-        self._depth += 1
-        for statement in statements:
-            self._statement(statement)
-        self._depth -= 1
-
-    def _line(self, text: str) -> None:
-        self.lines.append("    " * self._depth + text)
-
-    def _statement(self, statement: Statement) -> None:
-        text = self._expressions.text
-        match statement:
-            case Declare(local, value):
-                self._line(f"{C_TYPES[local.type]} {self._names[local.name]} = {bare(text(value))};")
-            case Assign(local, value):
-                self._line(f"{self._names[local.name]} = {bare(text(value))};")
-            case Store(buffer, index, value):
-                self._line(f"{self._expressions.place(buffer, index)} = {bare(text(value))};")
-            case Update(buffer, index, operator, value):
-                self._update(buffer, self._expressions.place(buffer, index), operator, text(value))
-            case For():
-                self._for(statement)
-            case While(condition, body):
-                self._line(f"while ({bare(text(condition))}) {{")
-                self.block(body)
-                self._line("}")
-            case If(condition, body, otherwise):
-                self._if(condition, body, otherwise)
-            case Sort(buffer, low, high):
-                call = self._expressions.call
-                self._line(f"{call('sort', buffer.type, self._names[buffer.name], text(low), text(high))};")
-            case Fail(code, detail):
-                self._line(f"*detail = {bare(text(detail))};")
-                self._line(f"return {code + 1};")
-
-    def _update(self, buffer: Buffer, place: str, operator: str, value: str) -> None:
-        if operator in LOGICAL:
-            self._line(f"{place} {INFIX[operator][0]}= {bare(value)};")
-        elif operator in INFIX:
-            self._line(f"{place} {INFIX[operator]}= {bare(value)};")
-        else:
-            self._line(f"{place} = {self._expressions.applied(operator, buffer.type, place, value)};")
-
-    def _for(self, loop: For) -> None:
-        variable, kind = self._names[loop.local.name], C_TYPES[loop.local.type]
-        high = self._expressions.text(loop.high)
-        if not isinstance(loop.high, Constant):
-            end = self._names.fresh(f"{variable}_end")
-            self._line(f"const {kind} {end} = {bare(high)};")
-            high = end
-        low = bare(self._expressions.text(loop.low))
-        if not loop.tiles:
-            self._iterate(loop, low, high)
-            return
-        self._line(f"if ({low} < {high}) {{")
-        self._depth += 1
-        tiles = [(self._names.fresh(f"{tile.buffer.name}_tile"), tile) for tile in loop.tiles]
-        for name, tile in tiles:
-            self._line(f"{C_TYPES[tile.buffer.type]} {name}[{tile.length}];")
-            self._copy(name, tile, "{0} = {1};")
-        self._expressions.tiles.update({tile.buffer: name for name, tile in tiles})
-        self._iterate(loop, low, high)
-        for name, tile in tiles:
-            del self._expressions.tiles[tile.buffer]
-            self._copy(name, tile, "{1} = {0};")
-        self._depth -= 1
-        self._line("}")
-
-    def _iterate(self, loop: For, low: str, high: str) -> None:
-        operator, vector = _reduction_operator(loop), ""
-        if loop.in_lanes:
-            vector = "#pragma omp simd"
-        elif operator is not None and loop.reduction is not None:
-            vector = f"#pragma omp simd reduction({operator}:{self._names[loop.reduction[0].name]})"
-        if loop.streams or loop.partial is not None:
-            low = self._by_blocks(loop, low, high, vector)
-        if vector:
-            self._line(vector)
-        self._repeat(loop, low, high)
-
-    def _by_blocks(self, loop: For, low: str, high: str, vector: str) -> str:
-        """Run whole blocks, each of which asks for its streams, if any; return where the rest begins.
-
-        Most segments are short: where no vector code needs a block for itself, what fits into two is a rest,
-        which asks beforehand, since the end of one loop surprises the processor once, and of two twice.
-        """
-        start = Local(f"{loop.local.name} block", loop.local.type)
-        block, length, least, distance = self._names[start.name], BLOCK, 2 * BLOCK, PAGE
-        if vector:
-            length = least = LONG_BLOCK // max(load.buffer.type.itemsize for load in loop.streams)
-            distance = 2 * PAGE
-        self._line(f"{C_TYPES[start.type]} {block} = {low};")
-        for load in () if vector else loop.streams:
-            self._ask(load, loop.local, block, length, distance)
-        self._line(f"for (; {block} + {least} <= {high}; {block} += {length}) {{")
-        self._depth += 1
-        for load in loop.streams:
-            self._ask(load, loop.local, block, length, distance)
-        if vector:
-            self._line(vector)
-            self._repeat(loop, block, f"{block} + {length}")
-        elif loop.partial is not None:
-            self._in_parts(loop, start, *loop.partial)
-        else:
-            self._unrolled(loop, block)
-        self._depth -= 1
-        self._line("}")
-        return block
-
-    def _ask(self, load: Load, local: Local, block: str, length: int, distance: int) -> None:
-        """Ask for the cache lines that so many iterations read ``distance`` bytes later."""
-        later = Local(f"{local.name} later", local.type)
-        ahead, step = (size // load.buffer.type.itemsize for size in (distance, CACHE_LINE))
-        name, place = self._names[later.name], substituted(load.index, {local: later})
-        begin, end = f"{block} + {ahead}", f"{block} + {ahead + length}"
-        self._line(f"for ({C_TYPES[local.type]} {name} = {begin}; {name} < {end}; {name} += {step})")
-        self._line(f"    __builtin_prefetch(&{self._expressions.place(load.buffer, place)});")
-
-    def _unrolled(self, loop: For, block: str) -> None:
-        self._line(f"#pragma GCC unroll {BLOCK}")
-        barrier = '__asm__("" ::: "memory"); /* gathers are slower */'
-        self._repeat(loop, block, f"{block} + {BLOCK}", barrier)
-
-    def _in_parts(self, loop: For, start: Local, total: Local, operator: str) -> None:
-        """Run a block whose iterations need not wait for each other: what they add is combined in pairs."""
-        made = Buffer(f"{total.name} parts", total.type)
-        self._line(f"{C_TYPES[made.type]} {self._names[made.name]}[{BLOCK}];")
-        body: list[Statement] = []
-        for statement in loop.body:
-            match statement:
-                case Assign(local, Binary(_, _, value)) if local == total:
-                    body.append(Store(made, Binary("subtract", loop.local, start), value))
-                case _:
-                    body.append(statement)
-        self._unrolled(replace(loop, body=tuple(body)), self._names[start.name])
-        parts: list[Expression] = [Load(made, Constant(n, start.type)) for n in range(BLOCK)]
-        while len(parts) > 1:
-            pairs = zip(parts[::2], parts[1::2], strict=True)
-            parts = [Binary(operator, left, right) for left, right in pairs]
-        self._statement(Assign(total, Binary(operator, total, parts[0])))
-
-    def _repeat(self, loop: For, low: str, high: str, *last: str) -> None:
-        """Run the body from ``low`` to ``high``, and each time the ``last`` lines."""
-        variable, kind = self._names[loop.local.name], C_TYPES[loop.local.type]
-        self._expressions.lane = variable
-        self._line(f"for ({kind} {variable} = {low}; {variable} < {high}; ++{variable}) {{")
-        if loop.ahead is not None:
-            self._depth += 1
-            self._prefetch(loop.local, loop.ahead)
-            self._depth -= 1
-        self.block(loop.body)
-        for line in last:
-            self._line(f"    {line}")
-        self._line("}")
-
-    def _prefetch(self, local: Local, ahead: Ahead) -> None:
-        """Ask for the rows of a later iteration; for the present ones again where there is none."""
-        later = Local(f"{local.name} later", local.type)
-        now, end = self._names[local.name], self._expressions.text(ahead.end)
-        size = sum(row.length * row.buffer.type.itemsize for row in ahead.rows)
-        distance = max(NEAREST, min(FETCHED // size, FARTHEST))
-        chosen = f"{now} + {distance} < {end} ? {now} + {distance} : {now}"
-        self._line(f"const {C_TYPES[local.type]} {self._names[later.name]} = {chosen};")
-        for row in ahead.rows:
-            start = self._expressions.text(substituted(row.start, {local: later}))
-            step = CACHE_LINE // row.buffer.type.itemsize
-            self._line(f"for (int64_t lane = 0; lane < {row.length}; lane += {step})")
-            self._line(f"    __builtin_prefetch(&{self._names[row.buffer.name]}[{start} + lane]);")
-
-    def _copy(self, name: str, tile: Row, assignment: str) -> None:
-        """Copy all elements of a tile by an assignment between it, {0}, and its buffer, {1}."""
-        start = self._expressions.text(tile.start)
-        place = f"{self._names[tile.buffer.name]}[{start} + lane]"
-        self._line("#pragma omp simd")
-        self._line(f"for (int64_t lane = 0; lane < {tile.length}; ++lane)")
-        self._line("    " + assignment.format(f"{name}[lane]", place))
-
-    def _if(
-        self, condition: Expression, body: tuple[Statement, ...], otherwise: tuple[Statement, ...]
-    ) -> None:
-        self._line(f"if ({bare(self._expressions.text(condition))}) {{")
-        self.block(body)
-        if otherwise:
-            self._line("} else {")
-            self.block(otherwise)
-        self._line("}")
-
-
-def _reduction_operator(loop: For) -> str | None:
-    """Return the OpenMP operator that reorders this loop, None where it must stay in order."""
-    if loop.reduction is None or any(isinstance(inner, Fail | While | Sort) for inner in walk(loop.body)):
-        return None
-    local, operator = loop.reduction
-    return (_INTEGER_REDUCTIONS if local.type.is_integer else _REDUCTIONS).get(operator)

@@ -17,7 +17,7 @@ from storel.loops.nodes import (
     Local,
     Statement,
 )
-from storel.loops.walk import parts, walk
+from storel.loops.walk import note, parts, substituted, walk
 
 
 def changing(loop: For) -> frozenset[Local]:
@@ -85,3 +85,19 @@ def declared(body: tuple[Statement, ...]) -> Iterator[Local]:
 def assigned(body: tuple[Statement, ...]) -> Iterator[Local]:
     """Yield the locals that a body assigns."""
     return (statement.local for statement in walk(body) if isinstance(statement, Assign))
+
+
+def added(loop: For) -> Expression | None:
+    """Return what each iteration of a loop ``partial`` by addition adds; None if it does more than that."""
+    known: dict[Local, Expression] = {}
+    for statement in loop.body[:-1]:
+        if not (isinstance(statement, Declare) and note(statement, known)):
+            return None
+    match loop.body[-1:]:
+        case (Assign(local, Binary("add", total, value)),) if local == total and loop.partial == (
+            local,
+            "add",
+        ):
+            return substituted(value, known)
+        case _:
+            return None

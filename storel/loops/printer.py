@@ -166,7 +166,8 @@ def _hints(loop: For) -> str:
     lanes = " in lanes" if loop.in_lanes else ""
     ahead = "" if loop.ahead is None else _rows(" ahead ", loop.ahead.rows)
     streams = " streaming " + ", ".join(map(text, loop.streams)) if loop.streams else ""
-    return reduced + lanes + _rows(" holding ", loop.tiles) + ahead + streams
+    folded = "" if loop.evaluable is None else f" evaluable up to {text(loop.evaluable)}"
+    return reduced + lanes + _rows(" holding ", loop.tiles) + ahead + streams + folded
 
 
 def _rows(title: str, rows: tuple[Row, ...]) -> str:

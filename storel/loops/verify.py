@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from storel.loops.dependence import changing, is_fixed, step
+from storel.loops.dependence import added, changing, is_fixed, step
 from storel.loops.nodes import (
     BINARY_OPERATORS,
     UNARY_OPERATORS,
@@ -164,6 +164,9 @@ class _Scope:
             self._require(is_given, f"where a row of {row.buffer.name} is changes")
         if loop.until is not None:
             self._typed(loop.until, loop.local.type, f"the end of what follows {loop.local.name}")
+        if loop.evaluable is not None:
+            self._typed(loop.evaluable, loop.local.type, f"the end of what {loop.local.name} may be")
+            self._require(added(loop) is not None, f"{loop.local.name} adds nothing in parts")
         if loop.ahead is not None:
             self._typed(loop.ahead.end, loop.local.type, f"the last end of {loop.local.name}")
         for load in loop.streams:

@@ -11,6 +11,7 @@ from storel.loops.passes.runs import group
 from storel.loops.passes.sieve import sift
 from storel.loops.passes.simplify import simplify
 from storel.loops.passes.streams import stream
+from storel.loops.passes.tails import fold_tails
 from storel.loops.passes.tiles import tile
 from storel.symbols import Symbols
 
@@ -19,4 +20,4 @@ def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     """Return the kernel as it is rendered; real sums are added up in any order if ``reorders``."""
     kernel = group(coalesce(simplify(kernel)), symbols)
     kernel = tile(sift(reorder(kernel) if reorders else kernel))
-    return simplify_minima(stream(look_ahead(kernel, symbols), symbols), symbols)
+    return simplify_minima(fold_tails(stream(look_ahead(kernel, symbols), symbols)), symbols)

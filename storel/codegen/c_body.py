@@ -1,0 +1,295 @@
+"""The body of a procedure in C: its statements, and what its loops say of speed.
+
+streams     blocks of iterations ask for what is read a page later
+partial     iterations of a block need not wait for each other
+evaluable   what is left after blocks is added up in lanes that may go past the end
+ahead       rows that are looked up are asked for some iterations early
+tiles       rows stay in registers
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from storel.codegen.c_expressions import INFIX, Expressions, bare
+from storel.codegen.c_helpers import C_TYPES, LANES
+from storel.codegen.identifiers import Identifiers
+from storel.loops.dependence import added
+from storel.loops.nodes import (
+    Ahead,
+    Assign,
+    Binary,
+    Buffer,
+    Constant,
+    Declare,
+    Expression,
+    Fail,
+    For,
+    If,
+    Load,
+    Local,
+    Row,
+    Sort,
+    Statement,
+    Store,
+    Update,
+    While,
+)
+from storel.loops.types import LOGICAL
+from storel.loops.walk import substituted, walk
+from storel.scalars import ScalarType
+
+FETCHED = 8192
+"""How many bytes of rows are asked for ahead: about what comes from memory while one waits for a row."""
+
+NEAREST, FARTHEST = 8, 32
+"""How many iterations ahead rows are asked for at least and at most."""
+
+CACHE_LINE = 64
+
+PAGE = 64 * CACHE_LINE
+"""How many bytes ahead a stream is asked for where other places are looked up."""
+
+BLOCK = 8
+"""How many iterations ask for their streams at once: those that read a cache line of the widest numbers."""
+
+LONG_BLOCK = 16 * CACHE_LINE
+"""How many bytes vector code reads of a stream between two requests; they go twice as far ahead."""
+
+# Vector code combines partial results with the operator's own meaning, but for NaN in minima and maxima.
+_REDUCTIONS = {"add": "+", "multiply": "*", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}
+_INTEGER_REDUCTIONS = {**_REDUCTIONS, "minimum": "min", "maximum": "max"}
+
+
+class Body:
+    """Collects the lines of a procedure's body."""
+
+    def __init__(self, names: Identifiers, helpers: set[tuple[str, ScalarType]]) -> None:
+        self.lines: list[str] = []
+        self._names = names
+        self._expressions = Expressions(names, helpers)
+        self._depth = 0
+
+    def block(self, statements: tuple[Statement, ...]) -> None:
+        """Add the statements, one step further to the right."""
+        self._depth += 1
+        for statement in statements:
+            self._statement(statement)
+        self._depth -= 1
+
+    def _line(self, text: str) -> None:
+        self.lines.append("    " * self._depth + text)
+
+    def _statement(self, statement: Statement) -> None:
+        text = self._expressions.text
+        match statement:
+            case Declare(local, value):
+                self._line(f"{C_TYPES[local.type]} {self._names[local.name]} = {bare(text(value))};")
+            case Assign(local, value):
+                self._line(f"{self._names[local.name]} = {bare(text(value))};")
+            case Store(buffer, index, value):
+                self._line(f"{self._expressions.place(buffer, index)} = {bare(text(value))};")
+            case Update(buffer, index, operator, value):
+                self._update(buffer, self._expressions.place(buffer, index), operator, text(value))
+            case For():
+                self._for(statement)
+            case While(condition, body):
+                self._line(f"while ({bare(text(condition))}) {{")
+                self.block(body)
+                self._line("}")
+            case If(condition, body, otherwise):
+                self._if(condition, body, otherwise)
+            case Sort(buffer, low, high):
+                call = self._expressions.call
+                self._line(f"{call('sort', buffer.type, self._names[buffer.name], text(low), text(high))};")
+            case Fail(code, detail):
+                self._line(f"*detail = {bare(text(detail))};")
+                self._line(f"return {code + 1};")
+
+    def _update(self, buffer: Buffer, place: str, operator: str, value: str) -> None:
+        if operator in LOGICAL:
+            self._line(f"{place} {INFIX[operator][0]}= {bare(value)};")
+        elif operator in INFIX:
+            self._line(f"{place} {INFIX[operator]}= {bare(value)};")
+        else:
+            self._line(f"{place} = {self._expressions.applied(operator, buffer.type, place, value)};")
+
+    def _for(self, loop: For) -> None:
+        variable, kind = self._names[loop.local.name], C_TYPES[loop.local.type]
+        high = self._expressions.text(loop.high)
+        if not isinstance(loop.high, Constant):
+            end = self._names.fresh(f"{variable}_end")
+            self._line(f"const {kind} {end} = {bare(high)};")
+            high = end
+        low = bare(self._expressions.text(loop.low))
+        if not loop.tiles:
+            self._iterate(loop, low, high)
+            return
+        self._line(f"if ({low} < {high}) {{")
+        self._depth += 1
+        tiles = [(self._names.fresh(f"{tile.buffer.name}_tile"), tile) for tile in loop.tiles]
+        for name, tile in tiles:
+            self._line(f"{C_TYPES[tile.buffer.type]} {name}[{tile.length}];")
+            self._copy(name, tile, "{0} = {1};")
+        self._expressions.tiles.update({tile.buffer: name for name, tile in tiles})
+        self._iterate(loop, low, high)
+        for name, tile in tiles:
+            del self._expressions.tiles[tile.buffer]
+            self._copy(name, tile, "{1} = {0};")
+        self._depth -= 1
+        self._line("}")
+
+    def _iterate(self, loop: For, low: str, high: str) -> None:
+        operator, vector = _reduction_operator(loop), ""
+        if loop.in_lanes:
+            vector = "#pragma omp simd"
+        elif operator is not None and loop.reduction is not None:
+            vector = f"#pragma omp simd reduction({operator}:{self._names[loop.reduction[0].name]})"
+        if loop.streams or loop.partial is not None:
+            low = self._by_blocks(loop, low, high, vector)
+        if loop.evaluable is not None:
+            self._in_lanes(loop, loop.evaluable, high)
+        if vector:
+            self._line(vector)
+        self._repeat(loop, low, high)
+
+    def _by_blocks(self, loop: For, low: str, high: str, vector: str) -> str:
+        """Run whole blocks, each of which asks for its streams, if any; return where the rest begins.
+
+        Most segments are short: where no vector code needs a block for itself, what fits into two is a rest,
+        which asks beforehand, since the end of one loop surprises the processor once, and of two twice.
+        """
+        start = _block_of(loop)
+        block, length, least, distance = self._names[start.name], BLOCK, 2 * BLOCK, PAGE
+        if vector:
+            length = least = LONG_BLOCK // max(load.buffer.type.itemsize for load in loop.streams)
+            distance = 2 * PAGE
+        self._line(f"{C_TYPES[start.type]} {block} = {low};")
+        for load in () if vector else loop.streams:
+            self._ask(load, loop.local, block, length, distance)
+        self._line(f"for (; {block} + {least} <= {high}; {block} += {length}) {{")
+        self._depth += 1
+        for load in loop.streams:
+            self._ask(load, loop.local, block, length, distance)
+        if vector:
+            self._line(vector)
+            self._repeat(loop, block, f"{block} + {length}")
+        elif loop.partial is not None:
+            self._in_parts(loop, start, *loop.partial)
+        else:
+            self._unrolled(loop, block)
+        self._depth -= 1
+        self._line("}")
+        return block
+
+    def _ask(self, load: Load, local: Local, block: str, length: int, distance: int) -> None:
+        """Ask for the cache lines that so many iterations read ``distance`` bytes later."""
+        later = Local(f"{local.name} later", local.type)
+        ahead, step = (size // load.buffer.type.itemsize for size in (distance, CACHE_LINE))
+        name, place = self._names[later.name], substituted(load.index, {local: later})
+        begin, end = f"{block} + {ahead}", f"{block} + {ahead + length}"
+        self._line(f"for ({C_TYPES[local.type]} {name} = {begin}; {name} < {end}; {name} += {step})")
+        self._line(f"    __builtin_prefetch(&{self._expressions.place(load.buffer, place)});")
+
+    def _unrolled(self, loop: For, block: str) -> None:
+        self._line(f"#pragma GCC unroll {BLOCK}")
+        barrier = '__asm__("" ::: "memory"); /* gathers are slower */'
+        self._repeat(loop, block, f"{block} + {BLOCK}", barrier)
+
+    def _in_parts(self, loop: For, start: Local, total: Local, operator: str) -> None:
+        """Run a block whose iterations need not wait for each other: what they add is combined in pairs."""
+        made = Buffer(f"{total.name} parts", total.type)
+        self._line(f"{C_TYPES[made.type]} {self._names[made.name]}[{BLOCK}];")
+        body: list[Statement] = []
+        for statement in loop.body:
+            match statement:
+                case Assign(local, Binary(_, _, value)) if local == total:
+                    body.append(Store(made, Binary("subtract", loop.local, start), value))
+                case _:
+                    body.append(statement)
+        self._unrolled(replace(loop, body=tuple(body)), self._names[start.name])
+        self._combine(total, operator, [Load(made, Constant(n, start.type)) for n in range(BLOCK)])
+
+    def _in_lanes(self, loop: For, evaluable: Expression, high: str) -> None:
+        """Run what is left after blocks in lanes, those beyond the end for nothing; not the end of all."""
+        value, start = added(loop), _block_of(loop)
+        assert value is not None and loop.partial is not None
+        total, operator = loop.partial
+        made = Buffer(f"{loop.local.name} lanes", total.type)
+        block, lanes, kind = self._names[start.name], self._names[made.name], f"lanes_{total.type.value}"
+        lane = [start, *(Binary("add", start, Constant(n, start.type)) for n in range(1, LANES))]
+        values = [bare(self._expressions.text(substituted(value, {loop.local: place}))) for place in lane]
+        self._line(f"{kind} {lanes} = {{0}};")
+        last = f"{block} + {LANES} <= {bare(self._expressions.text(evaluable))}"
+        self._line(f"for (; {block} < {high} && {last}; {block} += {LANES})")
+        self._line(f"    {lanes} += {self._expressions.call('first', total.type, f'({kind}){{')}"[:-1])
+        for value in values:
+            self._line(f"        {value},")
+        self._line(f"    }}, {high} - {block});")
+        self._combine(total, operator, [Load(made, Constant(n, start.type)) for n in range(LANES)])
+
+    def _combine(self, total: Local, operator: str, parts: list[Expression]) -> None:
+        """Add parts to a total, in pairs first."""
+        while len(parts) > 1:
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [Binary(operator, left, right) for left, right in pairs]
+        self._statement(Assign(total, Binary(operator, total, parts[0])))
+
+    def _repeat(self, loop: For, low: str, high: str, *last: str) -> None:
+        """Run the body from ``low`` to ``high``, and each time the ``last`` lines."""
+        variable, kind = self._names[loop.local.name], C_TYPES[loop.local.type]
+        self._expressions.lane = variable
+        self._line(f"for ({kind} {variable} = {low}; {variable} < {high}; ++{variable}) {{")
+        if loop.ahead is not None:
+            self._depth += 1
+            self._prefetch(loop.local, loop.ahead)
+            self._depth -= 1
+        self.block(loop.body)
+        for line in last:
+            self._line(f"    {line}")
+        self._line("}")
+
+    def _prefetch(self, local: Local, ahead: Ahead) -> None:
+        """Ask for the rows of a later iteration; for the present ones again where there is none."""
+        later = Local(f"{local.name} later", local.type)
+        now, end = self._names[local.name], self._expressions.text(ahead.end)
+        size = sum(row.length * row.buffer.type.itemsize for row in ahead.rows)
+        distance = max(NEAREST, min(FETCHED // size, FARTHEST))
+        chosen = f"{now} + {distance} < {end} ? {now} + {distance} : {now}"
+        self._line(f"const {C_TYPES[local.type]} {self._names[later.name]} = {chosen};")
+        for row in ahead.rows:
+            start = self._expressions.text(substituted(row.start, {local: later}))
+            step = CACHE_LINE // row.buffer.type.itemsize
+            self._line(f"for (int64_t lane = 0; lane < {row.length}; lane += {step})")
+            self._line(f"    __builtin_prefetch(&{self._names[row.buffer.name]}[{start} + lane]);")
+
+    def _copy(self, name: str, tile: Row, assignment: str) -> None:
+        """Copy all elements of a tile by an assignment between it, {0}, and its buffer, {1}."""
+        start = self._expressions.text(tile.start)
+        place = f"{self._names[tile.buffer.name]}[{start} + lane]"
+        self._line("#pragma omp simd")
+        self._line(f"for (int64_t lane = 0; lane < {tile.length}; ++lane)")
+        self._line("    " + assignment.format(f"{name}[lane]", place))
+
+    def _if(
+        self, condition: Expression, body: tuple[Statement, ...], otherwise: tuple[Statement, ...]
+    ) -> None:
+        self._line(f"if ({bare(self._expressions.text(condition))}) {{")
+        self.block(body)
+        if otherwise:
+            self._line("} else {")
+            self.block(otherwise)
+        self._line("}")
+
+
+def _block_of(loop: For) -> Local:
+    """Return where the next block of a loop begins."""
+    return Local(f"{loop.local.name} block", loop.local.type)
+
+
+def _reduction_operator(loop: For) -> str | None:
+    """Return the OpenMP operator that reorders this loop, None where it must stay in order."""
+    if loop.reduction is None or any(isinstance(inner, Fail | While | Sort) for inner in walk(loop.body)):
+        return None
+    local, operator = loop.reduction
+    return (_INTEGER_REDUCTIONS if local.type.is_integer else _REDUCTIONS).get(operator)

@@ -1,0 +1,97 @@
+"""Short sums are added up in lanes, which may go past their ends.
+
+    for i in 0:n { for p in pos[i]:pos[i + 1] { t = t + val[p] * x[idx[p]] } }
+
+Most rows of a sparse matrix are short, and where each of them ends is a surprise to the processor. Where one
+segment follows another, whatever is evaluated beyond the end is what the next one evaluates: it exists. So a
+few iterations are evaluated at once, and of those beyond the end nothing is added, which vector code does
+without a branch (predicated tails; Allen, Kennedy, "Optimizing Compilers for Modern Architectures", 2001,
+chapter 7: control dependence becomes data dependence).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import replace
+
+from storel.loops.dependence import added, changing, is_fixed
+from storel.loops.nodes import (
+    Binary,
+    Buffer,
+    Cast,
+    Constant,
+    Expression,
+    Fail,
+    For,
+    If,
+    Kernel,
+    Load,
+    Local,
+    Select,
+    Statement,
+    Unary,
+    While,
+)
+from storel.loops.passes.ahead import last_boundary
+from storel.loops.walk import parts, walk
+
+CHEAP = frozenset({"add", "subtract", "multiply"})
+"""Operators that cannot fail, and take no longer than it takes to find out whether they are needed."""
+
+
+def fold_tails(kernel: Kernel) -> Kernel:
+    """Return the same kernel, with the ends up to which its short sums may be evaluated."""
+    body = _Folding(frozenset(kernel.inputs)).block(kernel.compute.body, None)
+    return replace(kernel, compute=replace(kernel.compute, body=body))
+
+
+class _Folding:
+    """Marks loops; ``constant`` buffers are only read."""
+
+    def __init__(self, constant: Set[Buffer]) -> None:
+        self.constant = constant
+
+    def block(self, body: tuple[Statement, ...], outer: For | None) -> tuple[Statement, ...]:
+        """Return the statements, which are the body of ``outer`` if it is given."""
+        return tuple(self._statement(each, outer) for each in body)
+
+    def _statement(self, statement: Statement, outer: For | None) -> Statement:
+        match statement:
+            case For(body=body):
+                end = None if outer is None else self._end(statement, outer)
+                return replace(statement, body=self.block(body, statement), evaluable=end)
+            case While(body=body):
+                return replace(statement, body=self.block(body, None))
+            case If(_, body, otherwise):
+                return replace(statement, body=self.block(body, None), otherwise=self.block(otherwise, None))
+            case _:
+                return statement
+
+    def _end(self, loop: For, outer: For) -> Expression | None:
+        """Return up to where ``loop`` may be evaluated, None if that is not beyond its end.
+
+        What follows a failure may only exist where nothing failed.
+        """
+        value = added(loop)
+        fails = any(isinstance(each, Fail) for each in walk(outer.body))
+        if value is None or fails or not is_fixed(outer.high, changing(outer), self.constant):
+            return None
+        if not all(self._exists(part, loop, outer) for part in parts(value)):
+            return None
+        return last_boundary(loop.low, loop.high, outer, self.constant)
+
+    def _exists(self, part: Expression, loop: For, outer: For) -> bool:
+        """Return whether a part of what ``loop`` adds can be evaluated for its next segments, too.
+
+        An element is either the same in all iterations of ``loop``, or what is read in a next segment.
+        """
+        match part:
+            case Constant() | Local() | Cast():
+                return True
+            case Binary(operator):
+                return operator in CHEAP
+            case Load(_, index):
+                moving = changing(outer) - {loop.local}
+                return any(is_fixed(index, each, self.constant) for each in (changing(loop), moving))
+            case Unary() | Select():
+                return False

@@ -1,0 +1,138 @@
+"""Short sums go past their ends where what comes there exists, and nothing of it is added."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from strategies.loops import FLOAT32, FLOAT64, INT64, N, index, integer, kernel, plus
+
+from storel.codegen import c_source
+from storel.errors import Cause
+from storel.loops import interpret
+from storel.loops.nodes import (
+    Allocation,
+    Binary,
+    Buffer,
+    Declare,
+    Expression,
+    Fail,
+    Failure,
+    For,
+    If,
+    Kernel,
+    Load,
+    Role,
+    Statement,
+    Unary,
+    Update,
+)
+from storel.loops.passes.reorder import reorder
+from storel.loops.passes.tails import fold_tails
+from storel.loops.printer import kernel_text, text
+from storel.loops.verify import verify
+from storel.loops.walk import walk
+from storel.runtime.kernel import load
+from storel.scalars import ScalarType
+
+POS, IDX = Buffer("pos", INT64, Role.INDEX), Buffer("idx", INT64, Role.INDEX)
+X, VAL, Y = Buffer("x", FLOAT64), Buffer("val", FLOAT64), Buffer("y", FLOAT64)
+I, K, P = index("i"), index("k"), index("p")  # noqa: E741
+KEY = Declare(K, Load(IDX, P))
+LAST = Load(POS, N)
+
+
+def add(*factors: Expression) -> Update:
+    value = factors[0]
+    for factor in factors[1:]:
+        value = Binary("multiply", value, factor)
+    return Update(Y, I, "add", value)
+
+
+def segment(*body: Statement, low: Expression | None = None) -> For:
+    return For(P, low or Load(POS, I), Load(POS, plus(I, integer(1))), body)
+
+
+def rows(*body: Statement) -> For:
+    return For(I, integer(0), N, body)
+
+
+SUM = segment(KEY, add(Load(VAL, P), Load(X, K)))
+
+
+def folded(*body: Statement, inputs: tuple[Buffer, ...] = (POS, IDX, X, VAL), result: Buffer = Y) -> Kernel:
+    failures = (Failure(Cause.READ, "no row"),)
+    allocation = (Allocation(result, 0, fill=0.0, is_output=True), N)
+    made = fold_tails(reorder(kernel([*inputs], [allocation], [*body], failures)))
+    verify(made)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("loop", "end"),
+    [
+        (SUM, LAST),
+        (segment(add(Load(VAL, P), Load(X, Load(IDX, P)))), LAST),
+        (segment(KEY, add(Load(VAL, P), Load(X, K), Load(X, I))), LAST),
+        (segment(KEY, add(Load(VAL, P), Load(X, plus(K, I)))), None),
+        (segment(KEY, add(Load(VAL, P), Unary("exp", Load(X, K)))), None),
+        (segment(KEY, add(Binary("divide", Load(VAL, P), Load(X, K)))), None),
+        (segment(KEY, If(Binary("less", K, N), (add(Load(X, K)),))), None),
+        (segment(KEY, add(Load(X, K)), low=Load(IDX, I)), None),
+        (segment(add(Load(VAL, P))), None),
+        (If(Binary("less", I, integer(3)), (SUM,)), None),
+    ],
+    ids=[
+        "declared",
+        "read",
+        "of the row",
+        "at a place of the row",
+        "a function",
+        "a quotient",
+        "guarded",
+        "no segments",
+        "in order",
+        "some rows",
+    ],
+)
+def test_where_sums_may_be_evaluated(loop: Statement, end: Expression | None) -> None:
+    made = folded(rows(loop))
+    found = [each.evaluable for each in walk(made.compute.body) if isinstance(each, For)]
+    assert found == [None, end]
+    assert ("evaluable up to" in kernel_text(made)) == (end is not None)
+    if end is not None:
+        assert f"evaluable up to {text(end)}" in kernel_text(made)
+
+
+def test_what_follows_a_failure_may_not_exist() -> None:
+    for body in ((Fail(0, I), SUM), (SUM, Fail(0, I))):
+        assert "evaluable" not in kernel_text(folded(rows(*body)))
+
+
+@pytest.mark.parametrize("of", [FLOAT64, FLOAT32, INT64, ScalarType.INT32])
+def test_sums_of_segments_of_any_length(of: ScalarType) -> None:
+    """Nothing of the next segments is added, be it NaN, and nothing behind the last one is read."""
+    x, val, y = Buffer("x", of), Buffer("val", of), Buffer("y", of)
+    product = Binary("multiply", Load(val, P), Load(x, K))
+    made = folded(rows(segment(KEY, Update(y, I, "add", product))), inputs=(POS, IDX, x, val), result=y)
+    lengths = np.array([0, 1, 2, 3, 4, 5, 0, 7, 8, 9, 15, 16, 17, 23, 40, 1, 1, 3])
+    pos = np.concatenate(([0], np.cumsum(lengths)))
+    count, columns = int(pos[-1]), 11
+    rng = np.random.default_rng(1)
+    idx = np.append(rng.integers(0, columns, count), np.full(8, 1 << 40))  # no such address
+    vals = rng.integers(-9, 9, count).astype(of.dtype)
+    if of.is_real:
+        vals[pos[3]] = np.nan
+        vals[pos[9] - 1] = np.inf
+    inputs: dict[str, Any] = {
+        "pos": pos,
+        "idx": idx[:count],
+        "x": rng.integers(1, 9, columns).astype(of.dtype),
+        "val": vals,
+    }
+    scalars = {"n": len(lengths)}
+    expected = interpret.run(made, scalars, inputs)[0]["y"]
+    assert np.isfinite(expected).sum() == len(lengths) - (2 if of.is_real else 0)
+    compiled = load(c_source.render(made), made, "c")
+    np.testing.assert_array_equal(compiled(scalars, inputs)["y"], expected)

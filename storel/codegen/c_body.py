@@ -148,7 +148,7 @@ class Body:
         if loop.streams or loop.partial is not None:
             low = self._by_blocks(loop, low, high, vector)
         if loop.evaluable is not None:
-            self._in_lanes(loop, loop.evaluable, high)
+            low, vector = self._in_lanes(loop, loop.evaluable, low, high), ""
         if vector:
             self._line(vector)
         self._repeat(loop, low, high)
@@ -210,15 +210,17 @@ class Body:
         self._unrolled(replace(loop, body=tuple(body)), self._names[start.name])
         self._combine(total, operator, [Load(made, Constant(n, start.type)) for n in range(BLOCK)])
 
-    def _in_lanes(self, loop: For, evaluable: Expression, high: str) -> None:
-        """Run what is left after blocks in lanes, those beyond the end for nothing; not the end of all."""
-        value, start = added(loop), _block_of(loop)
-        assert value is not None and loop.partial is not None
-        total, operator = loop.partial
+    def _in_lanes(self, loop: For, evaluable: Expression, low: str, high: str) -> str:
+        """Add up in lanes, those beyond the end for nothing; return where what cannot be begins."""
+        found, start = added(loop), _block_of(loop)
+        assert found is not None
+        total, value = found
         made = Buffer(f"{loop.local.name} lanes", total.type)
         block, lanes, kind = self._names[start.name], self._names[made.name], f"lanes_{total.type.value}"
         lane = [start, *(Binary("add", start, Constant(n, start.type)) for n in range(1, LANES))]
         values = [bare(self._expressions.text(substituted(value, {loop.local: place}))) for place in lane]
+        if low != block:
+            self._line(f"{C_TYPES[start.type]} {block} = {low};")
         self._line(f"{kind} {lanes} = {{0}};")
         last = f"{block} + {LANES} <= {bare(self._expressions.text(evaluable))}"
         self._line(f"for (; {block} < {high} && {last}; {block} += {LANES})")
@@ -226,7 +228,8 @@ class Body:
         for value in values:
             self._line(f"        {value},")
         self._line(f"    }}, {high} - {block});")
-        self._combine(total, operator, [Load(made, Constant(n, start.type)) for n in range(LANES)])
+        self._combine(total, "add", [Load(made, Constant(n, start.type)) for n in range(LANES)])
+        return block
 
     def _combine(self, total: Local, operator: str, parts: list[Expression]) -> None:
         """Add parts to a total, in pairs first."""

@@ -87,17 +87,15 @@ def assigned(body: tuple[Statement, ...]) -> Iterator[Local]:
     return (statement.local for statement in walk(body) if isinstance(statement, Assign))
 
 
-def added(loop: For) -> Expression | None:
-    """Return what each iteration of a loop ``partial`` by addition adds; None if it does more than that."""
+def added(loop: For) -> tuple[Local, Expression] | None:
+    """Return a local that a loop adds to in any order, and what it adds each time, if that is all it does."""
     known: dict[Local, Expression] = {}
     for statement in loop.body[:-1]:
         if not (isinstance(statement, Declare) and note(statement, known)):
             return None
     match loop.body[-1:]:
-        case (Assign(local, Binary("add", total, value)),) if local == total and loop.partial == (
-            local,
-            "add",
-        ):
-            return substituted(value, known)
+        case (Assign(total, Binary("add", before, value)),) if total == before:
+            is_reordered = (total, "add") in (loop.reduction, loop.partial)
+            return (total, substituted(value, known)) if is_reordered else None
         case _:
             return None

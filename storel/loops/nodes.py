@@ -186,8 +186,8 @@ class For:
     does to their buffers is in loops ``in_lanes`` from 0 to at most their length, at start + variable.
     ``ahead`` is worth asking the memory for early, and so are the ``streams``, at places that grow by one
     with the loop's variable. The next loops may go on from here up to ``until``, where that is given: what is
-    read of inputs at this loop's variable may be read up to there. What a loop ``partial`` by addition adds
-    may be evaluated for its variable up to ``evaluable``, exclusive, if the loop has an iteration.
+    read of inputs at this loop's variable may be read up to there. What a loop adds in any order may be
+    evaluated for its variable up to ``evaluable``, exclusive, if the loop has an iteration.
     """
 
     local: Local

@@ -166,7 +166,7 @@ class _Scope:
             self._typed(loop.until, loop.local.type, f"the end of what follows {loop.local.name}")
         if loop.evaluable is not None:
             self._typed(loop.evaluable, loop.local.type, f"the end of what {loop.local.name} may be")
-            self._require(added(loop) is not None, f"{loop.local.name} adds nothing in parts")
+            self._require(added(loop) is not None, f"{loop.local.name} adds nothing in any order")
         if loop.ahead is not None:
             self._typed(loop.ahead.end, loop.local.type, f"the last end of {loop.local.name}")
         for load in loop.streams:

@@ -20,4 +20,4 @@ def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     """Return the kernel as it is rendered; real sums are added up in any order if ``reorders``."""
     kernel = group(coalesce(simplify(kernel)), symbols)
     kernel = tile(sift(reorder(kernel) if reorders else kernel))
-    return simplify_minima(fold_tails(stream(look_ahead(kernel, symbols), symbols)), symbols)
+    return simplify_minima(fold_tails(stream(look_ahead(kernel, symbols), symbols), symbols), symbols)

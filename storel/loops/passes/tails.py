@@ -11,8 +11,8 @@ chapter 7: control dependence becomes data dependence).
 
 from __future__ import annotations
 
-from collections.abc import Set
-from dataclasses import replace
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
 
 from storel.loops.dependence import added, changing, is_fixed
 from storel.loops.nodes import (
@@ -32,24 +32,30 @@ from storel.loops.nodes import (
     Unary,
     While,
 )
-from storel.loops.passes.ahead import last_boundary
-from storel.loops.walk import parts, walk
+from storel.loops.passes.ahead import last_boundary, lengths
+from storel.loops.walk import loads_of, parts, walk
+from storel.symbols import Symbols
 
 CHEAP = frozenset({"add", "subtract", "multiply"})
 """Operators that cannot fail, and take no longer than it takes to find out whether they are needed."""
 
 
-def fold_tails(kernel: Kernel) -> Kernel:
+LONG = 32
+"""Iterations from which on the compiler's own vector code is as fast, where all is read in order."""
+
+
+def fold_tails(kernel: Kernel, symbols: Symbols) -> Kernel:
     """Return the same kernel, with the ends up to which its short sums may be evaluated."""
-    body = _Folding(frozenset(kernel.inputs)).block(kernel.compute.body, None)
+    body = _Folding(frozenset(kernel.inputs), lengths(kernel, symbols)).block(kernel.compute.body, None)
     return replace(kernel, compute=replace(kernel.compute, body=body))
 
 
+@dataclass(frozen=True, slots=True)
 class _Folding:
-    """Marks loops; ``constant`` buffers are only read."""
+    """Marks loops; ``constant`` buffers are only read, ``lengths`` are those of buffers as far as known."""
 
-    def __init__(self, constant: Set[Buffer]) -> None:
-        self.constant = constant
+    constant: Set[Buffer]
+    lengths: Mapping[Buffer, int]
 
     def block(self, body: tuple[Statement, ...], outer: For | None) -> tuple[Statement, ...]:
         """Return the statements, which are the body of ``outer`` if it is given."""
@@ -70,15 +76,25 @@ class _Folding:
     def _end(self, loop: For, outer: For) -> Expression | None:
         """Return up to where ``loop`` may be evaluated, None if that is not beyond its end.
 
-        What follows a failure may only exist where nothing failed.
+        What follows a failure may only exist where nothing failed. Segments whose bounds are computed are all
+        of one length, which is no surprise.
         """
-        value = added(loop)
+        found = added(loop)
         fails = any(isinstance(each, Fail) for each in walk(outer.body))
-        if value is None or fails or not is_fixed(outer.high, changing(outer), self.constant):
+        if found is None or fails or not is_fixed(outer.high, changing(outer), self.constant):
             return None
-        if not all(self._exists(part, loop, outer) for part in parts(value)):
+        if not loads_of(loop.low) or not all(self._exists(part, loop, outer) for part in parts(found[1])):
+            return None
+        if loop.reduction is not None and self._mean(loop, found[1]) >= LONG:
             return None
         return last_boundary(loop.low, loop.high, outer, self.constant)
+
+    def _mean(self, loop: For, value: Expression) -> float:
+        """Return how many iterations a loop over a segment has on the average, 0 if that is not known."""
+        read = [load.buffer for load in loads_of(value) if load.index == loop.local]
+        boundaries = [load.buffer for load in loads_of(loop.low)]
+        longest = max((self.lengths.get(buffer, 0) for buffer in read), default=0)
+        return longest / max(1, *(self.lengths.get(buffer, 0) for buffer in boundaries))
 
     def _exists(self, part: Expression, loop: For, outer: For) -> bool:
         """Return whether a part of what ``loop`` adds can be evaluated for its next segments, too.

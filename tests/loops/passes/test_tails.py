@@ -35,12 +35,13 @@ from storel.loops.verify import verify
 from storel.loops.walk import walk
 from storel.runtime.kernel import load
 from storel.scalars import ScalarType
+from storel.symbols import ArraySymbol
 
 POS, IDX = Buffer("pos", INT64, Role.INDEX), Buffer("idx", INT64, Role.INDEX)
 X, VAL, Y = Buffer("x", FLOAT64), Buffer("val", FLOAT64), Buffer("y", FLOAT64)
 I, K, P = index("i"), index("k"), index("p")  # noqa: E741
 KEY = Declare(K, Load(IDX, P))
-LAST = Load(POS, N)
+LAST, ROW = Load(POS, N), Binary("multiply", I, N)
 
 
 def add(*factors: Expression) -> Update:
@@ -61,10 +62,17 @@ def rows(*body: Statement) -> For:
 SUM = segment(KEY, add(Load(VAL, P), Load(X, K)))
 
 
-def folded(*body: Statement, inputs: tuple[Buffer, ...] = (POS, IDX, X, VAL), result: Buffer = Y) -> Kernel:
+def folded(
+    *body: Statement,
+    inputs: tuple[Buffer, ...] = (POS, IDX, X, VAL),
+    result: Buffer = Y,
+    length: int = 0,
+) -> Kernel:
+    """Return the kernel of a body, where ``val`` has ``length`` elements, in ten segments."""
     failures = (Failure(Cause.READ, "no row"),)
     allocation = (Allocation(result, 0, fill=0.0, is_output=True), N)
-    made = fold_tails(reorder(kernel([*inputs], [allocation], [*body], failures)))
+    known = {"val": ArraySymbol("val", FLOAT64, length), "pos": ArraySymbol("pos", INT64, 11)}
+    made = fold_tails(reorder(kernel([*inputs], [allocation], [*body], failures)), known)
     verify(made)
     return made
 
@@ -80,7 +88,8 @@ def folded(*body: Statement, inputs: tuple[Buffer, ...] = (POS, IDX, X, VAL), re
         (segment(KEY, add(Binary("divide", Load(VAL, P), Load(X, K)))), None),
         (segment(KEY, If(Binary("less", K, N), (add(Load(X, K)),))), None),
         (segment(KEY, add(Load(X, K)), low=Load(IDX, I)), None),
-        (segment(add(Load(VAL, P))), None),
+        (segment(add(Load(VAL, P))), LAST),
+        (For(P, ROW, plus(ROW, N), (add(Load(VAL, P)),)), None),
         (If(Binary("less", I, integer(3)), (SUM,)), None),
     ],
     ids=[
@@ -93,6 +102,7 @@ def folded(*body: Statement, inputs: tuple[Buffer, ...] = (POS, IDX, X, VAL), re
         "guarded",
         "no segments",
         "in order",
+        "all of one length",
         "some rows",
     ],
 )
@@ -108,6 +118,16 @@ def test_where_sums_may_be_evaluated(loop: Statement, end: Expression | None) ->
 def test_what_follows_a_failure_may_not_exist() -> None:
     for body in ((Fail(0, I), SUM), (SUM, Fail(0, I))):
         assert "evaluable" not in kernel_text(folded(rows(*body)))
+
+
+def test_long_sums_of_what_is_read_in_order_are_vector_code_anyway() -> None:
+    sums = {"in order": segment(add(Load(VAL, P))), "looked up": SUM}
+    is_folded = {
+        (name, length): "evaluable" in kernel_text(folded(rows(loop), length=length))
+        for name, loop in sums.items()
+        for length in (100, 1000)
+    }
+    assert [key for key, found in is_folded.items() if not found] == [("in order", 1000)]
 
 
 @pytest.mark.parametrize("of", [FLOAT64, FLOAT32, INT64, ScalarType.INT32])

@@ -32,6 +32,7 @@ from storel.loops.nodes import (
     Sort,
     Statement,
     Store,
+    Tail,
     Update,
     While,
 )
@@ -140,6 +141,9 @@ class Body:
         self._line("}")
 
     def _iterate(self, loop: For, low: str, high: str) -> None:
+        if loop.tail is not None:
+            self._with_tail(loop, loop.tail, low, high)
+            return
         operator, vector = _reduction_operator(loop), ""
         if loop.in_lanes:
             vector = "#pragma omp simd"
@@ -147,8 +151,6 @@ class Body:
             vector = f"#pragma omp simd reduction({operator}:{self._names[loop.reduction[0].name]})"
         if loop.streams or loop.partial is not None:
             low = self._by_blocks(loop, low, high, vector)
-        if loop.evaluable is not None:
-            low, vector = self._in_lanes(loop, loop.evaluable, low, high), ""
         if vector:
             self._line(vector)
         self._repeat(loop, low, high)
@@ -210,26 +212,46 @@ class Body:
         self._unrolled(replace(loop, body=tuple(body)), self._names[start.name])
         self._combine(total, operator, [Load(made, Constant(n, start.type)) for n in range(BLOCK)])
 
-    def _in_lanes(self, loop: For, evaluable: Expression, low: str, high: str) -> str:
-        """Add up in lanes, those beyond the end for nothing; return where what cannot be begins."""
+    def _with_tail(self, loop: For, tail: Tail, low: str, high: str) -> None:
+        """Add up in lanes: whole blocks, then what is left, with what lies beyond the end for nothing.
+
+        Iterations are run one by one where not even the tail fills the lanes, at the end of all segments.
+        """
         found, start = added(loop), _block_of(loop)
         assert found is not None
         total, value = found
-        made = Buffer(f"{loop.local.name} lanes", total.type)
-        block, lanes, kind = self._names[start.name], self._names[made.name], f"lanes_{total.type.value}"
-        lane = [start, *(Binary("add", start, Constant(n, start.type)) for n in range(1, LANES))]
-        values = [bare(self._expressions.text(substituted(value, {loop.local: place}))) for place in lane]
-        if low != block:
-            self._line(f"{C_TYPES[start.type]} {block} = {low};")
+        sums = Buffer(f"{loop.local.name} lanes", total.type)
+        block, lanes, kind = self._names[start.name], self._names[sums.name], f"lanes_{total.type.value}"
+        self._line(f"{C_TYPES[start.type]} {block} = {low};")
         self._line(f"{kind} {lanes} = {{0}};")
-        last = f"{block} + {LANES} <= {bare(self._expressions.text(evaluable))}"
+        for load in loop.streams:
+            self._ask(load, loop.local, block, BLOCK, PAGE)
+        least = BLOCK if tail.mean >= 2 * BLOCK else 2 * BLOCK
+        self._line(f"for (; {block} + {least} <= {high}; {block} += {BLOCK}) {{")
+        self._depth += 1
+        for load in loop.streams:
+            self._ask(load, loop.local, block, BLOCK, PAGE)
+        for first in range(0, BLOCK, LANES):
+            self._line(f"{lanes} += ({kind}){{")
+            self._values(loop.local, value, start, first)
+            self._line("};")
+        self._depth -= 1
+        self._line("}")
+        last = f"{block} + {LANES} <= {bare(self._expressions.text(tail.end))}"
         self._line(f"for (; {block} < {high} && {last}; {block} += {LANES})")
-        self._line(f"    {lanes} += {self._expressions.call('first', total.type, f'({kind}){{')}"[:-1])
-        for value in values:
-            self._line(f"        {value},")
-        self._line(f"    }}, {high} - {block});")
-        self._combine(total, "add", [Load(made, Constant(n, start.type)) for n in range(LANES)])
-        return block
+        self._depth += 1
+        self._line(f"{lanes} += {self._expressions.call('first', total.type, f'({kind}){{')}"[:-1])
+        self._values(loop.local, value, start, 0)
+        self._line(f"}}, {high} - {block});")
+        self._depth -= 1
+        self._combine(total, "add", [Load(sums, Constant(n, start.type)) for n in range(LANES)])
+        self._repeat(loop, block, high)
+
+    def _values(self, local: Local, value: Expression, start: Local, first: int) -> None:
+        """Add a line for what each lane adds, from the iteration ``first`` after ``start`` on."""
+        for place in range(first, first + LANES):
+            now = Binary("add", start, Constant(place, start.type)) if place else start
+            self._line(f"    {bare(self._expressions.text(substituted(value, {local: now})))},")
 
     def _combine(self, total: Local, operator: str, parts: list[Expression]) -> None:
         """Add parts to a total, in pairs first."""

@@ -166,8 +166,8 @@ def _hints(loop: For) -> str:
     lanes = " in lanes" if loop.in_lanes else ""
     ahead = "" if loop.ahead is None else _rows(" ahead ", loop.ahead.rows)
     streams = " streaming " + ", ".join(map(text, loop.streams)) if loop.streams else ""
-    folded = "" if loop.evaluable is None else f" evaluable up to {text(loop.evaluable)}"
-    return reduced + lanes + _rows(" holding ", loop.tiles) + ahead + streams + folded
+    tail = "" if loop.tail is None else f" with a tail up to {text(loop.tail.end)}"
+    return reduced + lanes + _rows(" holding ", loop.tiles) + ahead + streams + tail
 
 
 def _rows(title: str, rows: tuple[Row, ...]) -> str:

@@ -29,6 +29,7 @@ from storel.loops.nodes import (
     Local,
     Select,
     Statement,
+    Tail,
     Unary,
     While,
 )
@@ -45,7 +46,7 @@ LONG = 32
 
 
 def fold_tails(kernel: Kernel, symbols: Symbols) -> Kernel:
-    """Return the same kernel, with the ends up to which its short sums may be evaluated."""
+    """Return the same kernel, with the tails of its short sums."""
     body = _Folding(frozenset(kernel.inputs), lengths(kernel, symbols)).block(kernel.compute.body, None)
     return replace(kernel, compute=replace(kernel.compute, body=body))
 
@@ -64,8 +65,8 @@ class _Folding:
     def _statement(self, statement: Statement, outer: For | None) -> Statement:
         match statement:
             case For(body=body):
-                end = None if outer is None else self._end(statement, outer)
-                return replace(statement, body=self.block(body, statement), evaluable=end)
+                tail = None if outer is None else self._tail(statement, outer)
+                return replace(statement, body=self.block(body, statement), tail=tail)
             case While(body=body):
                 return replace(statement, body=self.block(body, None))
             case If(_, body, otherwise):
@@ -73,8 +74,8 @@ class _Folding:
             case _:
                 return statement
 
-    def _end(self, loop: For, outer: For) -> Expression | None:
-        """Return up to where ``loop`` may be evaluated, None if that is not beyond its end.
+    def _tail(self, loop: For, outer: For) -> Tail | None:
+        """Return where ``loop`` may be evaluated beyond its end, None if it may not, or need not.
 
         What follows a failure may only exist where nothing failed. Segments whose bounds are computed are all
         of one length, which is no surprise.
@@ -85,9 +86,9 @@ class _Folding:
             return None
         if not loads_of(loop.low) or not all(self._exists(part, loop, outer) for part in parts(found[1])):
             return None
-        if loop.reduction is not None and self._mean(loop, found[1]) >= LONG:
-            return None
-        return last_boundary(loop.low, loop.high, outer, self.constant)
+        mean = self._mean(loop, found[1])
+        end = last_boundary(loop.low, loop.high, outer, self.constant)
+        return None if end is None or (loop.reduction is not None and mean >= LONG) else Tail(end, mean)
 
     def _mean(self, loop: For, value: Expression) -> float:
         """Return how many iterations a loop over a segment has on the average, 0 if that is not known."""

@@ -25,6 +25,7 @@ from storel.loops.nodes import (
     Load,
     Role,
     Statement,
+    Tail,
     Unary,
     Update,
 )
@@ -108,22 +109,22 @@ def folded(
 )
 def test_where_sums_may_be_evaluated(loop: Statement, end: Expression | None) -> None:
     made = folded(rows(loop))
-    found = [each.evaluable for each in walk(made.compute.body) if isinstance(each, For)]
-    assert found == [None, end]
-    assert ("evaluable up to" in kernel_text(made)) == (end is not None)
+    found = [each.tail for each in walk(made.compute.body) if isinstance(each, For)]
+    assert found == [None, None if end is None else Tail(end)]
+    assert ("tail" in kernel_text(made)) == (end is not None)
     if end is not None:
-        assert f"evaluable up to {text(end)}" in kernel_text(made)
+        assert f"with a tail up to {text(end)}" in kernel_text(made)
 
 
 def test_what_follows_a_failure_may_not_exist() -> None:
     for body in ((Fail(0, I), SUM), (SUM, Fail(0, I))):
-        assert "evaluable" not in kernel_text(folded(rows(*body)))
+        assert "tail" not in kernel_text(folded(rows(*body)))
 
 
 def test_long_sums_of_what_is_read_in_order_are_vector_code_anyway() -> None:
     sums = {"in order": segment(add(Load(VAL, P))), "looked up": SUM}
     is_folded = {
-        (name, length): "evaluable" in kernel_text(folded(rows(loop), length=length))
+        (name, length): "tail" in kernel_text(folded(rows(loop), length=length))
         for name, loop in sums.items()
         for length in (100, 1000)
     }

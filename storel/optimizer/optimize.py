@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cache, reduce
 from typing import cast
 
 from storel.calculus.nodes import Add, Multiply, Term, children
@@ -109,7 +109,7 @@ def _optimized(
         plan = _priced("as written", hoisted(first.term, symbols), symbols, sharing)
         return Optimized(plan.term, plan.cost, (first.report,), first.term, (plan,), first.graph)
     plans, reports, graph = _plans(first, symbols, chosen, options, sharing)
-    for other in () if associated(first.term, symbols) else others:  # a chain needs no search
+    for other in others if others and not associated(first.term, symbols) else ():  # a chain needs no search
         start = _normalized(other, symbols, chosen, options)
         if _is_promising(start, first, symbols, sharing):
             more, made, _ = _plans(start, symbols, chosen, options, sharing)
@@ -129,8 +129,7 @@ def _optimized(
         for plan, names in (typed or {term: ["as written"]}).items()
     ]
     considered = tuple(sorted(priced, key=lambda plan: plan.cost.nanoseconds))
-    close = _fitting(considered, symbols, options.memory)
-    best = min(close, key=lambda plan: (plan.operations, plan.cost.nanoseconds))
+    best = _best(considered, symbols, options.memory)
     return Optimized(best.term, best.cost, tuple(reports), first.term, considered, graph)
 
 
@@ -238,21 +237,23 @@ def _arranged(term: Term, symbols: Symbols) -> Iterator[tuple[str, Term]]:
         yield "in order of keys", _typed(in_order_of_keys(term), term, symbols)
 
 
-def _fitting(plans: Sequence[Priced], symbols: Symbols, memory: float) -> Sequence[Priced]:
-    """Return the plans that fit into memory and cost about as little as the cheapest that does.
+def _best(plans: Sequence[Priced], symbols: Symbols, memory: float) -> Priced:
+    """Return the plan of least arithmetic, of those that fit into memory and cost about as little as can be.
 
     ``plans`` come by their cost. If none fits, the one that needs least is returned.
     """
-    if len(plans) == 1:
-        return plans
-    fitting, needs = list[Priced](), list[float]()
-    for plan in plans:
-        if fitting and plan.cost.nanoseconds > CLOSE * fitting[0].cost.nanoseconds:
-            break
-        needs.append(footprint(plan.term, symbols))
-        if needs[-1] <= memory:
-            fitting.append(plan)
-    return fitting or [plans[needs.index(min(needs))]]
+
+    @cache
+    def needs(plan: Priced) -> float:
+        return footprint(plan.term, symbols)
+
+    cheapest = next((plan for plan in plans if len(plans) == 1 or needs(plan) <= memory), None)
+    if cheapest is None:
+        return min(plans, key=needs)
+    most = CLOSE * cheapest.cost.nanoseconds
+    close = [plan for plan in plans if cheapest.cost.nanoseconds <= plan.cost.nanoseconds <= most]
+    by_arithmetic = sorted(close, key=lambda plan: (plan.operations, plan.cost.nanoseconds))
+    return next(plan for plan in by_arithmetic if plan == cheapest or needs(plan) <= memory)
 
 
 def _typed(found: Term, term: Term, symbols: Symbols) -> Term:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from storel.compilation.compiled import Compilation
 from storel.compilation.environment import Environment
 from storel.compilation.results import ResultFormat, collect
-from storel.errors import DataError, EvaluationError
+from storel.errors import DataError, EvaluationError, ProgramSyntaxError
 from storel.execution.places import show_place
 from storel.host import memory
 from storel.loops import interpret as loop_interpreter
@@ -33,6 +34,23 @@ from storel.storage.tensor import Tensor, declare
 from storel.symbols import SizeSymbol
 from storel.syntax.analyze import Definition
 from storel.syntax.interpret import evaluate_definition
+
+
+@contextmanager
+def followed(definition: Definition) -> Generator[None]:
+    """Raise ProgramSyntaxError where a definition is nested too deeply for what follows it by recursion.
+
+    The parser limits how deep a text is, but what is written side by side may be nested, too: each source
+    of a sum is a loop around the next one, each key of a tuple a dictionary in the one before.
+    """
+    try:
+        yield
+    except RecursionError:
+        raise ProgramSyntaxError(
+            f"{definition.name} has too many loops or keys inside each other",
+            span=definition.expression.span,
+            hint="name parts of it with CREATE TENSOR",
+        ) from None
 
 
 def execute(compilation: Compilation, environment: Environment, memory_limit: int | None = None) -> Tensor:

@@ -22,7 +22,7 @@ from storel.errors import ProgramSyntaxError, TypeMismatchError, UnknownNameErro
 from storel.execution.loading import as_declared, as_tensor, load_tensor
 from storel.execution.profile import Profile, profile
 from storel.execution.reading import names_in_sizes, names_needed, require_read
-from storel.execution.run import evaluate_reference, execute, foreseen, measure, total_work
+from storel.execution.run import evaluate_reference, execute, followed, foreseen, measure, total_work
 from storel.loops.interpret import Work
 from storel.source import Source, Span
 from storel.storage.build import as_values
@@ -279,7 +279,8 @@ class Runner:
         for definition in computed:
             is_run = definition.name in wanted or inlining.is_stored(definition)
             reference = (self.result_format if definition.name in results else None) or definition.format
-            tensor = self._compute(definition, inlining.views, reference) if is_run else None
+            with followed(definition):
+                tensor = self._compute(definition, inlining.views, reference) if is_run else None
             if tensor is None and inlining.outgrows(definition):
                 compilation = self.outcome.compilations[definition.name]
                 self.environment.tensors[definition.name] = foreseen(compilation, self.environment.formats)

@@ -160,6 +160,18 @@ def test_definitions_nested_too_deeply() -> None:
         storel.run("\n".join(["CREATE TENSOR t0 AS v + v", *lines]), v=[1.0, 2.0])
 
 
+@pytest.mark.parametrize("backend", ["auto", "interpret"])
+def test_sources_and_keys_are_nested_too_deeply(backend: str) -> None:
+    sources = ", ".join(f"<i, v{n}> in v" for n in range(1000))
+    keys = ", ".join(["0"] * 1000)
+    for text in (f"sum({sources}) v0", f"count({sources})", f"{{ ({keys}) -> sum(<_, x> in v) x }}"):
+        with pytest.raises(
+            storel.StorelError, match="y has too many loops or keys inside each other"
+        ) as failure:
+            storel.run(f"CREATE TENSOR y AS {text}", v=[1.0, 2.0], backend=backend)
+        assert failure.value.span is not None
+
+
 def test_a_script_with_a_byte_order_mark(tmp_path: Any) -> None:
     (tmp_path / "marked.sdql").write_text("CREATE TENSOR y AS 1 + 1", encoding="utf-8-sig")
     assert dense(tmp_path / "marked.sdql") == 2

@@ -31,7 +31,7 @@ from storel.optimizer.egraph.saturate import Base, Saturation
 from storel.optimizer.encoding.binders import Encoding
 from storel.optimizer.encoding.layouts import LAYOUTS, TERMS, decode
 from storel.optimizer.encoding.named import NAMED
-from storel.optimizer.limits import Limits
+from storel.optimizer.limits import Limits, Stop
 from storel.optimizer.rules.rulefile import ON_TERMS, Rule, RuleSet
 from storel.scalars import ScalarType
 from storel.soundness.data import Surroundings, data
@@ -43,18 +43,26 @@ SEMIRINGS = ("plus_times", "plus_times", "plus_times", "min_plus", "max_times", 
 ROUND = 10
 """Examples drawn in a row: after ten Hypothesis goes on with small variations of what it has drawn."""
 
+LIMITS = Limits(nodes=300)
+"""Instances are small: one step of a shipped rule, and all that is simplified after it, leaves 62 e-nodes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """A term, what the rule made of it, their values (or what went wrong), and the data."""
+    """A term, what the rule made of it, their values (or what went wrong), and the data.
+
+    ``after`` is None where the rule applies to what it has made, and to what it makes of that, without end.
+    """
 
     before: Term
-    after: Term
+    after: Term | None
     expected: Any
     found: Any
     around: Surroundings
 
     def __str__(self) -> str:
+        if self.after is None:
+            return f"  {show(self.before)}  is rewritten again and again, without end"
         text = f"{show(self.before)} {show(self.after)}"
         names = sorted(set(re.findall("[a-z]+", text)) & self.around.values.keys())
         data = "".join(f"\n  where {name} = {self.around.values[name].tolist()}" for name in names)
@@ -123,6 +131,10 @@ class UnevaluatedError(Exception):
     """The instance has no value, or no type: nothing is promised."""
 
 
+class EndlessError(Exception):
+    """The rule applies to what it makes, and that grows each time."""
+
+
 @st.composite
 def _instances(draw: st.DrawFn, rule: Rule) -> tuple[Term, Surroundings]:
     """Draw a term, and data for the names in it; what does not fit together is no example."""
@@ -143,7 +155,10 @@ def _try(
         expected = evaluate(term, around.symbols, around.values)
     except (StorelError, InvariantError) as error:
         raise UnevaluatedError from error
-    found = _rewritten(rule, term, around, after, encoding)
+    try:
+        found = _rewritten(rule, term, around, after, encoding)
+    except EndlessError:
+        return 1, Counterexample(term, None, expected, None, around)
     for other in found:
         try:
             _require_rank(other, term, around)
@@ -180,27 +195,31 @@ def _base(rules: tuple[Rule, ...], encoding: Encoding) -> Base:
 
 
 @lru_cache(maxsize=256)
-def _classes(rules: tuple[Rule, ...], encoding: Encoding, text: str, facts: str) -> Classes | None:
+def _classes(rules: tuple[Rule, ...], encoding: Encoding, text: str, facts: str) -> Classes | Stop | None:
     """Return all that equals a term after one step of each rule; None if the last one does not apply.
+
+    Why it ended if it has to be stopped: a rule for each term that arises may never come to an end.
 
     While a counterexample is made smaller, most examples differ in their data, of which it knows the facts.
     """
     base = _base(rules, encoding)
     with base.holding(text, facts):
-        state = Saturation(base, Limits(), math.inf)
+        state = Saturation(base, LIMITS, math.inf)
         state.prepare()
         for rule in rules:
             state.step(rule.phases[0])
             state.prepare()
         if not state.matches.get(rules[-1].name):
             return None
-        return read(base.graph.freeze(), base.graph, encoding)
+        return state.exhausted() or read(base.graph.freeze(), base.graph, encoding)
 
 
 def _rewritten(
     rule: Rule, term: Term, around: Surroundings, after: Rule | None, encoding: Encoding
 ) -> list[Term]:
     """Return the terms that are equal to ``term`` by one step of ``rule``; empty if it does not apply.
+
+    Raises EndlessError for a rule that does not come to an end by itself.
 
     Rules about keys apply where a key stands: such an instance is encoded as the key of a singleton.
     """
@@ -211,6 +230,8 @@ def _rewritten(
     classes = _classes(rules, encoding, source.text, source.facts)
     if classes is None:
         return []
+    if isinstance(classes, Stop):
+        raise EndlessError
     best = Extractor(classes, source, around.symbols, variations.PLAIN, NANOSECONDS)
     root = classes.root
     if is_key:

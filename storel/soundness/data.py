@@ -28,9 +28,13 @@ VALUES: dict[str, tuple[Scalar, ...]] = {
 """Values of each semiring, its zero and its one among them, whose sums are exact in any order."""
 
 
+LENGTHS = {"u": 3, "x": 6}
+"""How many elements at least arrays have whose elements are read: ``u`` mostly repeats some of them."""
+
+
 def listed(semiring: str, array: str, column: Term) -> tuple[Symbol, Singleton]:
     """Return an array of rows, and the entry at a position (variable 1) in one of them (variable 0)."""
-    address = Apply("modulo", (Variable(1), Literal(6, ScalarType.INT64)))
+    address = Apply("modulo", (Variable(1), Literal(LENGTHS["x"], ScalarType.INT64)))
     value = Lookup(Symbol("x"), address, semiring)
     return Symbol(array), Singleton(Variable(0), Singleton(column, value, semiring), semiring)
 
@@ -57,8 +61,8 @@ class Surroundings:
     values: dict[str, Any]
 
 
-def _some(keys: st.SearchStrategy[int]) -> st.SearchStrategy[tuple[list[int]]]:
-    return st.lists(keys, min_size=1, max_size=4).map(lambda drawn: (drawn,))
+def _some(keys: st.SearchStrategy[int], least: int) -> st.SearchStrategy[tuple[list[int]]]:
+    return st.lists(keys, min_size=least, max_size=4).map(lambda drawn: (drawn,))
 
 
 def _increasing() -> st.SearchStrategy[tuple[list[int]]]:
@@ -84,8 +88,8 @@ def _tuples(width: int) -> st.SearchStrategy[tuple[list[int], ...]]:
 
 ARRAYS: dict[tuple[str, ...], st.SearchStrategy[tuple[list[int], ...]]] = {
     ("pos", "idx"): _segments(),
-    ("u",): _some(st.integers(0, 2)),
-    ("negative",): _some(st.integers(-1, 1)),
+    ("u",): _some(st.integers(0, 2), LENGTHS["u"]),
+    ("negative",): _some(st.integers(-1, 1), 1),
     ("e",): _increasing(),
     ("f",): _increasing(),
     ("row", "column"): _tuples(2),
@@ -117,8 +121,9 @@ def data(draw: st.DrawFn, semiring: str, names: AbstractSet[str]) -> Surrounding
             values[name] = np.array(keys, dtype=np.int64)
     if "x" in names:
         kind = ScalarType.BOOL if semiring == "or_and" else ScalarType.FLOAT64
-        symbols.append(ArraySymbol("x", kind, 6))
-        values["x"] = np.array(draw(st.lists(st.sampled_from(VALUES[semiring]), min_size=6, max_size=6)))
+        symbols.append(ArraySymbol("x", kind, LENGTHS["x"]))
+        drawn = st.lists(st.sampled_from(VALUES[semiring]), min_size=LENGTHS["x"], max_size=LENGTHS["x"])
+        values["x"] = np.array(draw(drawn))
     symbols.append(MappingSymbol("P", Sum(*pairs_once(semiring), semiring)))
     symbols.append(MappingSymbol("C", Add(*columns(semiring), semiring)))
     return Surroundings({symbol.name: symbol for symbol in symbols}, values)

@@ -32,7 +32,7 @@ from storel.calculus.nodes import (
 from storel.calculus.verify import KEY, Type
 from storel.optimizer.rules.patterns import Bound, Pattern
 from storel.scalars import ScalarType
-from storel.soundness.data import VALUES
+from storel.soundness.data import LENGTHS, VALUES
 
 TRUTH = Type(ScalarType.BOOL)
 ARRAY = Type(ScalarType.INT64, 1, is_array=True)
@@ -242,6 +242,5 @@ class Growth:
 
     def at(self, array: str, key: Term) -> Term:
         """Return a read of an array at a key, brought within its bounds."""
-        length = {"u": 1, "x": 6}[array]
-        place = Apply("modulo", (key, integer(length)))
+        place = Apply("modulo", (key, integer(LENGTHS[array])))
         return Lookup(Symbol(array), place, "plus_times" if array == "u" else self.semiring)

@@ -7,9 +7,9 @@ a small random term over the binders that all its occurrences, on both sides, ha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
@@ -34,7 +34,7 @@ from storel.calculus.nodes import (
 )
 from storel.calculus.verify import KEY, Type
 from storel.functions import FUNCTIONS
-from storel.optimizer.encoding.layouts import LAYOUTS, zero
+from storel.optimizer.encoding.layouts import zero
 from storel.optimizer.rules.patterns import Bound, Hole, Node, Pattern
 from storel.optimizer.rules.rulefile import Guard, Rule
 from storel.optimizer.terms.occurrences import reindexed
@@ -42,6 +42,7 @@ from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.soundness.data import columns, pairs_once
 from storel.soundness.growth import ARRAY, COMPARISONS, OTHERS, TRUTH, Growth, Scope, integer
+from storel.soundness.patterns import holes, is_key, keys_of
 
 LOGICAL = ("and", "or", "not")
 GROUPS = {"pairs": ("row", "column"), "triples": ("first", "second", "third")}
@@ -49,24 +50,12 @@ GROUPS = {"pairs": ("row", "column"), "triples": ("first", "second", "third")}
 RANKS = {"apart": (2,), "separate": (2,), "disjoint": (2,)}
 """The ranks of the dictionaries that a guard is about."""
 
+Chosen: TypeAlias = tuple[Term, Type, tuple[str, ...]]
+"""What a pattern variable stands for, its kind, and the binders that it is a term over."""
+
 
 class UnfitError(Exception):
     """The kinds drawn so far leave no instance."""
-
-
-def holes(pattern: Pattern, scope: frozenset[str] = frozenset()) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield each occurrence of a pattern variable, with the binders around it."""
-    match pattern:
-        case Hole(name):
-            yield name, scope
-        case Bound() | Node("zero" | "one", _):
-            return
-        case Node(constructor, arguments):
-            kinds = list(zip(arguments, LAYOUTS[constructor], strict=True))
-            bound = scope.union(part.name for part, kind in kinds if kind == "b" and isinstance(part, Bound))
-            for part, kind in kinds:
-                if isinstance(part, Hole | Node):
-                    yield from holes(part, bound if kind == "B" else scope)
 
 
 @dataclass
@@ -76,9 +65,7 @@ class Instance:
     draw: st.DrawFn
     rule: Rule
     semiring: str
-    chosen: dict[str, tuple[Term, Type, tuple[str, ...]]] = field(
-        default_factory=dict[str, tuple[Term, Type, tuple[str, ...]]]
-    )
+    chosen: dict[str, Chosen] = field(default_factory=dict[str, Chosen])
 
     def __post_init__(self) -> None:
         self.common: dict[str, frozenset[str]] = {}
@@ -124,7 +111,7 @@ class Instance:
             function = str(left.arguments[0])
             kinds = (KEY, self.value) if self._takes_values(function) else (KEY,)
             kind = TRUTH if function in (*LOGICAL, *COMPARISONS) else self.pick(*kinds)
-        elif "index" in self.rule.tags or _is_key(left):
+        elif "index" in self.rule.tags or is_key(left):
             kind = KEY
         else:
             kind = self.pick(self.value, self.row(1), self.row(2))
@@ -212,11 +199,17 @@ class Instance:
                 self.chosen[part.name] = (integer(bound), KEY, ())
 
     def _choose_segments(self, parts: Sequence[Pattern]) -> None:
-        """Let an array and the boundaries that are read for a part of it fit together, half of the time."""
+        """Let an array and the boundaries that are read for a part of it fit together, half of the time.
+
+        A rule that does not ask them to ascend gets some that do not.
+        """
         match parts:
             case (Hole(array), Node("Look", (_, Hole(low), _)), Node("Look", (_, Hole(high), _))):
                 if low == high and not {array, low} & self.chosen.keys() and self.pick(True, False):
-                    self.chosen[array], self.chosen[low] = ((Symbol(n), ARRAY, ()) for n in ("idx", "pos"))
+                    boundaries = "pos" if self.wants(low, "ascending") else self.pick("pos", "pos", "u")
+                    self.chosen[array], self.chosen[low] = (
+                        (Symbol(n), ARRAY, ()) for n in ("idx", boundaries)
+                    )
             case _:
                 return
 
@@ -250,7 +243,7 @@ class Instance:
         """Return an instance of what a sum runs over, and the kind of its values."""
         if isinstance(pattern, Node) and pattern.constructor in ("Range", "Slice"):
             return self.part(pattern, ARRAY, scope), KEY
-        depth = max(1, _keys_of(pattern))
+        depth = max(1, keys_of(pattern))
         usual = (depth, depth + 1)
         ranks = next((RANKS[guard.name] for guard in self.rule.guards if guard.name in RANKS), usual)
         options: list[Type] = list(map(self.row, ranks))
@@ -313,31 +306,25 @@ class Instance:
                 raise UnfitError(name)
             if self.wants(name, "scalar") and kind.rank > 0:
                 raise UnfitError(name)
-            term = Growth(self.draw, self.semiring, self.value, inner).wanted(kind, self.guards.get(name, []))
-            self.chosen[name] = (term, kind, tuple(binder for binder, _ in inner))
+            self.chosen[name] = self.shared(name, kind, inner) or self.grown(name, kind, inner)
         term, found, names = self.chosen[name]
         places = [binder for binder, _ in scope]
         return self.fitting(_placed(term, [places.index(binder) for binder in names]), found, kind)
 
+    def grown(self, name: str, kind: Type, inner: Scope) -> Chosen:
+        """Draw a term over some binders for a pattern variable."""
+        term = Growth(self.draw, self.semiring, self.value, inner).wanted(kind, self.guards.get(name, []))
+        return term, kind, tuple(binder for binder, _ in inner)
 
-def _keys_of(pattern: str | int | Pattern) -> int:
-    """Return how many keys a pattern of a dictionary gives each entry, at least."""
-    match pattern:
-        case Node("Single", (_, _, value)):
-            return 1 + _keys_of(value)
-        case Node("Sum" | "Merge" | "Find", (*_, body)):
-            return _keys_of(body)
-        case _:
-            return 0
+    def shared(self, name: str, kind: Type, inner: Scope) -> Chosen | None:
+        """Return what another pattern variable stands for, or None: now and then two stand for the same.
 
-
-def _is_key(pattern: Pattern) -> bool:
-    """Return whether only a key can be an instance: of ``unique(?k)``, or of a lookup in a range."""
-    match pattern:
-        case Node("Uniq") | Node("Look", (_, Node("Range"), _)):
-            return True
-        case _:
-            return False
+        Arrays often do, since a rule about several of them may be wrong only where they have keys in common.
+        """
+        names = {binder for binder, _ in inner}
+        others = [found for found in self.chosen.values() if found[1] == kind and names.issuperset(found[2])]
+        often = (True, False, False) if kind == ARRAY else (True, False, False, False)
+        return self.pick(*others) if others and name not in self.guards and self.pick(*often) else None
 
 
 def _placed(term: Term, places: Sequence[int]) -> Term:

@@ -185,11 +185,21 @@ def _compared(name: str, term: Term, other: Interval, context: Context) -> Conte
     return (*context[: term.index], narrowed_interval, *context[term.index + 1 :])
 
 
+def elements(array: ArraySymbol) -> Interval:
+    """Return an interval that holds the elements of an array: of integers all there are, if nothing is known.
+
+    Not those of its own type, in which sums of elements may wrap around.
+    """
+    if array.type.is_integer and array.low is None and array.high is None:
+        return Interval(LEAST, GREATEST)
+    return Interval(array.low, array.high)
+
+
 def _elements(array: Term, symbols: Symbols) -> Interval:
     match array:
         case Symbol(name):
             fact = symbols.get(name)
-            return Interval(fact.low, fact.high) if isinstance(fact, ArraySymbol) else ANY
+            return elements(fact) if isinstance(fact, ArraySymbol) else ANY
         case Slice(inner, _, _):
             return _elements(inner, symbols)
         case _:

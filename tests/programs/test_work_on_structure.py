@@ -112,3 +112,22 @@ def test_a_key_is_looked_up_in_its_bucket() -> None:
     result, work = measure(kernel.compilation, kernel.environment)
     assert float(result.to_numpy()) == pytest.approx(wide[:10].sum())
     assert work.iterations <= 10 + 20
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_what_values_are_keys_of_is_read_at_them(depth: int, dtype: type) -> None:
+    """Nothing is known of the values of a tensor but their type; those that are no keys find nothing."""
+    steps, values = np.random.default_rng(5).permutation(40).astype(dtype), random(40)
+    steps[[3, 7]] = -1, 40
+    key, keys = "i", np.arange(40)
+    for _ in range(depth):
+        key = f"p({key})"
+        keys = np.where((keys >= 0) & (keys < 40), steps[keys % 40], 0)
+    program = f"CREATE TENSOR y AS sum(<i, _> in 0:40) {{ i -> q({key}) }}"
+    for backend in ("c", "numba"):
+        kernel = storel.compile(program, p=steps, q=values, backend=backend)
+        result, work = measure(kernel.compilation, kernel.environment)
+        found = np.where((keys >= 0) & (keys < 40), values[keys % 40], 0.0)
+        np.testing.assert_array_equal(result.to_numpy(), found)
+        assert work.iterations <= 40

@@ -13,7 +13,7 @@ from typing import TypeAlias, cast
 
 from storel.calculus.apart import determined, keyed
 from storel.calculus.binders import binder_facts
-from storel.calculus.intervals import ANY, Interval
+from storel.calculus.intervals import ANY, Interval, elements
 from storel.calculus.nodes import (
     Add,
     If,
@@ -215,10 +215,11 @@ def _about_symbols(term: Term, symbols: Symbols) -> Iterator[str]:
 
 def _about_array(text: str, array: ArraySymbol) -> Iterator[str]:
     yield from _about(text, Type(array.type, 1, is_array=True), ANY)
-    if array.type.is_integer and array.low is not None:
-        yield f"(set (element-low {text}) {array.low})"
-    if array.type.is_integer and array.high is not None:
-        yield f"(set (element-high {text}) {array.high})"
+    within = elements(array)
+    if array.type.is_integer and within.low is not None:
+        yield f"(set (element-low {text}) {within.low})"
+    if array.type.is_integer and within.high is not None:
+        yield f"(set (element-high {text}) {within.high})"
     if array.ascending:
         yield f"(ascending {text})"
     if array.increasing:

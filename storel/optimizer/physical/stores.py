@@ -136,7 +136,7 @@ def _extents(filled: Action, rank: int, scope: Scope, symbols: Symbols) -> list[
     if rank == 1 or math.prod(extents) < LARGEST_KEY:
         return extents
     hint = "define it as a tensor of its own, STORED AS a sparse format"
-    if None in limits:
+    if max(extents) >= LARGEST_KEY:
         message = "the keys of an intermediate result have no bound that could be proved"
         raise MemoryLimitError(message, hint=hint)
     shape = " x ".join(map(str, extents))

@@ -93,7 +93,8 @@ class _Resolver:
                 return replace(expression, low=inside(low), high=inside(high))
             case Let(binder, value, body):
                 inner = self.bind([binder], scope)
-                return Let(_renamed(binder, inner), inside(value), self.visit(body, inner), expression.span)
+                binder, body = _renamed(binder, inner), self.visit(body, inner)
+                return replace(expression, binder=binder, value=inside(value), body=body)
             case If(condition, positive, negative):
                 negative = None if negative is None else inside(negative)
                 return If(inside(condition), inside(positive), negative, expression.span)

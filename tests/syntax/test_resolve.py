@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from storel.source import Source
 from storel.syntax.free_names import free_names
+from storel.syntax.nodes.expressions import Let
 from storel.syntax.parser import parse_expression
 from storel.syntax.printer import render
 from storel.syntax.resolve import resolve
@@ -62,3 +65,12 @@ def test_rebuilding_with_the_same_children_changes_nothing(text: str) -> None:
     expression = parse_expression(Source("test", text))
     assert map_children(expression, lambda child: child) == expression
     assert children(expression)
+
+
+def test_a_let_of_keys_stays_one() -> None:
+    named = parse_expression(Source("test", "let n = n + 1 in { n -> v }"))
+    assert isinstance(named, Let)
+    kept = resolve(replace(named, is_index=True), KNOWN)
+    assert isinstance(kept, Let)
+    assert kept.is_index
+    assert render(kept) == "let n_2 = n + 1 in { n_2 -> v }"

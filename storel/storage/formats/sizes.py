@@ -8,6 +8,7 @@ from typing import TypeAlias
 from storel.errors import FormatError
 from storel.functions import WORD, Domain
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number, Unary
+from storel.syntax.printer import render
 from storel.syntax.spelling import CALLS, OPERATORS
 
 
@@ -51,7 +52,9 @@ def _apply(operator: str, left: int, right: int, expression: Binary) -> int:
         case "%" if right != 0:
             return left % right
         case "//" | "%":
-            raise FormatError("a size is divided by 0", span=expression.span)
+            divisor = expression.right
+            found = "0" if isinstance(divisor, Number) else f"{render(divisor)} = 0"
+            raise FormatError("a size is divided by 0", found=found, span=expression.span)
         case "<<" if left and not (0 <= right < WORD and abs(left << right) < 2 ** (WORD - 1)):
             raise FormatError(f"a size is shifted out of {WORD} bits", span=expression.span)
         case _ if operator in OPERATORS and OPERATORS[operator].domain is Domain.INTEGERS:

@@ -36,7 +36,7 @@ from storel.storage.packing.turned import (
 )
 from storel.storage.unpacking.affine import FEW_BITS, Sides
 from storel.syntax.free_names import free_names
-from storel.syntax.nodes.expressions import Binary, Call, Expression, Name
+from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number
 
 
 @dataclass
@@ -152,7 +152,7 @@ class Placement(Selection):
         variables = sides.variables(some)
         if variables is None or not variables <= self._variables:
             return False
-        text = self.chain.text(equation.unknown)
+        text = "the key" if isinstance(equation.unknown, Number) else self.chain.text(equation.unknown)
         if not variables:
             self._pending.remove(equation)
             fits = self.holds(sides.hold, *needed)

@@ -36,6 +36,13 @@ def test_anything_else_is_refused_with_its_place(text: str) -> None:
     assert raised.value.span is not None
 
 
+@pytest.mark.parametrize(("text", "found"), [("m // 0", "0"), ("m % (n - n)", "n - n = 0")])
+def test_a_division_by_zero_tells_what_is_zero(text: str, found: str) -> None:
+    with pytest.raises(FormatError) as raised:
+        evaluate_size(parse_expression(Source("test", text)), SIZES)
+    assert raised.value.found == found
+
+
 @pytest.mark.parametrize(
     ("one", "other", "are_same"),
     [

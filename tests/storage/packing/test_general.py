@@ -390,6 +390,13 @@ def test_an_address_beyond_its_array_is_an_error(text: str, message: str) -> Non
     assert str(raised.value) == message
 
 
+def test_a_key_that_is_written_as_a_number_is_told_as_a_key() -> None:
+    one_row = created("USING val: real[n] AS sum(<j, _> in 0:n) { (0, j) -> val(j) }")
+    with pytest.raises(FormatError) as raised:
+        from_dense(one_row, matrix("1 . / 2 3"))
+    assert str(raised.value).endswith("the first is (1, 0) = 2.0: the key is 0, not 1")
+
+
 UNSOLVED = [
     (
         "USING u: real[m], v: real[n] AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) { (i, j) -> u(i) * v(j) }",
@@ -415,8 +422,9 @@ def test_a_mapping_that_cannot_be_solved_says_which_part(text: str, what: str) -
 
 
 def test_blocks_without_rows_are_an_error() -> None:
-    with pytest.raises(FormatError, match="a size is divided by 0"):
+    with pytest.raises(FormatError, match="a size is divided by 0") as raised:
         from_dense(resolved("bcsr(r=0)"), np.eye(2))
+    assert raised.value.found == "r = 0"
 
 
 def test_what_does_not_fit_takes_no_place() -> None:

@@ -163,7 +163,7 @@ def from_arrays(
     }
     sizes = all_sizes(storage, shape, given)
     verify_properties(storage, given, sizes)
-    verify_reads(storage, given, sizes)
+    verify_reads(storage, given, sizes, semiring)
     stored_type = _common_type(storage, given, semiring)
     for each in storage.arrays:
         if each.holds_values:

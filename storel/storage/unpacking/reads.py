@@ -1,4 +1,6 @@
-"""Whether a mapping reads only what given arrays have, and divides by no zero: proved, or else gone through.
+"""Whether a mapping fits given arrays: proved, or else gone through.
+
+It reads only what they have, divides by no zero, and makes no entry outside of the extents (``keys.py``).
 
 The least and the greatest element of an array bound most reads, as those in segments. Where an address is
 computed otherwise, as from the bits of a word, each iteration is looked at, as if the tensor were read.
@@ -10,28 +12,36 @@ from collections.abc import Mapping
 
 from storel.arrays import Array
 from storel.errors import DataError, FormatError
+from storel.semiring import SEMIRINGS
 from storel.storage.formats.chain import Chain, ChainGuard, ChainLoop
 from storel.storage.formats.format import Format
 from storel.storage.unpacking.extremes import Interval, interval
 from storel.storage.unpacking.iterations import Iterations
+from storel.storage.unpacking.keys import are_inside, require_keys_inside
 from storel.storage.unpacking.unpack import slices
 from storel.storage.unpacking.vectors import Undefined
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name
 from storel.syntax.walk import children, map_children
 
 
-def verify_reads(storage: Format, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
+def verify_reads(
+    storage: Format, arrays: Mapping[str, Array], sizes: Mapping[str, int], semiring: str = "plus_times"
+) -> None:
     """Raise DataError where the mapping reads what an array has not, or divides an integer by zero.
 
-    Mappings that only kernels compute are left to them: they check what they read.
+    Nor may it make an entry outside of the extents; what is the semiring's zero is none. Mappings that only
+    kernels compute are left to them: they check what they read.
     """
+    shape, zero = tuple(sizes[name] for name in storage.extents), SEMIRINGS[semiring].zero
     try:
         for chain in storage.chains:
-            if not _Ranges(arrays, sizes).hold(chain):
-                for part in slices((chain,), arrays, sizes):
-                    made = Iterations.of(part, arrays, sizes)
-                    for each in (*part.keys, part.leaf):
-                        made.value(each)
+            if _Ranges(arrays, sizes).hold(chain, storage.extents):
+                continue
+            for part in slices((chain,), arrays, sizes):
+                made = Iterations.of(part, arrays, sizes)
+                for each in (*part.keys, part.leaf):
+                    made.value(each)
+                require_keys_inside(part, made, shape, zero)
     except Undefined as error:
         hint = "the arrays do not fit together"
         raise DataError(error.message, span=error.span, hint=hint) from error
@@ -47,8 +57,8 @@ class _Ranges:
         self._known: dict[str, Interval | None] = {name: (size, size) for name, size in sizes.items()}
         self._elements: dict[str, str] = {}
 
-    def hold(self, chain: Chain) -> bool:
-        """Return whether it is proved that all reads of a chain are inside, and no divisor is zero."""
+    def hold(self, chain: Chain, extents: tuple[str, ...]) -> bool:
+        """Return whether it is proved that reads and keys of a chain are inside, and no divisor is zero."""
         for step in chain.steps:
             match step:
                 case ChainGuard(condition):
@@ -65,7 +75,7 @@ class _Ranges:
                         self._elements[element] = array
                         if not self._are_defined(Call(Name(array), (Name(position),))):
                             return False
-        return self._are_defined(*chain.keys, chain.leaf)
+        return self._are_defined(*chain.keys, chain.leaf) and are_inside(chain, extents, self._interval)
 
     def _are_defined(self, *expressions: Expression) -> bool:
         return all(self._is_defined(each) for each in expressions)

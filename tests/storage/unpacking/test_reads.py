@@ -22,8 +22,8 @@ def test_bits_without_values_are_refused() -> None:
         storel.tensor(BITS | {"word": np.array([0b111])}, "bitmap", shape=(2, 2))
 
 
-@pytest.mark.parametrize("name", ["csr", "coo", "ell", "hash", "rle", "hyb", "skyline", "tiled", "symmetric"])
-def test_most_reads_are_proved(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["csr", "coo", "ell", "hash", "rle", "hyb", "tiled", "dia", "bcsr", "sell"])
+def test_most_reads_and_keys_are_proved(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tensor = storel.tensor(np.eye(9), name)
 
     def refuse(*_: Any, **__: Any) -> Iterations:
@@ -31,6 +31,39 @@ def test_most_reads_are_proved(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(Iterations, "of", refuse)
     verify_reads(tensor.storage, tensor.arrays, tensor.sizes)
+
+
+@pytest.mark.parametrize(
+    ("stored", "given", "entry"),
+    [
+        ("ragged", {"pos": [0, 5, 6], "val": [1, 2, 3, 4, 5, 6]}, "(0, 3) = 4"),
+        ("skyline", {"pos": [0, 2, 3], "val": [1, 2, 3]}, "(0, -1) = 1"),
+        ("moved", {"at": [0, 2], "val": [1, 0, 5, 0, 0, 6]}, "(1, 4) = 6"),
+    ],
+)
+def test_entries_outside_of_the_extents_are_refused(
+    stored: str, given: dict[str, list[int]], entry: str, tmp_path: Path
+) -> None:
+    (tmp_path / "moved.sdql").write_text(
+        "CREATE FORMAT moved(T: real[m, n]) USING at: int[m], val: real[m * n] "
+        "AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) { (i, j + at(i)) -> val(i * n + j) }"
+    )
+    shape = (2, 2) if stored == "skyline" else (2, 3)
+    arrays = {name: np.array(array) for name, array in given.items()}
+    with pytest.raises(DataError) as raised:
+        storel.tensor(arrays, stored, shape=shape, formats=tmp_path)
+    assert raised.value.message == f"the mapping makes the entry {entry}"
+    assert raised.value.expected == f"keys inside of the shape {shape}"
+
+
+def test_zeros_outside_of_the_extents_are_no_entries(tmp_path: Path) -> None:
+    (tmp_path / "loose.sdql").write_text(
+        "CREATE FORMAT loose(T: real[m, n]) USING off: int[d] INCREASING, val: real[d * m] "
+        "AS sum(<k, o> in off(0:d)) sum(<i, _> in 0:m) { (i, i + o) -> val(k * m + i) }"
+    )
+    given = {"off": np.array([-1, 1]), "val": np.array([0.0, 1.0, 2.0, 3.0, 4.0, 0.0])}
+    tensor = storel.tensor(given, "loose", shape=(3, 3), formats=tmp_path)
+    assert tensor.to_numpy().tolist() == [[0.0, 3.0, 0.0], [1.0, 0.0, 4.0], [0.0, 2.0, 0.0]]
 
 
 def test_what_only_kernels_compute_is_left_to_them(tmp_path: Path) -> None:

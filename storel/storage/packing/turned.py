@@ -205,6 +205,8 @@ class _Turning:
                 array in self._arrays
             ):
                 self.bits.append(RequiredBit(array, self._known(address), self._known(position)))
+            case Binary("==", left, Number() as number):
+                equations.append(Equation(self._without(left), number))
             case Binary("==", left, right):
                 difference = Binary("-", self._without(left), self._without(right))
                 equations.append(Equation(difference, Number(0)))

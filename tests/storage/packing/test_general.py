@@ -397,6 +397,16 @@ def test_a_key_that_is_written_as_a_number_is_told_as_a_key() -> None:
     assert str(raised.value).endswith("the first is (1, 0) = 2.0: the key is 0, not 1")
 
 
+def test_a_condition_that_does_not_hold_is_told_as_it_is_written() -> None:
+    even = created(
+        "USING val: real[m * n] AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) "
+        "if ((i + j) % 2 == 0) then { (i, j) -> val(i * n + j) }"
+    )
+    with pytest.raises(FormatError) as raised:
+        from_dense(even, matrix("1 . / 2 3"))
+    assert str(raised.value).endswith("the first is (1, 0) = 2.0: (i + j) % 2 is 1, not 0")
+
+
 UNSOLVED = [
     (
         "USING u: real[m], v: real[n] AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) { (i, j) -> u(i) * v(j) }",

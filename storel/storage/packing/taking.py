@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from storel.arrays import Array
 from storel.errors import FormatError
 from storel.storage.packing import ranking
@@ -80,7 +82,12 @@ class Takings:
 
     def _window(self, window: Window, vectors: Mapping[str, Array]) -> Array:
         """Return the rank of each entry in its group, or how many entries that has."""
-        groups, count = [self._value(each, vectors) for each in window.within], len(self.values)
+        groups, count = [self._numbered(each, vectors) for each in window.within], len(self.values)
         if window.ordered is None:
             return ranking.sizes(groups, count)
-        return ranking.ranks(groups, [self._value(window.ordered, vectors)], count)
+        return ranking.ranks(groups, [self._numbered(window.ordered, vectors)], count)
+
+    def _numbered(self, expression: Expression, vectors: Mapping[str, Array]) -> Array:
+        """Return integers in the order of an expression's values, which may be real."""
+        found = self._value(expression, vectors)
+        return found if found.dtype.kind == "i" else np.unique(found, return_inverse=True)[1]

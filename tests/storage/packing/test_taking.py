@@ -30,6 +30,8 @@ def taking(text: str) -> Taking:
         ("<(i, _), _> WHERE count(WITHIN i) <= 1", [0, 0, 0, 1, 0, 0]),
         ("<(i, j), _> WHERE rank(j WITHIN i) < 1", [1, 0, 0, 1, 1, 0]),
         ("<(_, j), v> WHERE (count(WITHIN j) <= 1) and (v > 2)", [0, 0, 0, 1, 0, 0]),
+        ("<(i, _), v> WHERE rank(-v WITHIN i) < 1", [0, 0, 1, 1, 0, 1]),
+        ("<(i, _), v> WHERE count(WITHIN v / 4 < 1, i > 1) <= 1", [0, 0, 0, 1, 0, 0]),
     ],
 )
 def test_conditions(text: str, expected: list[int]) -> None:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
-from storel.errors import TypeMismatchError, UnknownNameError
+from storel.errors import TypeMismatchError, UnknownNameError, nearest
 from storel.semiring import PLUS_TIMES
 from storel.syntax.free_names import free_names
 from storel.syntax.indices import marked
 from storel.syntax.infer import Inference
 from storel.syntax.nodes.declarations import FromTo, InRange, Pad
-from storel.syntax.nodes.expressions import Expression, Let
+from storel.syntax.nodes.expressions import Expression, Let, Name
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.resolve import resolve
 from storel.syntax.signatures import SCALAR_TYPES
 from storel.syntax.spelling import CALLS
 from storel.syntax.types import INTEGER, Role, Type, Variable
-from storel.syntax.walk import children
+from storel.syntax.walk import children, scoped_children
 
 
 def check_format(declaration: CreateFormat) -> None:
@@ -24,6 +24,9 @@ def check_format(declaration: CreateFormat) -> None:
 
     Names that are free in lengths are sizes. Raises ``UnknownNameError``, ``TypeMismatchError``.
     """
+    _check_arrays(declaration)
+    _check_parameters(declaration)
+    _check_takings(declaration)
     kind, _ = _typed(declaration)
     rank = len(declaration.type.extents)
     if not kind.is_zero and kind.rank != rank:
@@ -38,6 +41,63 @@ def check_format(declaration: CreateFormat) -> None:
 def marked_mapping(declaration: CreateFormat) -> Expression:
     """Return the mapping of a format, in which the ``let``s that name keys are marked, as in programs."""
     return _typed(declaration)[1] if _has_names(declaration.mapping) else declaration.mapping
+
+
+def _check_arrays(declaration: CreateFormat) -> None:
+    for array in declaration.arrays:
+        if array.type.is_hash or len(array.type.extents) != 1:
+            raise TypeMismatchError(
+                f"the array '{array.name}' of a format needs one length",
+                expected=f"{array.name}: {array.type.scalar}[length]",
+                span=array.span,
+                hint=f"the place of (i, j) is {array.name}(i * n + j)"
+                if len(array.type.extents) > 1
+                else None,
+            )
+
+
+def _check_parameters(declaration: CreateFormat) -> None:
+    """Check that defaults name nothing but the tensor, its extents and earlier parameters."""
+    names = [parameter.name for parameter in declaration.parameters]
+    known = _extents(declaration) | {declaration.tensor} | CALLS.keys()
+    for number, parameter in enumerate(declaration.parameters):
+        if parameter.name in _extents(declaration):
+            raise UnknownNameError(
+                f"'{parameter.name}' is an extent of the tensor, and no parameter", span=parameter.span
+            )
+        if parameter.default is not None:
+            _require_known(parameter.default, known | set(names[:number]), later=set(names[number + 1 :]))
+
+
+def _check_takings(declaration: CreateFormat) -> None:
+    """Check that conditions of parts name nothing but keys, the value, extents and parameters."""
+    sizes = _extents(declaration) | {parameter.name for parameter in declaration.parameters} | CALLS.keys()
+    for part in declaration.parts:
+        if part.taking is None:
+            continue
+        named = [each.name for each in (*part.taking.keys, part.taking.value) if each.name is not None]
+        if len(set(named)) < len(named):
+            raise UnknownNameError(
+                "keys and value of an entry are called the same",
+                expected="a name for each, or _",
+                span=part.span,
+            )
+        _require_known(part.taking.condition, sizes | set(named))
+
+
+def _extents(declaration: CreateFormat) -> frozenset[str]:
+    return frozenset(each.name for each in declaration.type.extents if isinstance(each, Name))
+
+
+def _require_known(expression: Expression, known: Set[str], later: Set[str] = frozenset[str]()) -> None:
+    """Raise UnknownNameError for a free name that is none of these."""
+    match expression:
+        case Name(name, span) if name not in known:
+            hint = "it is declared further down" if name in later else nearest(name, known - CALLS.keys())
+            raise UnknownNameError(f"unknown name '{name}'", span=span, hint=hint)
+        case _:
+            for child, bound in scoped_children(expression):
+                _require_known(child, known | bound, later - bound)
 
 
 def _has_names(expression: Expression) -> bool:

@@ -39,12 +39,39 @@ def test_what_ships_is_sound(path: Path) -> None:
         ("pos: int[n + 1], val: real[pos]", "{}", "'pos' is a part of the format, and no size"),
         ("pos: int[n + 1] FROM 0 TO val, val: real[nnz]", "{}", "'val' is a part of the format, and no size"),
         ("near: coo, val: real[near]", "near", "'near' is a part of the format, and no size"),
+        ("val: real", "{}", "the array 'val' of a format needs one length"),
+        ("val: real[n, n]", "{}", "the array 'val' of a format needs one length"),
+        ("val: real{n}", "{}", "the array 'val' of a format needs one length"),
+        ("near: coo TAKES <i, v> WHERE j < w", "near", "unknown name 'j'"),
+        ("near: coo TAKES <i, v> WHERE count(WITHIN j) < 2", "near", "unknown name 'j'"),
+        ("near: coo TAKES <i, i> WHERE i < w", "near", "keys and value of an entry are called the same"),
     ],
 )
 def test_mistakes_in_a_format(using: str, mapping: str, message: str) -> None:
     text = f"CREATE FORMAT f(T: real[n]; w: int = 2) USING {using} AS {mapping}"
     with pytest.raises(StorelError, match=message):
         check(Source("test", text))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ("w: int = k", "unknown name 'k'"),
+        ("w: int = k, k: int = 1", "unknown name 'k'(.|\n)*it is declared further down"),
+        ("w: int = max(<i, _> in A) i", "unknown name 'A'"),
+        ("n: int = 1", "'n' is an extent of the tensor, and no parameter"),
+    ],
+)
+def test_mistakes_in_parameters(parameters: str, message: str) -> None:
+    using = "USING val: real[n] AS sum(<i, x> in val) { i -> x }"
+    with pytest.raises(StorelError, match=message):
+        check(Source("test", f"CREATE FORMAT f(T: real[n]; {parameters}) {using}"))
+
+
+def test_defaults_name_the_tensor_extents_and_earlier_parameters() -> None:
+    using = "USING val: real[n] AS sum(<i, x> in val) { i -> x }"
+    parameters = "k: int = 2, w: int = max(<i, _> in T) min(i, n, k), c: int = bits(count(<_, _> in T) + w)"
+    check(Source("test", f"CREATE FORMAT f(T: real[n]; {parameters}) {using}"))
 
 
 def test_a_sum_of_parts_and_lengths() -> None:

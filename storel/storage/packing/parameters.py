@@ -81,6 +81,12 @@ class _Data:
                     "a default is computed from the tensor by max, min, sum and count over its keys",
                     span=expression.span,
                 )
+            case Name(name) if name in self.groups:
+                raise FormatError(
+                    f"a default is computed from keys, and '{name}' is none",
+                    expected="max, min, sum and count over the tensor's keys",
+                    span=expression.span,
+                )
             case _:
                 return map_children(expression, self._reduced)
 

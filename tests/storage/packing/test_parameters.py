@@ -89,3 +89,9 @@ def test_a_tensor_knows_the_parameters_it_was_packed_with(text: str, full: str, 
     assert isinstance(twice, storel.Tensor)
     assert twice.format == full
     np.testing.assert_array_equal(twice.to_numpy(), 2 * DENSE)
+
+
+@pytest.mark.parametrize("default", ["max(<(i, j), v> in T) v", "max(<i, row> in T) row", "T + 1"])
+def test_values_are_no_keys(default: str) -> None:
+    with pytest.raises(FormatError, match=r"a default is computed from keys, and '(v|row|T)' is none"):
+        with_parameters_of(with_default(default), Entries(np.array([[0], [1]]), np.ones(1), (4, 4)))

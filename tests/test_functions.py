@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from storel.errors import EvaluationError
 from storel.functions import FUNCTIONS, Domain
-from storel.loops.nodes import BINARY_OPERATORS, UNARY_OPERATORS
+from storel.loops.types import BINARY_OPERATORS, UNARY_OPERATORS
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 

@@ -73,7 +73,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """``left op right``; see ``BINARY_OPERATORS``. Both operands have the same type but in shifts.
+    """``left op right``; see ``types.BINARY_OPERATORS``. Both operands have the same type but in shifts.
 
     Comparisons, ``and`` and ``or`` give bool; ``and``/``or`` on bools do not evaluate ``right``
     when ``left`` decides. ``floor_divide`` floors and ``modulo`` takes the divisor's sign.
@@ -87,7 +87,7 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Unary:
-    """``op operand``; see ``UNARY_OPERATORS``."""
+    """``op operand``; see ``types.UNARY_OPERATORS``."""
 
     operator: str
     operand: Expression
@@ -338,20 +338,3 @@ class Kernel:
     def procedures(self) -> tuple[Procedure, ...]:
         """All procedures that there are."""
         return (self.bound, self.compute, *([] if self.divide is None else [self.divide]))
-
-
-BINARY_OPERATORS: frozenset[str] = frozenset(
-    {
-        "add", "subtract", "multiply", "divide", "floor_divide", "modulo", "minimum", "maximum", "power",
-        "lesser", "larger",
-        "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "and", "or",
-        "bit_and", "bit_or", "bit_xor", "shift_left", "shift_right",
-    }
-)  # fmt: skip
-
-UNARY_OPERATORS: frozenset[str] = frozenset(
-    {
-        "negate", "not", "exp", "log", "sqrt", "abs", "sigmoid", "tanh", "relu", "floor", "ceil",
-        "sin", "cos", "sign", "popcount", "trailing_zeros", "is_nan",
-    }
-)  # fmt: skip

@@ -18,8 +18,6 @@ is_nan                                                  op T -> bool       T rea
 from __future__ import annotations
 
 from storel.loops.nodes import (
-    BINARY_OPERATORS,
-    UNARY_OPERATORS,
     Binary,
     Cast,
     Constant,
@@ -30,6 +28,22 @@ from storel.loops.nodes import (
     Unary,
 )
 from storel.scalars import ScalarType
+
+BINARY_OPERATORS: frozenset[str] = frozenset(
+    {
+        "add", "subtract", "multiply", "divide", "floor_divide", "modulo", "minimum", "maximum", "power",
+        "lesser", "larger",
+        "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "and", "or",
+        "bit_and", "bit_or", "bit_xor", "shift_left", "shift_right",
+    }
+)  # fmt: skip
+
+UNARY_OPERATORS: frozenset[str] = frozenset(
+    {
+        "negate", "not", "exp", "log", "sqrt", "abs", "sigmoid", "tanh", "relu", "floor", "ceil",
+        "sin", "cos", "sign", "popcount", "trailing_zeros", "is_nan",
+    }
+)  # fmt: skip
 
 COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
 LOGICAL = frozenset({"and", "or", "not"})

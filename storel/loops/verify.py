@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from storel.loops.dependence import added, changing, is_fixed, step
 from storel.loops.nodes import (
-    BINARY_OPERATORS,
-    UNARY_OPERATORS,
     Assign,
     Binary,
     Buffer,
@@ -39,7 +37,16 @@ from storel.loops.nodes import (
     While,
 )
 from storel.loops.passes.tiles import holds, is_contiguous
-from storel.loops.types import BOOLEAN, INTEGERS, OPERAND_TYPES, PREDICATES, SHIFTS, type_of
+from storel.loops.types import (
+    BINARY_OPERATORS,
+    BOOLEAN,
+    INTEGERS,
+    OPERAND_TYPES,
+    PREDICATES,
+    SHIFTS,
+    UNARY_OPERATORS,
+    type_of,
+)
 from storel.loops.walk import loads_of
 from storel.scalars import ScalarType
 

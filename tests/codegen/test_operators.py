@@ -22,7 +22,6 @@ from strategies.loops import (
 
 from storel.loops import interpret
 from storel.loops.nodes import (
-    UNARY_OPERATORS,
     Allocation,
     Binary,
     Buffer,
@@ -36,7 +35,7 @@ from storel.loops.nodes import (
     Store,
     Unary,
 )
-from storel.loops.types import OPERAND_TYPES, PREDICATES, type_of
+from storel.loops.types import OPERAND_TYPES, PREDICATES, UNARY_OPERATORS, type_of
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 

@@ -6,8 +6,6 @@ from storel.errors import Cause
 from storel.functions import FUNCTIONS, NEGATIVE_POWER
 from storel.loops.emitter import INDEX, Emitter, arithmetic, convert, holding_zero, index
 from storel.loops.nodes import (
-    BINARY_OPERATORS,
-    UNARY_OPERATORS,
     Binary,
     Constant,
     Expression,
@@ -16,7 +14,7 @@ from storel.loops.nodes import (
     Select,
     Unary,
 )
-from storel.loops.types import type_of
+from storel.loops.types import BINARY_OPERATORS, UNARY_OPERATORS, type_of
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from enum import Enum
 
 from storel.source import Span
@@ -47,6 +48,16 @@ class StorelError(Exception):
         if self.hint is not None:
             lines.append(f"  hint: {self.hint}")
         return "\n".join(lines)
+
+
+@contextmanager
+def placed_at(span: Span) -> Generator[None]:
+    """Show this place with a mistake that is found inside and has no place of its own."""
+    try:
+        yield
+    except StorelError as error:
+        error.span = error.span or span
+        raise
 
 
 class ProgramSyntaxError(StorelError):

@@ -12,7 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.candidates.choice import smallest
-from storel.errors import DataError, ExtentError, FormatError, TypeMismatchError, UnknownNameError, nearest
+from storel.errors import (
+    DataError,
+    ExtentError,
+    FormatError,
+    StorelError,
+    TypeMismatchError,
+    UnknownNameError,
+    nearest,
+)
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.storage.build import (
@@ -73,7 +81,12 @@ def load_tensor(
 
     match contents:
         case StoredContents(format=text, arrays=arrays, semiring=own):
-            stored = from_arrays(formats.resolve(parse_format(text), len(shape)), arrays, shape, semiring=own)
+            try:
+                own_format = formats.resolve(parse_format(text), len(shape))
+                stored = from_arrays(own_format, arrays, shape, semiring=own)
+            except StorelError as error:
+                error.message = f"{path}: {error.message}"
+                raise
             if storage is None and semiring in (None, own) and _is_admitted(stored.dtype, annotation):
                 return replace(stored, is_closed=is_closed)
             coordinates, values = stored.to_coo()

@@ -18,7 +18,7 @@ from storel.compilation.environment import Environment
 from storel.compilation.expectation import expected_time
 from storel.compilation.inlining import Inlining
 from storel.compilation.scheduling import compile_definition, planned
-from storel.errors import ProgramSyntaxError, TypeMismatchError, UnknownNameError, nearest
+from storel.errors import ProgramSyntaxError, TypeMismatchError, UnknownNameError, nearest, placed_at
 from storel.execution.loading import as_declared, as_tensor, load_tensor
 from storel.execution.profile import Profile, profile
 from storel.execution.reading import names_in_sizes, names_needed, require_read
@@ -224,13 +224,14 @@ class Runner:
                 self.progress(f"loading {path}")
                 if is_automatic(reference):
                     self.undecided[name] = keeps_arrays(self.directory / path)
-                tensor = load_tensor(
-                    self.directory / path,
-                    environment.formats,
-                    annotation=annotation,
-                    semiring=semiring,
-                    reference=None if name in self.undecided else reference,
-                )
+                with placed_at(span):
+                    tensor = load_tensor(
+                        self.directory / path,
+                        environment.formats,
+                        annotation=annotation,
+                        semiring=semiring,
+                        reference=None if name in self.undecided else reference,
+                    )
                 environment.add_tensor(name, tensor, span)
             case LoadArray(declaration, path, span):
                 found = read_arrays(self.directory / path)

@@ -150,3 +150,15 @@ def test_what_no_coordinate_reaches_has_extent_0(folder: Path) -> None:
     script = "LOAD ARRAYS FROM 'c.npz' CREATE TENSOR r AS sum(<p, k> in i) { (k, p) -> v(p) }"
     runner.run(Source("test", script))
     assert runner.environment.tensors["r"].shape == (0, 0)
+
+
+def test_a_mistake_in_what_a_file_stores_names_the_file_and_the_statement(tmp_path: Path) -> None:
+    storel.tensor(np.eye(3), "csr").save(tmp_path / "sound.npz")
+    arrays: dict[str, Any] = dict(np.load(tmp_path / "sound.npz")) | {"idx": np.array([0, 1, 7])}
+    np.savez(tmp_path / "broken.npz", **arrays)
+    (tmp_path / "script.sdql").write_text("LOAD TENSOR A FROM 'broken.npz'\nCREATE TENSOR y AS A")
+    with pytest.raises(DataError) as raised:
+        storel.run(tmp_path / "script.sdql")
+    assert raised.value.message.endswith("broken.npz: idx(2) = 7 is outside 0:3")
+    assert raised.value.span is not None
+    assert raised.value.span.text == "LOAD TENSOR A FROM 'broken.npz'"

@@ -1,10 +1,10 @@
 """The body of a procedure in C: its statements, and what its loops say of speed.
 
-streams     blocks of iterations ask for what is read a page later
-partial     iterations of a block need not wait for each other
-evaluable   what is left after blocks is added up in lanes that may go past the end
-ahead       rows that are looked up are asked for some iterations early
-tiles       rows stay in registers
+streams    blocks of iterations ask for what is read a page later
+partial    iterations of a block need not wait for each other
+tail       sums come in lanes, which may go past the end
+ahead      rows that are looked up are asked for some iterations early
+tiles      rows stay in registers
 """
 
 from __future__ import annotations
@@ -222,6 +222,8 @@ class Body:
         total, value = found
         sums = Buffer(f"{loop.local.name} lanes", total.type)
         block, lanes, kind = self._names[start.name], self._names[sums.name], f"lanes_{total.type.value}"
+        places = [start, *(Binary("add", start, Constant(n, start.type)) for n in range(1, BLOCK))]
+        values = [bare(self._expressions.text(substituted(value, {loop.local: each}))) for each in places]
         self._line(f"{C_TYPES[start.type]} {block} = {low};")
         self._line(f"{kind} {lanes} = {{0}};")
         for load in loop.streams:
@@ -232,26 +234,24 @@ class Body:
         for load in loop.streams:
             self._ask(load, loop.local, block, BLOCK, PAGE)
         for first in range(0, BLOCK, LANES):
-            self._line(f"{lanes} += ({kind}){{")
-            self._values(loop.local, value, start, first)
-            self._line("};")
+            self._add(lanes, f"({kind})", values[first : first + LANES], "")
         self._depth -= 1
         self._line("}")
         last = f"{block} + {LANES} <= {bare(self._expressions.text(tail.end))}"
         self._line(f"for (; {block} < {high} && {last}; {block} += {LANES})")
         self._depth += 1
-        self._line(f"{lanes} += {self._expressions.call('first', total.type, f'({kind}){{')}"[:-1])
-        self._values(loop.local, value, start, 0)
-        self._line(f"}}, {high} - {block});")
+        taken = self._expressions.helper("first", total.type)
+        self._add(lanes, f"{taken}(({kind})", values[:LANES], f", {high} - {block})")
         self._depth -= 1
         self._combine(total, "add", [Load(sums, Constant(n, start.type)) for n in range(LANES)])
         self._repeat(loop, block, high)
 
-    def _values(self, local: Local, value: Expression, start: Local, first: int) -> None:
-        """Add a line for what each lane adds, from the iteration ``first`` after ``start`` on."""
-        for place in range(first, first + LANES):
-            now = Binary("add", start, Constant(place, start.type)) if place else start
-            self._line(f"    {bare(self._expressions.text(substituted(value, {local: now})))},")
+    def _add(self, lanes: str, before: str, values: list[str], after: str) -> None:
+        """Add a vector to ``lanes``, a value on each line."""
+        self._line(f"{lanes} += {before}{{")
+        for value in values:
+            self._line(f"    {value},")
+        self._line(f"}}{after};")
 
     def _combine(self, total: Local, operator: str, parts: list[Expression]) -> None:
         """Add parts to a total, in pairs first."""

@@ -62,8 +62,12 @@ class Expressions:
 
     def call(self, operator: str, of: ScalarType, *arguments: str) -> str:
         """Return a call of the helper for ``operator``."""
+        return f"{self.helper(operator, of)}({', '.join(arguments)})"
+
+    def helper(self, operator: str, of: ScalarType) -> str:
+        """Return the name of the helper for ``operator``, which is then printed, too."""
         self._helpers.add((operator, of))
-        return f"{name(operator, of)}({', '.join(arguments)})"
+        return name(operator, of)
 
     def applied(self, operator: str, of: ScalarType, left: str, right: str) -> str:
         """Return ``left operator right`` for operands of type ``of``."""

@@ -51,11 +51,11 @@ class StorelError(Exception):
 
 
 @contextmanager
-def placed_at(span: Span) -> Generator[None]:
-    """Show this place with a mistake that is found inside and has no place of its own."""
+def placed_at(span: Span, kind: type[StorelError] = StorelError) -> Generator[None]:
+    """Show this place with a mistake of a kind that is found inside and has no place of its own."""
     try:
         yield
-    except StorelError as error:
+    except kind as error:
         error.span = error.span or span
         raise
 

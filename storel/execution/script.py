@@ -18,7 +18,14 @@ from storel.compilation.environment import Environment
 from storel.compilation.expectation import expected_time
 from storel.compilation.inlining import Inlining
 from storel.compilation.scheduling import compile_definition, planned
-from storel.errors import ProgramSyntaxError, TypeMismatchError, UnknownNameError, nearest, placed_at
+from storel.errors import (
+    FormatError,
+    ProgramSyntaxError,
+    TypeMismatchError,
+    UnknownNameError,
+    nearest,
+    placed_at,
+)
 from storel.execution.loading import as_declared, as_tensor, load_tensor
 from storel.execution.profile import Profile, profile
 from storel.execution.reading import names_in_sizes, names_needed, require_read
@@ -280,7 +287,8 @@ class Runner:
         for definition in computed:
             is_run = definition.name in wanted or inlining.is_stored(definition)
             reference = (self.result_format if definition.name in results else None) or definition.format
-            with followed(definition):
+            place = definition.expression.span if reference is None else reference.span
+            with followed(definition), placed_at(place, FormatError):
                 tensor = self._compute(definition, inlining.views, reference) if is_run else None
             if tensor is None and inlining.outgrows(definition):
                 compilation = self.outcome.compilations[definition.name]

@@ -28,6 +28,7 @@ def check_format(declaration: CreateFormat) -> None:
     _check_parameters(declaration)
     _check_takings(declaration)
     kind, _ = _typed(declaration)
+    _check_uses(declaration)
     rank = len(declaration.type.extents)
     if not kind.is_zero and kind.rank != rank:
         raise TypeMismatchError(
@@ -53,6 +54,16 @@ def _check_arrays(declaration: CreateFormat) -> None:
                 hint=f"the place of (i, j) is {array.name}(i * n + j)"
                 if len(array.type.extents) > 1
                 else None,
+            )
+
+
+def _check_uses(declaration: CreateFormat) -> None:
+    """Check that the mapping reads all that the format stores: what it does not, nothing could fill."""
+    used = free_names(declaration.mapping)
+    for each in (*declaration.arrays, *declaration.parts):
+        if each.name not in used:
+            raise UnknownNameError(
+                f"the mapping does not read '{each.name}'", span=each.span, hint="leave it out of USING"
             )
 
 

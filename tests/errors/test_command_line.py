@@ -202,6 +202,11 @@ CASES = (
         LOAD + "CREATE TENSOR y AS sum(<(i,j), a> in A) { i - 5 -> a }",
         {"a.mtx": MATRIX},
     ),
+    Case(
+        "result_that_does_not_fit",
+        LOAD + "CREATE TENSOR y STORED AS diagonal AS sum(<(i, j), a> in A) { (i, j) -> a }",
+        {"a.mtx": MATRIX},
+    ),
     Case("behind_wide_characters", "CREATE TENSOR y AS 1\nSAVE y TO '結果.npz' AS 'データ'"),
     Case("combining_character", "CREATE TENSOR u\u0308 AS 1"),
     Case("binding_in_an_unknown_format", "CREATE TENSOR y AS A", {"a.mtx": MATRIX}, ("-b", "A=a.mtx:crs")),

@@ -42,6 +42,8 @@ def test_what_ships_is_sound(path: Path) -> None:
         ("val: real", "{}", "the array 'val' of a format needs one length"),
         ("val: real[n, n]", "{}", "the array 'val' of a format needs one length"),
         ("val: real{n}", "{}", "the array 'val' of a format needs one length"),
+        ("val: real[n], more: real[n]", "sum(<i, x> in val) { i -> x }", "the mapping does not read 'more'"),
+        ("near: coo, rest: coo", "near", "the mapping does not read 'rest'"),
         ("near: coo TAKES <i, v> WHERE j < w", "near", "unknown name 'j'"),
         ("near: coo TAKES <i, v> WHERE count(WITHIN j) < 2", "near", "unknown name 'j'"),
         ("near: coo TAKES <i, i> WHERE i < w", "near", "keys and value of an entry are called the same"),

@@ -168,11 +168,11 @@ class Body:
             distance = 2 * PAGE
         self._line(f"{C_TYPES[start.type]} {block} = {low};")
         for load in () if vector else loop.streams:
-            self._ask(load, loop.local, block, length, distance)
+            self._ask(load, loop, length, distance)
         self._line(f"for (; {block} + {least} <= {high}; {block} += {length}) {{")
         self._depth += 1
         for load in loop.streams:
-            self._ask(load, loop.local, block, length, distance)
+            self._ask(load, loop, length, distance)
         if vector:
             self._line(vector)
             self._repeat(loop, block, f"{block} + {length}")
@@ -184,14 +184,24 @@ class Body:
         self._line("}")
         return block
 
-    def _ask(self, load: Load, local: Local, block: str, length: int, distance: int) -> None:
-        """Ask for the cache lines that so many iterations read ``distance`` bytes later."""
-        later = Local(f"{local.name} later", local.type)
+    def _ask(self, load: Load, loop: For, length: int, distance: int) -> None:
+        """Ask for the cache lines that so many iterations of a block read ``distance`` bytes later.
+
+        Of one line a loop would be tested for its end each time, as far as the compiler knows: addresses may
+        wrap around.
+        """
+        start, later = _block_of(loop), Local(f"{loop.local.name} later", loop.local.type)
         ahead, step = (size // load.buffer.type.itemsize for size in (distance, CACHE_LINE))
-        name, place = self._names[later.name], substituted(load.index, {local: later})
+        first = Binary("add", start, Constant(ahead, start.type))
+        place = substituted(load.index, {loop.local: first if length <= step else later})
+        request = f"__builtin_prefetch(&{self._expressions.place(load.buffer, place)});"
+        if length <= step:
+            self._line(request)
+            return
+        name, block = self._names[later.name], self._names[start.name]
         begin, end = f"{block} + {ahead}", f"{block} + {ahead + length}"
-        self._line(f"for ({C_TYPES[local.type]} {name} = {begin}; {name} < {end}; {name} += {step})")
-        self._line(f"    __builtin_prefetch(&{self._expressions.place(load.buffer, place)});")
+        self._line(f"for ({C_TYPES[later.type]} {name} = {begin}; {name} < {end}; {name} += {step})")
+        self._line(f"    {request}")
 
     def _unrolled(self, loop: For, block: str) -> None:
         self._line(f"#pragma GCC unroll {BLOCK}")
@@ -227,12 +237,12 @@ class Body:
         self._line(f"{C_TYPES[start.type]} {block} = {low};")
         self._line(f"{kind} {lanes} = {{0}};")
         for load in loop.streams:
-            self._ask(load, loop.local, block, BLOCK, PAGE)
+            self._ask(load, loop, BLOCK, PAGE)
         least = BLOCK if tail.mean >= 2 * BLOCK else 2 * BLOCK
         self._line(f"for (; {block} + {least} <= {high}; {block} += {BLOCK}) {{")
         self._depth += 1
         for load in loop.streams:
-            self._ask(load, loop.local, block, BLOCK, PAGE)
+            self._ask(load, loop, BLOCK, PAGE)
         for first in range(0, BLOCK, LANES):
             self._add(lanes, f"({kind})", values[first : first + LANES], "")
         self._depth -= 1

@@ -13,7 +13,7 @@ import numpy as np
 from storel.compilation.compiled import Compilation
 from storel.compilation.environment import Environment
 from storel.compilation.results import ResultFormat, collect
-from storel.errors import DataError, EvaluationError, ProgramSyntaxError
+from storel.errors import DataError, EvaluationError, FormatError, ProgramSyntaxError, placed_at
 from storel.execution.places import show_place
 from storel.host import memory
 from storel.loops import interpret as loop_interpreter
@@ -34,17 +34,21 @@ from storel.storage.tensor import Tensor, declare
 from storel.symbols import SizeSymbol
 from storel.syntax.analyze import Definition
 from storel.syntax.interpret import evaluate_definition
+from storel.syntax.nodes.declarations import FormatReference
 
 
 @contextmanager
-def followed(definition: Definition) -> Generator[None]:
+def followed(definition: Definition, reference: FormatReference | None) -> Generator[None]:
     """Raise ProgramSyntaxError where a definition is nested too deeply for what follows it by recursion.
 
     The parser limits how deep a text is, but what is written side by side may be nested, too: each source
-    of a sum is a loop around the next one, each key of a tuple a dictionary in the one before.
+    of a sum is a loop around the next one, each key of a tuple a dictionary in the one before. A result that
+    does not fit the format of ``reference`` shows that.
     """
+    place = definition.expression.span if reference is None else reference.span
     try:
-        yield
+        with placed_at(place, FormatError):
+            yield
     except RecursionError:
         raise ProgramSyntaxError(
             f"{definition.name} has too many loops or keys inside each other",

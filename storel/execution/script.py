@@ -18,14 +18,7 @@ from storel.compilation.environment import Environment
 from storel.compilation.expectation import expected_time
 from storel.compilation.inlining import Inlining
 from storel.compilation.scheduling import compile_definition, planned
-from storel.errors import (
-    FormatError,
-    ProgramSyntaxError,
-    TypeMismatchError,
-    UnknownNameError,
-    nearest,
-    placed_at,
-)
+from storel.errors import ProgramSyntaxError, TypeMismatchError, UnknownNameError, nearest, placed_at
 from storel.execution.loading import as_declared, as_tensor, load_tensor
 from storel.execution.profile import Profile, profile
 from storel.execution.reading import names_in_sizes, names_needed, require_read
@@ -229,15 +222,13 @@ class Runner:
                 environment.formats.create(statement)
             case LoadTensor(name, annotation, semiring, path, reference, span):
                 self.progress(f"loading {path}")
+                file, formats = self.directory / path, environment.formats
                 if is_automatic(reference):
-                    self.undecided[name] = keeps_arrays(self.directory / path)
+                    self.undecided[name] = keeps_arrays(file)
+                known = None if name in self.undecided else reference
                 with placed_at(span):
                     tensor = load_tensor(
-                        self.directory / path,
-                        environment.formats,
-                        annotation=annotation,
-                        semiring=semiring,
-                        reference=None if name in self.undecided else reference,
+                        file, formats, annotation=annotation, semiring=semiring, reference=known
                     )
                 environment.add_tensor(name, tensor, span)
             case LoadArray(declaration, path, span):
@@ -287,8 +278,7 @@ class Runner:
         for definition in computed:
             is_run = definition.name in wanted or inlining.is_stored(definition)
             reference = (self.result_format if definition.name in results else None) or definition.format
-            place = definition.expression.span if reference is None else reference.span
-            with followed(definition), placed_at(place, FormatError):
+            with followed(definition, reference):
                 tensor = self._compute(definition, inlining.views, reference) if is_run else None
             if tensor is None and inlining.outgrows(definition):
                 compilation = self.outcome.compilations[definition.name]

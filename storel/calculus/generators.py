@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from storel.calculus.binding import shift, substitute
+from storel.calculus.intervals import binder_bounds
 from storel.calculus.nodes import (
     Apply,
     Empty,
@@ -29,7 +30,7 @@ from storel.calculus.nodes import (
 )
 from storel.calculus.scope import NOTHING, Scope
 from storel.calculus.strictness import strict
-from storel.calculus.verify import element, infer, zero_literal
+from storel.calculus.verify import KEY, element, infer, zero_literal
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
@@ -115,16 +116,17 @@ class Nest:
         """Return a loop, or a lookup, for each of ``keys``; ``source`` stands in ``scope``."""
         name, rest = keys[0].name, keys[1:]
         kind = infer(source, self.symbols, scope.types)
+        positions, values = binder_bounds(source, self.symbols, scope.intervals)
         known = bound if name is None else bound | {name}
 
         def deeper(inner: Scope) -> Term:
             return self._keys(Variable(0), semiring, rest, value, inner, body, known) if rest else body(inner)
 
         def bind(outer: Scope) -> Scope:
-            return outer.bind(None if rest else value.name, element(kind))
+            return outer.bind(None if rest else value.name, element(kind), values)
 
         if name is None or name not in bound:
-            return self.form.loop(source, deeper(bind(scope.bind(name))))
+            return self.form.loop(source, deeper(bind(scope.bind(name, KEY, positions))))
         position = scope.find(name)
         inner = deeper(bind(scope))
         if not kind.is_array:

@@ -142,7 +142,7 @@ def binder_bounds(source: Term, symbols: Symbols, context: Context = ()) -> tupl
             if isinstance(fact, ArraySymbol):
                 return Interval(0, fact.length - 1), Interval(fact.low, fact.high)
             return Interval(0), ANY
-        case _:  # a dictionary: its keys are not negative
+        case _:  # a dictionary that is read: its keys are not negative (``lower`` sees to it)
             return Interval(0), ANY
 
 

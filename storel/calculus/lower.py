@@ -7,10 +7,11 @@ seen over the semiring of what reads it (``views.py``) unless it is the source o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from storel.calculus.binding import shift, substitute
 from storel.calculus.generators import Body, Nest, Reduction, Total, only_if, zero_literal
+from storel.calculus.intervals import bounds
 from storel.calculus.mixed import separate
 from storel.calculus.nodes import (
     Add,
@@ -53,7 +54,13 @@ def lower(expression: Expression, symbols: Symbols, semiring: str = ORDINARY) ->
 
 @dataclass(frozen=True, slots=True)
 class _Lowering:
+    """``drops_zeros`` in a dictionary that is only read: its zeros are no entries, whatever their keys are.
+
+    Whoever reads it may rely on keys that are not negative. What stores a result looks at each value itself.
+    """
+
     symbols: Symbols
+    drops_zeros: bool = False
 
     def term(self, node: Expression, scope: Scope, semiring: str) -> Term:
         """Lower any expression; its values are over ``semiring``."""
@@ -64,8 +71,8 @@ class _Lowering:
                 return Literal(value, ScalarType.FLOAT64 if isinstance(value, float) else ScalarType.INT64)
             case syntax.Truth(value):
                 return Literal(value, ScalarType.BOOL)
-            case syntax.Mapped(_, mapping, own):
-                return seen_over(lower(mapping, self.symbols, own), own, semiring, self.symbols)
+            case syntax.Mapped(_, _, own):
+                return seen_over(self._mapped(node), own, semiring, self.symbols)
             case syntax.Sum(generators, body):
                 return self._total(
                     generators, scope, semiring, semiring, lambda inner: self.term(body, inner, semiring)
@@ -75,7 +82,7 @@ class _Lowering:
             case syntax.Singleton(keys, value):
                 lowered = self.term(value, scope, semiring)
                 for key in reversed(keys if lowered != NOTHING else ()):
-                    lowered = Singleton(self._ordinary(key, scope), lowered, semiring)
+                    lowered = self._entry(self._ordinary(key, scope), lowered, scope, semiring)
                 return lowered
             case syntax.EmptyDictionary():
                 return NOTHING
@@ -100,6 +107,20 @@ class _Lowering:
             case syntax.Extent() | syntax.BlankRange() | syntax.Text() | syntax.Window():
                 raise AssertionError(f"{type(node).__name__} is resolved before lowering")
 
+    def _read(self) -> _Lowering:
+        """Return what lowers a dictionary that is read, not stored."""
+        return replace(self, drops_zeros=True)
+
+    def _entry(self, key: Term, value: Term, scope: Scope, semiring: str) -> Term:
+        entry = Singleton(key, value, semiring)
+        if not self.drops_zeros or bounds(key, self.symbols, scope.intervals).is_natural:
+            return entry
+        return If(Apply("less_equal", (Literal(0, ScalarType.INT64), key)), entry, semiring)
+
+    def _mapped(self, node: syntax.Mapped) -> Term:
+        lowering = self if node.is_view else _Lowering(self.symbols)
+        return separate(lowering.term(node.mapping, Scope(), node.semiring), self.symbols)
+
     def _scalar(self, node: Expression, scope: Scope, semiring: str) -> Term:
         """Lower a scalar; ``{}`` is its zero."""
         term = self.term(node, scope, semiring)
@@ -121,8 +142,8 @@ class _Lowering:
     def _nest(self, semiring: str, form: Total | Reduction) -> Nest:
         def source(node: Expression, scope: Scope) -> tuple[Term, str]:
             if isinstance(node, syntax.Mapped):
-                return lower(node.mapping, self.symbols, node.semiring), node.semiring
-            return self.term(node, scope, semiring), semiring
+                return self._read()._mapped(node), node.semiring
+            return self._read().term(node, scope, semiring), semiring
 
         return Nest(self.symbols, form, source)
 
@@ -179,11 +200,12 @@ class _Lowering:
 
     def _let(self, node: syntax.Let, scope: Scope, semiring: str) -> Term:
         """Lower a ``let``; an array is no value to be stored, so that its name is replaced."""
-        named = self.term(node.value, scope, ORDINARY if node.is_index else semiring)
+        named = self._read().term(node.value, scope, ORDINARY if node.is_index else semiring)
         if named == NOTHING:
             return self.term(node.body, scope.name_nothing(node.binder.name), semiring)
         kind = self._type(named, scope)
-        inner = self.term(node.body, scope.bind(node.binder.name, kind), semiring)
+        within = bounds(named, self.symbols, scope.intervals)
+        inner = self.term(node.body, scope.bind(node.binder.name, kind, within), semiring)
         if inner == NOTHING:
             return NOTHING
         return substitute(inner, named) if kind.is_array else Let(named, inner)
@@ -194,7 +216,7 @@ class _Lowering:
         if isinstance(function, syntax.Name) and not self._is_bound(function.name, scope):
             operands = tuple(self._scalar(argument, scope, semiring) for argument in arguments)
             return self._application(function.name, operands, scope)
-        mapping = self.term(function, scope, semiring)
+        mapping = self._read().term(function, scope, semiring)
         match arguments:
             case (syntax.Range(low, high),):
                 return Slice(mapping, self._ordinary(low, scope), self._ordinary(high, scope))
@@ -222,7 +244,8 @@ class _Lowering:
         semiring: str,
     ) -> Term:
         test = self._ordinary(condition, scope)
-        chosen = self._guarded(test, self.term(positive, scope, semiring), semiring)
+        within = scope.where(test, self.symbols)
+        chosen = self._guarded(test, self.term(positive, within, semiring), semiring)
         if negative is None:
             return chosen
         other = self._guarded(Apply("not", (test,)), self.term(negative, scope, semiring), semiring)
@@ -245,7 +268,11 @@ class _Lowering:
             return Apply(OPERATORS[operator].name, operands)
         one, two = self.term(left, scope, semiring), self.term(right, scope, semiring)
         if operator == "*":
-            return NOTHING if NOTHING in (one, two) else Multiply(one, two, semiring)
+            if NOTHING in (one, two):
+                return NOTHING
+            if not self.drops_zeros and all(self._type(each, scope).rank > 0 for each in (one, two)):
+                return self._read()._binary(operator, left, right, scope, semiring)  # the keys of both
+            return Multiply(one, two, semiring)
         if operator == "-" and NOTHING not in (one, two) and self._type(one, scope).rank == 0:
             return Apply("subtract", (one, two))
         two = self._negative(two, scope) if operator == "-" else two

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from storel.calculus.nodes import Empty, Symbol, Variable
+from storel.calculus.intervals import ANY, Interval, narrowed
+from storel.calculus.nodes import Empty, Symbol, Term, Variable
 from storel.calculus.verify import KEY, Context, Type
+from storel.symbols import Symbols
 
 NOTHING = Empty(0)
 """``{}`` in the text: the zero of whatever rank is needed. It occurs while lowering, never in a term."""
@@ -13,18 +15,23 @@ NOTHING = Empty(0)
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Names and types, the innermost first; a binder that the text does not name is None.
+    """Names, types and bounds, the innermost first; a binder that the text does not name is None.
 
     ``empty`` are names that stand for ``{}``, or for what is in it, whatever rank that would be.
     """
 
     names: tuple[str | None, ...] = ()
     types: Context = ()
+    intervals: tuple[Interval, ...] = ()
     empty: frozenset[str] = frozenset()
 
-    def bind(self, name: str | None, kind: Type = KEY) -> Scope:
-        """Return the scope inside a binder."""
-        return Scope((name, *self.names), (kind, *self.types), self.empty)
+    def bind(self, name: str | None, kind: Type = KEY, within: Interval = ANY) -> Scope:
+        """Return the scope inside a binder of values ``within`` an interval."""
+        return Scope((name, *self.names), (kind, *self.types), (within, *self.intervals), self.empty)
+
+    def where(self, condition: Term, symbols: Symbols) -> Scope:
+        """Return the scope of what is only evaluated where ``condition`` holds."""
+        return replace(self, intervals=narrowed(condition, symbols, self.intervals))
 
     def name_nothing(self, name: str | None) -> Scope:
         """Return the scope in which ``name`` stands for ``{}``; no other binder has that name."""

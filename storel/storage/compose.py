@@ -126,7 +126,7 @@ class _Composer:
                 self._mapped[name] = self._stored(name, self.tensors[name])
             elif name in self.views:
                 view = self.views[name]
-                self._mapped[name] = Mapped(name, self.definition(view), view.semiring)
+                self._mapped[name] = Mapped(name, self.definition(view), view.semiring, is_view=True)
             else:
                 self._note_array_of_a_tensor(name)
                 return node

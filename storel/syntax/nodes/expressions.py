@@ -211,11 +211,15 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """A stored tensor or a view, by its mapping over ``semiring``: only arrays and sizes are free in it."""
+    """A stored tensor or a view, by its mapping over ``semiring``: only arrays and sizes are free in it.
+
+    The keys of what is stored were checked, those of a view were not.
+    """
 
     tensor: str
     mapping: Expression
     semiring: str = "plus_times"
+    is_view: bool = False
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 

@@ -60,6 +60,16 @@ def placed_at(span: Span, kind: type[StorelError] = StorelError) -> Generator[No
         raise
 
 
+@contextmanager
+def about(subject: str) -> Generator[None]:
+    """Begin the message of a mistake that is found inside with what it is about."""
+    try:
+        yield
+    except StorelError as error:
+        error.message = f"{subject}: {error.message}"
+        raise
+
+
 class ProgramSyntaxError(StorelError):
     """The text is not SDQLite."""
 

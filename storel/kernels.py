@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from storel.compilation.compiled import Compilation
 from storel.compilation.compiler import STAGES
 from storel.compilation.environment import Environment, parameter_fact
-from storel.errors import DataError, StorelError, TypeMismatchError, UnknownNameError, nearest
+from storel.errors import DataError, StorelError, TypeMismatchError, UnknownNameError, about, nearest
 from storel.execution.calls import Call, Value, as_value
 from storel.execution.loading import format_text
 from storel.execution.script import Outcome, Runner, read_source
@@ -239,9 +239,9 @@ def bind(environment: Environment, name: str, value: Any) -> None:
 def _value(name: str, given: Any, formats: Formats) -> Value:
     """Return what a caller binds to a name; what is wrong with it is said with the name."""
     try:
-        return as_value(given, formats)
+        with about(name):
+            return as_value(given, formats)
     except StorelError as error:
-        error.message = f"{name}: {error.message}"
         error.hint = error.hint or nearest(name, OPTIONS)
         raise
 

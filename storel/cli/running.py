@@ -26,7 +26,7 @@ from storel.cli.options import (
 )
 from storel.compilation.compiler import STAGES
 from storel.compilation.environment import Environment
-from storel.errors import DataError, ProgramSyntaxError
+from storel.errors import DataError, ProgramSyntaxError, about
 from storel.execution.loading import declared_tensor, load_tensor
 from storel.execution.script import Outcome, Progress, Runner, read_source
 from storel.explanation.render import Rendering, render
@@ -183,7 +183,9 @@ def _bind(runner: Runner, text: str) -> None:
     path, reference = path_and_format(value)
     if is_automatic(reference):
         runner.undecided[name], reference = keeps_arrays(path), None
-    environment.add_tensor(name, load_tensor(path, environment.formats, reference=reference))
+    with about(name):
+        tensor = load_tensor(path, environment.formats, reference=reference)
+    environment.add_tensor(name, tensor)
 
 
 def _declare(environment: Environment, text: str) -> None:

@@ -16,9 +16,9 @@ from storel.errors import (
     DataError,
     ExtentError,
     FormatError,
-    StorelError,
     TypeMismatchError,
     UnknownNameError,
+    about,
     nearest,
 )
 from storel.scalars import ScalarType
@@ -81,12 +81,9 @@ def load_tensor(
 
     match contents:
         case StoredContents(format=text, arrays=arrays, semiring=own):
-            try:
+            with about(str(path)):
                 own_format = formats.resolve(parse_format(text), len(shape))
                 stored = from_arrays(own_format, arrays, shape, semiring=own)
-            except StorelError as error:
-                error.message = f"{path}: {error.message}"
-                raise
             if storage is None and semiring in (None, own) and _is_admitted(stored.dtype, annotation):
                 return replace(stored, is_closed=is_closed)
             coordinates, values = stored.to_coo()

@@ -26,6 +26,15 @@ from storel.syntax.nodes.expressions import Call
 _WIDENED = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32", "uint32": "int64"}
 """Integer types that another type holds without loss."""
 
+_NUMBERED = "number the texts first, for example with numpy.unique(…, return_inverse=True)"
+_CONVERSIONS = {
+    "u": "convert it first, for example with .astype('int64')",
+    "U": _NUMBERED,
+    "S": _NUMBERED,
+    "c": "give its parts, .real and .imag, as two",
+}
+"""What to do with values that no type holds, by NumPy's letters for kinds of types."""
+
 
 def as_values(array: Array, what: str) -> Array:
     """Return ``array`` with one of storel's scalar types; raises TypeMismatchError where none fits."""
@@ -39,7 +48,7 @@ def as_values(array: Array, what: str) -> Array:
         raise TypeMismatchError(
             f"{what} holds {array.dtype} values",
             expected=", ".join(each.value for each in ScalarType),
-            hint="convert it first, for example with .astype('float64')",
+            hint=_CONVERSIONS.get(array.dtype.kind, "convert it first, for example with .astype('float64')"),
         )
     return array.astype(wider)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from storel.errors import DataError, ProgramSyntaxError, StorelError, UnknownNameError
+from storel.errors import DataError, ProgramSyntaxError, UnknownNameError, about
 from storel.optimizer.rules.patterns import Node, Pattern
 from storel.optimizer.rules.rulefile import Rule, RuleSet, collect, parse, shipped
 from storel.optimizer.rules.wellformed import require_meaning
@@ -45,11 +45,8 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
                 f"{path.name}, line {rule.line}: rule {rule.name} is nested too deeply",
                 expected=f"at most {DEEPEST} levels",
             )
-    try:
+    with about(path.name):
         collect(rules)
-    except StorelError as error:
-        error.message = f"{path.name}: {error.message}"
-        raise
     for rule in rules:
         require_meaning(rule, path.name)
     return rules

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from storel.errors import ProgramSyntaxError, StorelError, TypeMismatchError, UnknownNameError, nearest
+from storel.errors import ProgramSyntaxError, TypeMismatchError, UnknownNameError, about, nearest
 from storel.functions import FUNCTIONS
 from storel.optimizer.encoding.layouts import LAYOUTS, TERMS
 from storel.optimizer.rules.analyses import GUARDS
@@ -49,12 +49,9 @@ def _require_meanings(rules: RuleSet) -> None:
 
 def require_meaning(rule: Rule, origin: str) -> None:
     """Raise UnknownNameError or ProgramSyntaxError, naming the file, for a name that stands for nothing."""
-    try:
+    with about(f"{origin}, line {rule.line}"):
         _require_shape(rule)
         _require_meaning(rule)
-    except StorelError as error:
-        error.message = f"{origin}, line {rule.line}: {error.message}"
-        raise
 
 
 def _require_shape(rule: object) -> None:

@@ -1,6 +1,6 @@
 """The body of a procedure in C: its statements, and what its loops say of speed.
 
-streams    blocks of iterations ask for what is read a page later
+streams    blocks of iterations ask for what is read a page later; long sums come in many lanes
 partial    iterations of a block need not wait for each other
 tail       sums come in lanes, which may go past the end
 ahead      rows that are looked up are asked for some iterations early
@@ -54,8 +54,8 @@ PAGE = 64 * CACHE_LINE
 BLOCK = 8
 """How many iterations ask for their streams at once: those that read a cache line of the widest numbers."""
 
-LONG_BLOCK = 16 * CACHE_LINE
-"""How many bytes vector code reads of a stream between two requests; they go twice as far ahead."""
+IN_LANES = 4 * CACHE_LINE
+"""How many bytes of sums vector code keeps: one vector after the other would wait for its own sum."""
 
 # Vector code combines partial results with the operator's own meaning, but for NaN in minima and maxima.
 _REDUCTIONS = {"add": "+", "multiply": "*", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}
@@ -149,34 +149,52 @@ class Body:
             vector = "#pragma omp simd"
         elif operator is not None and loop.reduction is not None:
             vector = f"#pragma omp simd reduction({operator}:{self._names[loop.reduction[0].name]})"
-        if loop.streams or loop.partial is not None:
-            low = self._by_blocks(loop, low, high, vector)
+        if vector and loop.streams:
+            low = self._in_lanes(loop, low, high)
+        elif loop.streams or loop.partial is not None:
+            low = self._by_blocks(loop, low, high)
         if vector:
             self._line(vector)
         self._repeat(loop, low, high)
 
-    def _by_blocks(self, loop: For, low: str, high: str, vector: str) -> str:
+    def _in_lanes(self, loop: For, low: str, high: str) -> str:
+        """Add up whole blocks of a stream, each place of a block by itself; return where the rest begins."""
+        if (found := added(loop)) is None:
+            return low
+        (total, value), start = found, _block_of(loop)
+        lane = Local(f"{loop.local.name} lane", start.type)
+        place, block, sums = (self._names[n] for n in (lane.name, start.name, f"{loop.local.name} lanes"))
+        count = IN_LANES // total.type.itemsize
+        each = f"for (int64_t {place} = 0; {place} < {count}; ++{place})"
+        summand = self._expressions.text(substituted(value, {loop.local: Binary("add", start, lane)}))
+        self._line(f"{C_TYPES[total.type]} {sums}[{count}] = {{0}};")
+        self._line(f"{C_TYPES[start.type]} {block} = {low};")
+        self._line(f"for (; {block} + {count} <= {high}; {block} += {count}) {{")
+        self._line("    #pragma omp simd")
+        self._line(f"    {each}")
+        self._line(f"        {sums}[{place}] += {bare(summand)};")
+        self._line("}")
+        self._line(f"#pragma omp simd reduction(+:{self._names[total.name]})")
+        self._line(each)
+        self._line(f"    {self._names[total.name]} += {sums}[{place}];")
+        return block
+
+    def _by_blocks(self, loop: For, low: str, high: str) -> str:
         """Run whole blocks, each of which asks for its streams, if any; return where the rest begins.
 
-        Most segments are short: where no vector code needs a block for itself, what fits into two is a rest,
-        which asks beforehand, since the end of one loop surprises the processor once, and of two twice.
+        Most segments are short: what fits into two blocks is a rest, which asks beforehand, since the end of
+        one loop surprises the processor once, and of two twice.
         """
         start = _block_of(loop)
-        block, length, least, distance = self._names[start.name], BLOCK, 2 * BLOCK, PAGE
-        if vector:
-            length = least = LONG_BLOCK // max(load.buffer.type.itemsize for load in loop.streams)
-            distance = 2 * PAGE
+        block = self._names[start.name]
         self._line(f"{C_TYPES[start.type]} {block} = {low};")
-        for load in () if vector else loop.streams:
-            self._ask(load, loop, length, distance)
-        self._line(f"for (; {block} + {least} <= {high}; {block} += {length}) {{")
+        for load in loop.streams:
+            self._ask(load, loop)
+        self._line(f"for (; {block} + {2 * BLOCK} <= {high}; {block} += {BLOCK}) {{")
         self._depth += 1
         for load in loop.streams:
-            self._ask(load, loop, length, distance)
-        if vector:
-            self._line(vector)
-            self._repeat(loop, block, f"{block} + {length}")
-        elif loop.partial is not None:
+            self._ask(load, loop)
+        if loop.partial is not None:
             self._in_parts(loop, start, *loop.partial)
         else:
             self._unrolled(loop, block)
@@ -184,24 +202,12 @@ class Body:
         self._line("}")
         return block
 
-    def _ask(self, load: Load, loop: For, length: int, distance: int) -> None:
-        """Ask for the cache lines that so many iterations of a block read ``distance`` bytes later.
-
-        Of one line a loop would be tested for its end each time, as far as the compiler knows: addresses may
-        wrap around.
-        """
-        start, later = _block_of(loop), Local(f"{loop.local.name} later", loop.local.type)
-        ahead, step = (size // load.buffer.type.itemsize for size in (distance, CACHE_LINE))
-        first = Binary("add", start, Constant(ahead, start.type))
-        place = substituted(load.index, {loop.local: first if length <= step else later})
-        request = f"__builtin_prefetch(&{self._expressions.place(load.buffer, place)});"
-        if length <= step:
-            self._line(request)
-            return
-        name, block = self._names[later.name], self._names[start.name]
-        begin, end = f"{block} + {ahead}", f"{block} + {ahead + length}"
-        self._line(f"for ({C_TYPES[later.type]} {name} = {begin}; {name} < {end}; {name} += {step})")
-        self._line(f"    {request}")
+    def _ask(self, load: Load, loop: For) -> None:
+        """Ask for the cache line that a block reads a page later."""
+        start = _block_of(loop)
+        later = Binary("add", start, Constant(PAGE // load.buffer.type.itemsize, start.type))
+        place = substituted(load.index, {loop.local: later})
+        self._line(f"__builtin_prefetch(&{self._expressions.place(load.buffer, place)});")
 
     def _unrolled(self, loop: For, block: str) -> None:
         self._line(f"#pragma GCC unroll {BLOCK}")
@@ -237,12 +243,12 @@ class Body:
         self._line(f"{C_TYPES[start.type]} {block} = {low};")
         self._line(f"{kind} {lanes} = {{0}};")
         for load in loop.streams:
-            self._ask(load, loop, BLOCK, PAGE)
+            self._ask(load, loop)
         least = BLOCK if tail.mean >= 2 * BLOCK else 2 * BLOCK
         self._line(f"for (; {block} + {least} <= {high}; {block} += {BLOCK}) {{")
         self._depth += 1
         for load in loop.streams:
-            self._ask(load, loop, BLOCK, PAGE)
+            self._ask(load, loop)
         for first in range(0, BLOCK, LANES):
             self._add(lanes, f"({kind})", values[first : first + LANES], "")
         self._depth -= 1

@@ -196,9 +196,9 @@ class For:
     ``tiles`` may stay in registers while the loop runs: their starts do not change in it, and all that it
     does to their buffers is in loops ``in_lanes`` from 0 to at most their length, at start + variable.
     ``ahead`` is worth asking the memory for early, and so are the ``streams``, at places that grow by one
-    with the loop's variable. The next loops may go on from here up to ``until``, where that is given: what is
-    read of inputs at this loop's variable may be read up to there. What a loop adds in any order may be
-    evaluated in its ``tail``, too.
+    with the loop's variable; in a ``reduction`` they are long, and worth more partial results. The next
+    loops may go on from here up to ``until``, where that is given: what is read of inputs at this loop's
+    variable may be read up to there. What a loop adds in any order may be evaluated in its ``tail``, too.
     """
 
     local: Local

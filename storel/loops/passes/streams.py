@@ -1,4 +1,4 @@
-"""What is read one element after the other is asked for early.
+"""What is read one element after the other is asked for early, or added up in many lanes.
 
     for i in 0:n { for p in pos[i]:pos[i + 1] { t = t + val[p] * x[idx[p]] } }
     for i in 0:n { for j in 0:n { t = t + val[i * n + j] * x[j] } }
@@ -6,8 +6,10 @@
 The keys of all rows are one stream, their values another, but the lookups between them are what the processor
 waits for, so it comes to the next keys late, and each page of them is a surprise. Asking for what is read a
 page later takes an instruction for each cache line and saves a third of the time (Callahan, Kennedy,
-Porterfield, "Software Prefetching", ASPLOS 1991). So it does where many elements of a large array are added
-up, which vector code does sooner than one page follows another.
+Porterfield, "Software Prefetching", ASPLOS 1991).
+
+Where many elements of a large array are added up in any order, nothing waits for what is read but the sums,
+each for the one before it: that takes longer than reading a cache line, unless there are several.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from dataclasses import dataclass, replace
 from storel.loops.dependence import step
 from storel.loops.nodes import (
     Buffer,
+    Constant,
     Declare,
     Expression,
     For,
@@ -31,6 +34,9 @@ from storel.loops.nodes import (
 from storel.loops.passes.ahead import NEAR, last_boundary, lengths
 from storel.loops.walk import evaluated, loads_of, note, parts, substituted, walk
 from storel.symbols import Symbols
+
+SHORT = 128
+"""Elements up to which compilers make better code of a sum of a constant number of them."""
 
 
 def stream(kernel: Kernel, symbols: Symbols) -> Kernel:
@@ -77,10 +83,14 @@ class _Streaming:
             return
         read = [load for load in _loads(loop) if load.buffer in self.constant]
         keys = [key for load in read for key in loads_of(load.index)]
-        if loop.reduction is not None:
+        if loop.reduction is not None and not _is_short(loop):
             yield from (load for load in read if load.buffer in self.large and _is_next(load, loop))
         elif follows and any(key.index == loop.local and key.buffer in self.constant for key in keys):
             yield from (load for load in read if load.index == loop.local)
+
+
+def _is_short(loop: For) -> bool:
+    return isinstance(loop.high, Constant) and loop.high.value <= SHORT
 
 
 def _is_next(load: Load, loop: For) -> bool:

@@ -47,7 +47,7 @@ def rows(*body: Statement, low: Expression | None = None) -> For:
 def streams(loop: Statement, length: int = 0) -> list[tuple[str, ...]]:
     """Return the names of what each loop streams, the outermost first; ``val`` has ``length`` elements.
 
-    Blocks ask for them, and so does what is left after blocks, but for vector code, which is for long loops.
+    Blocks ask for them, and so does what is left after blocks; long sums come in lanes instead.
     """
     allocation = (Allocation(Y, 0, fill=0.0, is_output=True), N)
     known = {"val": ArraySymbol("val", FLOAT64, length)}
@@ -57,8 +57,9 @@ def streams(loop: Statement, length: int = 0) -> list[tuple[str, ...]]:
     found = [each for each in walk(made.compute.body) if isinstance(each, For)]
     names = [tuple(load.buffer.name for load in each.streams) for each in found]
     assert all(f"streaming {each[0]}[" in kernel_text(made) for each in names if each)
-    requests = [len(each.streams) * (1 if each.reduction else 2) for each in found]
-    assert source.count("__builtin_prefetch(") == sum(requests)
+    sums = [each for each in found if each.streams and each.reduction]
+    assert source.count("__builtin_prefetch(") == 2 * sum(map(len, names)) - 2 * len(sums)
+    assert source.count("_lanes[32] = {0};") == len(sums)
     return names
 
 
@@ -101,15 +102,17 @@ ROW = Binary("multiply", I, N)
         (dense(plus(ROW, J)), LARGE // 16, [(), ()]),
         (dense(plus(ROW, Binary("multiply", J, N))), LARGE, [(), ()]),
         (dense(plus(ROW, J), integer(4)), LARGE, [(), ()]),
+        (dense(plus(ROW, J), integer(100)), LARGE, [(), ()]),
+        (dense(plus(ROW, J), integer(200)), LARGE, [(), ("val",)]),
     ],
-    ids=["large", "small", "a column", "a short row"],
+    ids=["large", "small", "a column", "a very short row", "a short row", "a longer row"],
 )
 def test_streams_of_sums(loop: Statement, length: int, found: list[tuple[str, ...]]) -> None:
     assert streams(loop, length) == found
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
-@pytest.mark.parametrize("columns", [1, 127, 128, 129, 700])
+@pytest.mark.parametrize("columns", [1, 127, 128, 129, 160, 191, 700])
 def test_sums_of_any_length(columns: int, dtype: str) -> None:
     """What vector code adds up block by block is added up for what is left of a row, too."""
     rows = LARGE // columns

@@ -24,6 +24,7 @@ from storel.storage.formats.chain import Chain, ChainGuard, ChainLoop
 from storel.storage.unpacking.extremes import LARGEST_INT32, Interval, are_within, interval, is_always
 from storel.storage.unpacking.regular import Address, Regular, address_of
 from storel.storage.unpacking.vectors import OPERATORS, Undefined, evaluate_vector, read_at
+from storel.storage.unpacking.words import words_around
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name
 
@@ -74,9 +75,12 @@ class Iterations:
         too many.
         """
         found = cls(arrays, sizes)
-        for step in chain.steps:
+        for place, step in enumerate(chain.steps):
             match step:
                 case ChainLoop():
+                    for word in words_around(step, chain.steps[place + 1 :]):
+                        if found._is_defined(word):
+                            found._keep(np.broadcast_to(found.value(word) != 0, found.shape))
                     found._enter(step)
                 case ChainGuard(condition):
                     if is_always(condition, found._extremes):

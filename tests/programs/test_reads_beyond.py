@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,3 +45,25 @@ def test_many_loops_are_arranged_with_the_conditions_of_their_reads(stored: str)
     result = storel.run(f"CREATE TENSOR R AS {program}", **operands)
     assert isinstance(result, storel.Tensor)
     np.testing.assert_array_equal(result.to_numpy(), np.tile((PADDED * PAIRS).sum(1), (3, 1)))
+
+
+SLICES = """CREATE FORMAT slices(T: real[m, n]; height: int)
+  USING start: int[(m + height - 1) // height + 1] ASCENDING FROM 0 TO wide,
+        column: int[wide * height] IN 0:n PAD -1, number: real[wide * height]
+  AS sum(<s, _> in 0:(m + height - 1) // height) sum(<r, _> in 0:min(height, m - s * height))
+     sum(<w, _> in start(s):start(s + 1))
+       if (column(w * height + r) >= 0) then
+         { (s * height + r, column(w * height + r)) -> number(w * height + r) }"""
+
+
+@pytest.mark.parametrize(("columns", "keys", "place"), [((), "j", "i"), ((2,), "(j, k)", "(i, k)")])
+def test_what_a_condition_says_of_an_address_is_not_checked_again(
+    columns: tuple[int, ...], keys: str, place: str, tmp_path: Path
+) -> None:
+    (tmp_path / "slices.sdql").write_text(SLICES)
+    x = np.random.default_rng(1).integers(1, 9, (6, *columns)).astype(float)
+    operands = {"A": storel.tensor(MATRIX, "slices(3)", formats=tmp_path), "x": x}
+    program = f"CREATE TENSOR y AS sum(<(i, j), a> in A, <{keys}, b> in x) {{ {place} -> a * b }}"
+    kernel = storel.compile(program, backend="c", **operands)
+    assert "*detail =" not in kernel.source
+    np.testing.assert_array_equal(np.asarray(kernel(**operands)), MATRIX @ x)

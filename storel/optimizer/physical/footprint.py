@@ -16,7 +16,7 @@ from storel.calculus.nodes import Term
 from storel.errors import MemoryLimitError
 from storel.optimizer.physical.actions import ActionPlanner
 from storel.optimizer.physical.forecast import forecast
-from storel.optimizer.physical.normalize import hoist_keys, inline_atoms
+from storel.optimizer.physical.normalize import normalized
 from storel.optimizer.physical.scope import Scope, sum_over
 from storel.optimizer.physical.shape import semiring_of
 from storel.plan.binding import store_terms
@@ -52,7 +52,7 @@ def footprint(term: Term, symbols: Symbols) -> float:
     """
     planner = ActionPlanner(symbols)
     try:
-        action = planner.value(hoist_keys(inline_atoms(term)), Scope(), sum_over(semiring_of(term)))
+        action = planner.value(normalized(term), Scope(), sum_over(semiring_of(term)))
     except MemoryLimitError:
         return math.inf
     expected = iter(forecast(action, symbols))

@@ -7,13 +7,17 @@ sum(R) {k -> v}          = {k -> sum(R) v}               k not bound by R
 A * B                    = sum(<k, v> in A) {k -> v * B(k)}   dictionaries of equal rank
 (sum(R) {k -> v}) * B    = sum(R) {k -> v * B(k)}
 let x = y in b           = b[x := y]                     y a variable, a symbol or a literal
+if c(t) then b(t)        = let x = t in if c(x) then b(x)         t an element of an array
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from storel.calculus.binding import free_variables, shift, substitute
 from storel.calculus.nodes import (
     Add,
+    Apply,
     Empty,
     Find,
     If,
@@ -28,14 +32,21 @@ from storel.calculus.nodes import (
     Symbol,
     Term,
     Variable,
+    children,
     map_children,
 )
 from storel.optimizer.physical.shape import has_loop
+from storel.optimizer.terms.occurrences import abstracted
 
 
 def is_atom(term: Term) -> bool:
     """Return whether ``term`` costs nothing to repeat."""
     return isinstance(term, Variable | Symbol | Literal)
+
+
+def normalized(term: Term) -> Term:
+    """Return ``term`` in the shape that actions have, but for the order of its keys and its products."""
+    return hoist_keys(name_tested(inline_atoms(term)))
 
 
 def inline_atoms(term: Term) -> Term:
@@ -48,6 +59,35 @@ def inline_atoms(term: Term) -> Term:
     if isinstance(term, Let) and is_atom(term.value):
         return inline_atoms(substitute(term.body, term.value))
     return term
+
+
+def name_tested(term: Term) -> Term:
+    """Name the elements of arrays that a condition and what it guards both read.
+
+    They are read once, and what the condition says of them is known where they are used.
+    """
+    term = map_children(term, lambda child, _: name_tested(child))
+    if isinstance(term, If):
+        for read in _reads(term.condition):
+            body = abstracted(shift(term.body, 1), shift(read, 1), 0)
+            if body != shift(term.body, 1):
+                condition = abstracted(shift(term.condition, 1), shift(read, 1), 0)
+                return Let(read, name_tested(If(condition, body, term.semiring)))
+    return term
+
+
+def _reads(condition: Term) -> Iterator[Lookup]:
+    """Yield the elements of arrays that a condition reads in any case: not only if something else holds."""
+    match condition:
+        case Lookup(Symbol(), key) if not has_loop(key):
+            yield condition
+        case Apply("and" | "or", (first, _)):
+            yield from _reads(first)
+        case Apply() | Add() | Multiply():
+            for child, _ in children(condition):
+                yield from _reads(child)
+        case _:
+            pass
 
 
 def hoist_keys(term: Term) -> Term:

@@ -15,7 +15,7 @@ from storel.optimizer.physical.destination import (
     separated,
 )
 from storel.optimizer.physical.facts import size_term
-from storel.optimizer.physical.normalize import hoist_keys, inline_atoms
+from storel.optimizer.physical.normalize import hoist_keys, normalized
 from storel.optimizer.physical.ordering import binding_orders, reordered
 from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
 from storel.optimizer.physical.scope import Scope, sum_over
@@ -45,7 +45,7 @@ def plan_term(term: Term, request: Request, symbols: Symbols, semiring: str | No
     Keys are entered in the order of the levels that are assembled: those of the candidate, of the result, or
     of the loops, whichever can be first. Where none can, entries are listed.
     """
-    term = hoist_keys(inline_atoms(term))
+    term = normalized(term)
     planner = _Planner(request, symbols, SEMIRINGS[semiring or semiring_of(term)])
     rank, candidate = len(request.extents), request.candidate
     if rank == 0:

@@ -7,6 +7,7 @@ from strategies.plans import number, var
 
 from storel.calculus.nodes import (
     Add,
+    Apply,
     Empty,
     Find,
     If,
@@ -20,7 +21,14 @@ from storel.calculus.nodes import (
     Symbol,
     Term,
 )
-from storel.optimizer.physical.normalize import hoist_keys, inline_atoms, intersected, is_atom, scaled
+from storel.optimizer.physical.normalize import (
+    hoist_keys,
+    inline_atoms,
+    intersected,
+    is_atom,
+    name_tested,
+    scaled,
+)
 
 A, B, N, S = Symbol("A"), Symbol("B"), Symbol("n"), Symbol("s")
 R = Range(number(0), N)
@@ -43,6 +51,54 @@ def times(left: Term, right: Term) -> Multiply:
 )
 def test_atoms_are_inlined(before: Term, after: Term) -> None:
     assert inline_atoms(before) == after
+
+
+def at(array: Term, place: Term) -> Lookup:
+    return Lookup(array, place)
+
+
+def least(term: Term) -> Apply:
+    return Apply("less_equal", (number(0), term))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            If(least(at(A, var(0))), at(B, at(A, var(0)))),
+            Let(at(A, var(0)), If(least(var(0)), at(B, var(0)))),
+        ),
+        (
+            If(Apply("and", (least(at(A, N)), least(var(0)))), times(at(A, N), at(A, N))),
+            Let(at(A, N), If(Apply("and", (least(var(0)), least(var(1)))), times(var(0), var(0)))),
+        ),
+        (
+            If(Apply("equal", (at(A, N), at(B, N))), times(at(B, N), at(A, N))),
+            Let(at(A, N), Let(at(B, N), If(Apply("equal", (var(1), var(0))), times(var(0), var(1))))),
+        ),
+        (
+            Sum(R, If(least(at(A, var(0))), Singleton(at(A, var(0)), N))),
+            Sum(R, Let(at(A, var(0)), If(least(var(0)), Singleton(var(0), N)))),
+        ),
+    ],
+    ids=["an address", "a conjunct", "two", "a key"],
+)
+def test_elements_that_are_tested_and_used_are_named(before: Term, after: Term) -> None:
+    assert name_tested(before) == after
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        If(least(at(A, var(0))), at(B, var(0))),
+        If(Apply("and", (least(var(0)), least(at(A, var(0))))), at(A, var(0))),
+        If(Apply("or", (least(var(0)), least(at(A, var(0))))), at(A, var(0))),
+        If(least(Lookup(Sum(R, Singleton(var(1), N)), N)), Lookup(Sum(R, Singleton(var(1), N)), N)),
+    ],
+    ids=["not used", "read if another holds", "read if another fails", "no array"],
+)
+def test_what_is_not_read_in_any_case_is_not_named(term: Term) -> None:
+    assert name_tested(term) == term
 
 
 @pytest.mark.parametrize(

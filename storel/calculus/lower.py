@@ -118,7 +118,7 @@ class _Lowering:
         return If(Apply("less_equal", (Literal(0, ScalarType.INT64), key)), entry, semiring)
 
     def _mapped(self, node: syntax.Mapped) -> Term:
-        lowering = self if node.is_view else _Lowering(self.symbols)
+        lowering = _Lowering(self.symbols) if node.has_natural_keys else self
         return separate(lowering.term(node.mapping, Scope(), node.semiring), self.symbols)
 
     def _scalar(self, node: Expression, scope: Scope, semiring: str) -> Term:

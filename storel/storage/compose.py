@@ -126,7 +126,7 @@ class _Composer:
                 self._mapped[name] = self._stored(name, self.tensors[name])
             elif name in self.views:
                 view = self.views[name]
-                self._mapped[name] = Mapped(name, self.definition(view), view.semiring, is_view=True)
+                self._mapped[name] = Mapped(name, self.definition(view), view.semiring)
             else:
                 self._note_array_of_a_tensor(name)
                 return node
@@ -148,7 +148,7 @@ class _Composer:
             is_extent = size in tensor.storage.extents
             names[size] = self._size(f"{name}_{size}", value) if is_extent else f"{name}_{size}"
         mapping = expand_bits(rename(tensor.storage.mapping, names), names.values())
-        return Mapped(name, mapping, tensor.semiring)
+        return Mapped(name, mapping, tensor.semiring, tensor.has_natural_keys)
 
     def _size(self, name: str, value: int) -> str:
         """Return the name that stands for an extent of this value."""

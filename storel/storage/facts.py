@@ -59,6 +59,7 @@ class Likeness:
     is_closed: bool
     is_declared: bool
     makes_keys_once: bool
+    has_natural_keys: bool
     sizes: tuple[tuple[str, int], ...]
     arrays: tuple[tuple[str, str, bool], ...]
     declaration: CreateFormat = field(hash=False, repr=False)
@@ -76,6 +77,7 @@ def likeness(tensor: Tensor) -> Likeness:
             tensor.is_closed,
             tensor.declared is not None,
             tensor.signature is None and tensor.makes_keys_once,
+            tensor.has_natural_keys,
             tuple(sorted(tensor.sizes.items())),
             tuple((name, each.dtype.str, _is_finite(each)) for name, each in sorted(tensor.arrays.items())),
             tensor.storage.declaration,

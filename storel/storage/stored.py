@@ -24,6 +24,7 @@ from storel.storage.formats.format import Format
 from storel.storage.formats.signature import LevelKind, LevelSignature, level_signature
 from storel.storage.summary import Summary
 from storel.storage.unpacking.distinct_entries import entries_are_distinct
+from storel.storage.unpacking.reads import keys_are_natural
 from storel.storage.unpacking.unpack import enumerate_entries
 
 
@@ -89,6 +90,16 @@ class Stored:
         if self.is_packed or self.declared is not None:
             return self.is_packed
         return entries_are_distinct(self.storage, self.arrays, self.sizes, self.semiring)
+
+    @cached_property
+    def has_natural_keys(self) -> bool:
+        """Whether it is known that the mapping makes no negative keys, of zeros either.
+
+        In nests of levels they are those of entries; other mappings may read padding at a key such as -1.
+        """
+        if self.signature is not None or self.declared is not None:
+            return True
+        return keys_are_natural(self.storage, self.arrays, self.sizes)
 
     def require_data(self) -> None:
         """Raise DataError if the tensor is only declared."""

@@ -37,7 +37,7 @@ def entries_are_distinct(
     """
     shape = tuple(sizes[name] for name in storage.extents)
     try:
-        if not _has_at_most(MOST, storage, arrays, sizes):
+        if not has_at_most(MOST, storage, arrays, sizes):
             return False
         keys, values = list_entries(storage, arrays, sizes, semiring, index_dtype(shape))
         return len(combine(keys, values, shape, SEMIRINGS[semiring])[1]) == len(values)
@@ -45,7 +45,7 @@ def entries_are_distinct(
         return False
 
 
-def _has_at_most(most: int, storage: Format, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> bool:
+def has_at_most(most: int, storage: Format, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> bool:
     """Return whether a mapping has at most so many iterations; no loop that has more is entered."""
     left = most
     for chain in storage.chains:

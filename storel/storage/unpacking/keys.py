@@ -29,11 +29,15 @@ Known: TypeAlias = Callable[[Expression], "Interval | None"]
 
 def are_inside(chain: Chain, extents: tuple[str, ...], known: Known) -> bool:
     """Return whether it is proved that no key of a chain is negative or beyond its extent."""
-    return all(
-        _is_never_negative(key, chain, known)
-        and _is_never_negative(Binary("-", Binary("-", Name(extent), Number(1)), key), chain, known)
+    return are_natural(chain, known) and all(
+        _is_never_negative(Binary("-", Binary("-", Name(extent), Number(1)), key), chain, known)
         for key, extent in zip(chain.keys, extents, strict=True)
     )
+
+
+def are_natural(chain: Chain, known: Known) -> bool:
+    """Return whether it is proved that no key of a chain is negative."""
+    return all(_is_never_negative(key, chain, known) for key in chain.keys)
 
 
 def require_keys_inside(chain: Chain, made: Iterations, shape: tuple[int, ...], zero: Any) -> None:

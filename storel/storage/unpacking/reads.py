@@ -1,6 +1,7 @@
 """Whether a mapping fits given arrays: proved, or else gone through.
 
 It reads only what they have, divides by no zero, and makes no entry outside of the extents (``keys.py``).
+A zero is no entry, but kernels rely on keys that are not negative: whether there are others is found, too.
 
 The least and the greatest element of an array bound most reads, as those in segments. Where an address is
 computed otherwise, as from the bits of a word, each iteration is looked at, as if the tensor were read.
@@ -10,14 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from storel.arrays import Array
-from storel.errors import DataError, FormatError
+from storel.errors import DataError, FormatError, MemoryLimitError
 from storel.semiring import SEMIRINGS
 from storel.storage.formats.chain import Chain, ChainGuard, ChainLoop
 from storel.storage.formats.format import Format
+from storel.storage.unpacking.distinct_entries import MOST, has_at_most
 from storel.storage.unpacking.extremes import Interval, interval
 from storel.storage.unpacking.iterations import Iterations
-from storel.storage.unpacking.keys import are_inside, require_keys_inside
+from storel.storage.unpacking.keys import are_inside, are_natural, require_keys_inside
 from storel.storage.unpacking.unpack import slices
 from storel.storage.unpacking.vectors import Undefined
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name
@@ -49,6 +53,25 @@ def verify_reads(
         pass
 
 
+def keys_are_natural(storage: Format, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> bool:
+    """Return whether it is found that no iteration makes a negative key, be its value zero or not.
+
+    It is not where there are more than ``MOST`` iterations, or one reads outside of an array.
+    """
+    try:
+        unproved = [each for each in storage.chains if not _Ranges(arrays, sizes).has_natural_keys(each)]
+        if unproved and not has_at_most(MOST, storage, arrays, sizes):
+            return False
+        parts = slices(unproved, arrays, sizes)
+        return all(_makes_natural_keys(part, Iterations.of(part, arrays, sizes)) for part in parts)
+    except (FormatError, MemoryLimitError):
+        return False
+
+
+def _makes_natural_keys(chain: Chain, made: Iterations) -> bool:
+    return all(np.min(made.value(key), initial=0) >= 0 for key in chain.keys)
+
+
 class _Ranges:
     """Between which numbers the elements of arrays and the variables of a chain's loops lie."""
 
@@ -65,17 +88,30 @@ class _Ranges:
                     if not self._are_defined(condition):
                         return False
                 case ChainLoop(position, low, high, array, element):
-                    first, last = self._interval(low), self._interval(high)
-                    if not self._are_defined(low, high) or first is None or last is None:
+                    bounds = self._entered(step)
+                    if not self._are_defined(low, high) or bounds is None:
                         return False
-                    if first[0] >= last[1]:  # nothing is read
+                    if bounds[0] > bounds[1]:  # nothing is read
                         return True
-                    self._known[position] = first[0], last[1] - 1
-                    if array is not None and element is not None:
-                        self._elements[element] = array
-                        if not self._are_defined(Call(Name(array), (Name(position),))):
-                            return False
+                    if array is None or element is None:
+                        continue
+                    if not self._is_defined(Call(Name(array), (Name(position),))):
+                        return False
         return self._are_defined(*chain.keys, chain.leaf) and are_inside(chain, extents, self._interval)
+
+    def has_natural_keys(self, chain: Chain) -> bool:
+        """Return whether it is proved that no key of a chain is negative, be its value zero or not."""
+        return all(self._entered(loop) for loop in chain.loops) and are_natural(chain, self._interval)
+
+    def _entered(self, loop: ChainLoop) -> Interval | None:
+        """Return between which numbers the position of a loop lies, and note it, if that is known."""
+        first, last = self._interval(loop.low), self._interval(loop.high)
+        if first is None or last is None:
+            return None
+        self._known[loop.position] = first[0], last[1] - 1
+        if loop.array is not None and loop.element is not None:
+            self._elements[loop.element] = loop.array
+        return self._known[loop.position]
 
     def _are_defined(self, *expressions: Expression) -> bool:
         return all(self._is_defined(each) for each in expressions)

@@ -213,13 +213,13 @@ class Extent:
 class Mapped:
     """A stored tensor or a view, by its mapping over ``semiring``: only arrays and sizes are free in it.
 
-    The keys of what is stored were checked, those of a view were not.
+    Where it is known that its keys are natural, also those of zeros, nothing has to check them.
     """
 
     tensor: str
     mapping: Expression
     semiring: str = "plus_times"
-    is_view: bool = False
+    has_natural_keys: bool = False
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 

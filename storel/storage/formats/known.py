@@ -16,9 +16,10 @@ from storel.host import resources
 from storel.host.paths import as_path
 from storel.host.text import format_source
 from storel.source import Span
+from storel.storage.formats.arguments import arguments_by_name
 from storel.storage.formats.defaults import Defaults, shipped_defaults
 from storel.storage.formats.format import Format, without_value
-from storel.storage.formats.levels import CONSTRUCTOR, ORDER, levels_format
+from storel.storage.formats.levels import CONSTRUCTOR, levels_format, parameters_of
 from storel.storage.formats.parts import written_out
 from storel.storage.formats.sizes import evaluate_size
 from storel.syntax.format_check import check_format
@@ -107,8 +108,7 @@ class Formats:
         if reference.name == CONSTRUCTOR:
             name, declaration = levels_format(reference, rank)
             storage = self._resolved.setdefault((name, rank), Format(name, declaration))
-            keywords = tuple(each for each in reference.keywords if each[0] != ORDER)
-            reference = FormatReference(name, (), keywords, reference.span)
+            reference = parameters_of(reference)
         else:
             storage = self.find(reference.name, rank, reference.span)
         if not (storage.parameters or reference.arguments or reference.keywords):
@@ -192,15 +192,7 @@ def _reserved(what: str, span: Span | None = None) -> FormatError:
 
 def _arguments(storage: Format, reference: FormatReference) -> dict[str, int]:
     """Return the value of each parameter: given by position, by name, or its default if it needs no data."""
-    names = [parameter.name for parameter in storage.parameters]
-    given = dict(reference.keywords)
-    if len(reference.arguments) > len(names) or not set(given) <= set(names):
-        raise FormatError(
-            f"format {storage.name} does not take these arguments",
-            expected=", ".join(names) or "none",
-            span=reference.span,
-        )
-    given |= dict(zip(names, reference.arguments, strict=False))
+    given = arguments_by_name(storage.name, storage.parameters, reference)
     values: dict[str, int] = {}
     for parameter in storage.parameters:
         value = given.get(parameter.name, parameter.default)

@@ -15,8 +15,11 @@ OOPSLA 2018. ``width2`` and ``buckets1`` are parameters, which the data determin
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from storel.errors import FormatError, nearest
 from storel.source import Source, Span
+from storel.storage.formats.arguments import require_once
 from storel.storage.formats.sizes import evaluate_size
 from storel.syntax.nodes.declarations import FormatReference, TupleArgument
 from storel.syntax.nodes.expressions import Name
@@ -48,6 +51,7 @@ def levels_format(reference: FormatReference, rank: int) -> tuple[str, CreateFor
             found=str(len(kinds)),
             span=reference.span,
         )
+    require_once([name for name, _ in reference.keywords], CONSTRUCTOR, reference)
     order = _order(reference, rank)
     for above, kind in zip(("dense", *kinds), kinds, strict=False):
         if kind == "singleton" and above == "dense":
@@ -62,6 +66,13 @@ def levels_format(reference: FormatReference, rank: int) -> tuple[str, CreateFor
     is_natural = order == tuple(range(rank))
     suffix = "" if is_natural else f"; order=({','.join(map(str, order))})"
     return f"{CONSTRUCTOR}({', '.join(kinds)}{suffix})", created
+
+
+def parameters_of(reference: FormatReference) -> FormatReference:
+    """Return what ``levels(…)`` is given beside its kinds and their order: values of parameters."""
+    return replace(
+        reference, arguments=(), keywords=tuple(each for each in reference.keywords if each[0] != ORDER)
+    )
 
 
 def levels_text(kinds: tuple[str, ...], order: tuple[int, ...]) -> str:

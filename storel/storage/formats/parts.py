@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from storel.errors import FormatError
-from storel.storage.formats.levels import CONSTRUCTOR, ORDER
+from storel.storage.formats.arguments import arguments_by_name
+from storel.storage.formats.levels import CONSTRUCTOR, parameters_of
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import (
     ArrayDeclaration,
@@ -75,18 +76,8 @@ def _arguments(
     part: PartDeclaration, declaration: CreateFormat, extents: Mapping[str, Expression]
 ) -> dict[str, Expression]:
     """Return the value of each parameter of a part's format."""
-    names = [parameter.name for parameter in declaration.parameters]
-    positional, keywords = part.format.arguments, dict(part.format.keywords)
-    if part.format.name == CONSTRUCTOR:
-        positional = ()
-        keywords.pop(ORDER, None)
-    given = dict(zip(names, positional, strict=False)) | keywords
-    if len(positional) > len(names) or not set(given) <= set(names):
-        raise FormatError(
-            f"format {declaration.name} does not take these arguments",
-            expected=", ".join(names) or "none",
-            span=part.format.span,
-        )
+    reference = parameters_of(part.format) if part.format.name == CONSTRUCTOR else part.format
+    given = arguments_by_name(declaration.name, declaration.parameters, reference)
     values: dict[str, Expression] = {}
     for parameter in declaration.parameters:
         known = {**extents, **values}

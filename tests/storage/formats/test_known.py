@@ -142,6 +142,10 @@ ARGUMENT_ERRORS = [
     ("strip(1, 2, 3)", "format strip does not take these arguments"),
     ("strip(1, width=3)", "format strip does not take these arguments"),
     ("csr(3)", "format csr does not take these arguments"),
+    ("strip(1, lower=2)", "format strip is given lower twice"),
+    ("strip(lower=1, 2)", "format strip is given lower twice"),
+    ("strip(1, upper=2, upper=3)", "format strip is given upper twice"),
+    ("levels(dense, dense; order=(0,1), order=(1,0))", "format levels is given order twice"),
 ]
 
 

@@ -59,8 +59,11 @@ def read_stored(path: Path) -> Contents:
 
 
 def write_array(tensor: Stored, stream: BinaryIO) -> None:
-    """Write all places of a tensor as ``.npy``; raises MemoryLimitError if they do not fit."""
-    np.lib.format.write_array(stream, tensor.to_numpy(), allow_pickle=False)
+    """Write all places of a tensor as ``.npy``; raises MemoryLimitError if they do not fit.
+
+    An array that has them all is written as it lies, which may be in a file that is larger than memory.
+    """
+    np.lib.format.write_array(stream, np.asarray(tensor), allow_pickle=False)
 
 
 def write_stored(tensor: Stored, stream: BinaryIO) -> None:

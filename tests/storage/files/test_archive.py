@@ -145,6 +145,7 @@ if sys.platform == "linux":
     limit = status("VmData") + (6 << 20)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 print(answers(storel.read(sys.argv[1])), answers(storel.tensor(np.load(sys.argv[1], mmap_mode="r"))))
+storel.read(sys.argv[1]).save(sys.argv[2])
 """
 
 
@@ -153,7 +154,8 @@ def test_what_is_mapped_takes_no_memory_of_its_own(tmp_path: Path) -> None:
     written = np.lib.format.open_memmap(tmp_path / "a.npy", "w+", np.float64, (16384, 512))
     written[:] = 0.5
     written.flush()
-    command = [sys.executable, "-c", FROM_A_MAP, str(tmp_path / "a.npy")]
+    command = [sys.executable, "-c", FROM_A_MAP, str(tmp_path / "a.npy"), str(tmp_path / "b.npy")]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     expected = (2.0**22, 2.0**22, 2**23)
     assert (ran.stdout, ran.stderr) == (f"{expected} {expected}\n", "")
+    assert (tmp_path / "b.npy").read_bytes() == (tmp_path / "a.npy").read_bytes()

@@ -124,6 +124,13 @@ ERRORS = [
         "  expected: real, double, integer, unsigned-integer or pattern",
     ),
     (
+        BANNER + "coordinate real hermitian\n1 1 0\n",
+        "complex matrices are not supported\nm.mtx:1:39\n"
+        "   1 | %%MatrixMarket matrix coordinate real hermitian\n"
+        "     |                                       ^^^^^^^^^\n"
+        "  expected: general, symmetric or skew-symmetric",
+    ),
+    (
         BANNER + "coordinate reel general\n1 1 0\n",
         "'reel' is unknown\nm.mtx:1:34\n"
         "   1 | %%MatrixMarket matrix coordinate reel general\n"

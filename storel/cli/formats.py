@@ -18,6 +18,7 @@ from storel.storage.formats.known import SUFFIX, Formats, known_formats
 from storel.storage.formats.levels import CONSTRUCTOR
 from storel.storage.trials.checking import check
 from storel.storage.trials.layout import example, layout
+from storel.syntax import format_check
 from storel.syntax.nodes.declarations import FormatReference
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse, parse_format
@@ -118,9 +119,12 @@ def _references(what: str, known: Formats) -> list[tuple[FormatReference, int]]:
         ranks = [len(reference.arguments)] if is_nest else sorted(known.overloads(reference.name))
         return [(reference, rank) for rank in ranks]
     statements = parse(read_source(file)).statements
-    created = [known.create(each) for each in statements if isinstance(each, CreateFormat)]
-    if not created:
+    declarations = [each for each in statements if isinstance(each, CreateFormat)]
+    if not declarations:
         raise FormatError(f"{file} creates no format", expected="CREATE FORMAT …")
+    for each in declarations:
+        format_check.check_format(each)  # as it is written: what is created has no parts
+    created = [known.create(each) for each in declarations]
     return [(parse_format(each.name + arguments), each.rank) for each in created]
 
 

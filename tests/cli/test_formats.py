@@ -105,6 +105,23 @@ def test_mistakes(arguments: tuple[str, ...], code: int, message: str) -> None:
     assert message in ended.err
 
 
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ("near: ell(2), rest: coo AS rest", "the mapping does not read 'near'\nparts.sdql:1:42\n"),
+        (
+            "near: ell(2) TAKES <(i, j), _> WHERE k < 3, rest: coo AS near + rest",
+            "unknown name 'k'\nparts.sdql:1:79\n",
+        ),
+    ],
+)
+def test_mistakes_in_parts_are_shown_as_they_are_written(parts: str, message: str) -> None:
+    Path("parts.sdql").write_text(f"CREATE FORMAT parts(T: real[m, n]) USING {parts}")
+    ended = storel("check-format", "parts.sdql")
+    assert (ended.code, ended.out) == (1, "")
+    assert message in ended.err
+
+
 @pytest.mark.parametrize("what", ["rows.sdql", "csr", "ell(width=2)", "levels(compressed)"])
 def test_a_right_format(what: str) -> None:
     ended = storel("check-format", what)

@@ -27,7 +27,7 @@ from storel.loops.interpret import Work
 from storel.source import Source, Span
 from storel.storage.build import as_values
 from storel.storage.compose import View
-from storel.storage.files.kinds import keeps_arrays, read_arrays, require_savable
+from storel.storage.files.kinds import keeps_arrays, read_arrays, read_named_array, require_savable
 from storel.storage.formats.format import Format
 from storel.storage.formats.known import UNNAMED, is_automatic
 from storel.storage.tensor import Tensor
@@ -128,7 +128,8 @@ class Runner:
         given = {*self.environment.tensors, *self.environment.parameters} - set(self.requested)
         with self._timed("load"):
             for statement in statements:
-                self._load(statement)
+                with placed_at(statement.span):
+                    self._load(statement)
         for name in sorted(names_in_sizes(statements)):
             self.environment.take_as_size(name)
         analysis = analyze(script, self.environment.signatures(), [*self.environment.formats.names, *UNNAMED])
@@ -226,14 +227,10 @@ class Runner:
                 if is_automatic(reference):
                     self.undecided[name] = keeps_arrays(file)
                 known = None if name in self.undecided else reference
-                with placed_at(span):
-                    tensor = load_tensor(
-                        file, formats, annotation=annotation, semiring=semiring, reference=known
-                    )
+                tensor = load_tensor(file, formats, annotation=annotation, semiring=semiring, reference=known)
                 environment.add_tensor(name, tensor, span)
             case LoadArray(declaration, path, span):
-                found = read_arrays(self.directory / path)
-                array = found[declaration.name] if declaration.name in found else next(iter(found.values()))
+                array = read_named_array(self.directory / path, declaration.name)
                 array = as_declared(as_values(array, str(path)), declaration.type)
                 environment.add_array(declaration.name, array, declaration, span)
             case LoadArrays(path, span):

@@ -162,3 +162,31 @@ def test_a_mistake_in_what_a_file_stores_names_the_file_and_the_statement(tmp_pa
     assert raised.value.message.endswith("broken.npz: idx(2) = 7 is outside 0:3")
     assert raised.value.span is not None
     assert raised.value.span.text == "LOAD TENSOR A FROM 'broken.npz'"
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("LOAD ARRAY c: int[n] FROM 'three.npz'", "three.npz holds no array c"),
+        ("LOAD ARRAY c: int[n] FROM 'none.npz'", "none.npz holds no array c"),
+        ("LOAD ARRAY c: int[n] IN 0:2 FROM 'one.npz'", r"c\(1\) = 2 is outside 0:2"),
+        ("LOAD ARRAY c: int[n] FROM 'gone.npy'", "there is no file"),
+        ("LOAD ARRAYS FROM 'large.npz'", "array i holds uint64 values"),
+    ],
+)
+def test_arrays_that_are_not_loaded_show_the_statement(tmp_path: Path, statement: str, message: str) -> None:
+    np.savez(tmp_path / "three.npz", a=np.arange(3), b=np.arange(3), d=np.arange(3))
+    np.savez(tmp_path / "none.npz")
+    np.savez(tmp_path / "one.npz", anything=np.array([0, 2]))
+    np.savez(tmp_path / "large.npz", i=np.arange(3, dtype=np.uint64))
+    with pytest.raises(StorelError, match=message) as raised:
+        load(tmp_path, f"{statement} CREATE TENSOR r AS 1")
+    assert raised.value.span is not None and raised.value.span.text == statement
+
+
+def test_arrays_of_a_tensor_that_storel_saved_can_be_loaded(tmp_path: Path) -> None:
+    storel.tensor(np.eye(3), "csr").save(tmp_path / "saved.npz")
+    runner = Runner(Environment(), directory=tmp_path)
+    runner.run(Source("test", "LOAD ARRAYS FROM 'saved.npz' CREATE TENSOR r AS sum(<p, v> in val) v"))
+    assert sorted(runner.environment.arrays) == ["idx", "pos", "val"]
+    assert runner.environment.tensors["r"].item() == 3.0

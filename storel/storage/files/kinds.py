@@ -14,6 +14,7 @@ from storel.storage.files.archive import read_archive, read_array
 from storel.storage.files.arrow import read_arrow, read_parquet, write_arrow, write_parquet
 from storel.storage.files.contents import Contents
 from storel.storage.files.coordinate_list import read_coordinate_list, write_coordinate_list
+from storel.storage.files.description import KEY
 from storel.storage.files.matrix_market import read_matrix_market, write_matrix_market
 from storel.storage.files.saved import read_dense, read_stored, write_array, write_stored
 from storel.storage.stored import Stored
@@ -75,10 +76,27 @@ def require_savable(path: Path) -> None:
 
 
 def read_arrays(path: Path) -> dict[str, Array]:
-    """Read raw arrays: those of a ``.npz`` by their names, that of a ``.npy`` by the file's."""
+    """Read raw arrays: those of a ``.npz`` by their names, that of a ``.npy`` by the file's.
+
+    Of a tensor that storel saved these are its arrays; what describes it is none of them.
+    """
     if _ending(path, (".npy", ".npz")) == ".npz":
-        return read_archive(path)
+        return {name: array for name, array in read_archive(path).items() if name != KEY}
     return {path.stem: read_array(path)}
+
+
+def read_named_array(path: Path, name: str) -> Array:
+    """Read the raw array of this name, or the only one in a file, whatever it is called.
+
+    Raises DataError for a file that holds none, or several others.
+    """
+    found = read_arrays(path)
+    if name in found:
+        return found[name]
+    if len(found) != 1:
+        names = ", ".join(sorted(found)) or "none"
+        raise DataError(f"{path} holds no array {name}", found=names, hint=nearest(name, found))
+    return next(iter(found.values()))
 
 
 def _ending(path: Path, known: Iterable[str]) -> str:

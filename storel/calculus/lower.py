@@ -8,6 +8,7 @@ seen over the semiring of what reads it (``views.py``) unless it is the source o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from storel.calculus.binding import shift, substitute
 from storel.calculus.generators import Body, Nest, Reduction, Total, only_if, zero_literal
@@ -81,9 +82,9 @@ class _Lowering:
                 return self._comprehension(monoid, generators, body, scope, semiring)
             case syntax.Singleton(keys, value):
                 lowered = self.term(value, scope, semiring)
-                for key in reversed(keys if lowered != NOTHING else ()):
-                    lowered = self._entry(self._ordinary(key, scope), lowered, scope, semiring)
-                return lowered
+                if lowered == NOTHING:
+                    return NOTHING
+                return self._entry([self._ordinary(key, scope) for key in keys], lowered, scope, semiring)
             case syntax.EmptyDictionary():
                 return NOTHING
             case syntax.Call(function, arguments):
@@ -111,11 +112,21 @@ class _Lowering:
         """Return what lowers a dictionary that is read, not stored."""
         return replace(self, drops_zeros=True)
 
-    def _entry(self, key: Term, value: Term, scope: Scope, semiring: str) -> Term:
-        entry = Singleton(key, value, semiring)
-        if not self.drops_zeros or bounds(key, self.symbols, scope.intervals).is_natural:
+    def _entry(self, keys: list[Term], value: Term, scope: Scope, semiring: str) -> Term:
+        """Return an entry; where a dictionary is read, none if its value is zero and a key may be negative.
+
+        A row without entries is not looked at, whatever its key is.
+        """
+        entry = value
+        for key in reversed(keys):
+            entry = Singleton(key, entry, semiring)
+        doubtful = [key for key in keys if not bounds(key, self.symbols, scope.intervals).is_natural]
+        if not self.drops_zeros or not doubtful or self._type(value, scope).rank > 0:
             return entry
-        return If(Apply("less_equal", (Literal(0, ScalarType.INT64), key)), entry, semiring)
+        natural = [Apply("less_equal", (Literal(0, ScalarType.INT64), key)) for key in doubtful]
+        zero = zero_literal(self._type(value, scope), semiring)
+        is_some = Apply("not_equal", (value, zero))
+        return If(Apply("or", (reduce(_both, natural), is_some)), entry, semiring)
 
     def _mapped(self, node: syntax.Mapped) -> Term:
         lowering = _Lowering(self.symbols) if node.has_natural_keys else self
@@ -299,3 +310,7 @@ class _Lowering:
             return NOTHING
         same = Apply("equal", (Variable(2), Variable(0)))
         return Sum(left, Sum(shift(right, 2), If(same, body, semiring), semiring), semiring)
+
+
+def _both(left: Term, right: Term) -> Term:
+    return Apply("and", (left, right))

@@ -12,16 +12,19 @@ from storel.errors import EvaluationError
 
 OWN, SHARED = "STOREL_NUM_THREADS", "OMP_NUM_THREADS"
 
+MOST = 1024
+"""More threads than this are taken for as many: each takes memory, and work is cut for each beforehand."""
+
 
 def count(wanted: int | None = None) -> int:
-    """Return how many threads to use where ``wanted`` are asked for, None if nothing was said.
+    """Return how many threads to use, at most ``MOST``, where ``wanted`` are asked for; None says nothing.
 
     Raise EvaluationError for less than one, and where ``STOREL_NUM_THREADS`` is no such number.
     """
     if wanted is not None:
         if wanted < 1:
             raise EvaluationError("no threads to compute with", expected="1 or more", found=str(wanted))
-        return wanted
+        return min(wanted, MOST)
     own = os.environ.get(OWN, "").strip()
     if own and not _is_count(own):
         raise EvaluationError(
@@ -30,7 +33,7 @@ def count(wanted: int | None = None) -> int:
     shared = os.environ.get(SHARED, "").partition(",")[0].strip()  # the rest is for threads of threads
     for text in (own, shared):
         if _is_count(text):
-            return int(text)
+            return min(int(text), MOST)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

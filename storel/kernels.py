@@ -107,7 +107,7 @@ class Kernel:
     @property
     def source(self) -> str:
         """The kernel's C or Numba text."""
-        return self.compilation.source
+        return self.explain("source")
 
     @property
     def plan(self) -> str:

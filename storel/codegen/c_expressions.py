@@ -94,8 +94,7 @@ class Expressions:
                 return f"__builtin_isnan({text})"
             case "popcount" | "trailing_zeros":
                 function = "popcount" if operator == "popcount" else "ctz"
-                unsigned, size = ("uint32_t", "") if of is ScalarType.INT32 else ("uint64_t", "ll")
-                return f"({C_TYPES[of]})__builtin_{function}{size}(({unsigned}){text})"
+                return f"({C_TYPES[of]})__builtin_{function}ll((uint64_t){text})"
             case "abs" if of.is_real:
                 return f"__builtin_fabs{suffix(of)}({text})"
             case _ if operator in HELPED:

@@ -74,7 +74,10 @@ _INTEGER = {
         return a(a), lambda context, builder, signature, values: builder.cttz(values[0], undefined)
     """,
     "popcount": """
-        return a(a), lambda context, builder, signature, values: builder.ctpop(values[0])
+        def count(context, builder, signature, values):
+            ones = builder.ctpop(builder.sext(values[0], IntType(64)))
+            return builder.trunc(ones, values[0].type)
+        return a(a), count
     """,
 }
 

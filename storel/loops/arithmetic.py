@@ -108,6 +108,11 @@ def relu(a: Scalar) -> Scalar:
     return a if a != a or a > 0 else type(a)(0)
 
 
+def popcount(a: int) -> int:
+    """Return the number of one bits among 64, which the sign fills."""
+    return (a & (1 << 64) - 1).bit_count()
+
+
 def trailing_zeros(a: int) -> int:
     """Return the number of zero bits below the lowest one bit; there must be one."""
     if a == 0:
@@ -141,7 +146,7 @@ UNARY: dict[str, Callable[[Any], Scalar]] = {
     "exp": _real(np.exp), "log": _real(np.log), "sqrt": _real(np.sqrt), "tanh": _real(np.tanh),
     "sin": _real(np.sin), "cos": _real(np.cos), "sigmoid": _real(lambda a: 1 / (1 + np.exp(-a))),
     "floor": _whole(math.floor), "ceil": _whole(math.ceil), "is_nan": math.isnan,
-    "trailing_zeros": trailing_zeros,
+    "popcount": popcount, "trailing_zeros": trailing_zeros,
 }  # fmt: skip
 
 
@@ -157,8 +162,6 @@ def binary(operator: str, of: ScalarType, a: Scalar, b: Scalar) -> Scalar:
 
 def unary(operator: str, of: ScalarType, a: Scalar) -> Scalar:
     """Return ``operator a`` for an operand of type ``of``."""
-    if operator == "popcount":
-        return (int(a) & ((1 << 8 * of.itemsize) - 1)).bit_count()
     value = UNARY[operator](a)
     return value if operator in PREDICATES else FIT[of](value)
 

@@ -7,6 +7,7 @@ shuffling bits); the layers below need not know these functions.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from itertools import count, pairwise
 
 from storel.syntax.nodes.expressions import Binary, Binder, Call, Expression, Let, Name, Number
@@ -38,7 +39,8 @@ def expand_bits(expression: Expression, known: Collection[str]) -> Expression:
         node = map_children(node, expanded)
         match node:
             case Call(Name(name), arguments) if name not in known:
-                return _expansion(name, arguments, taken) or node
+                expansion = _expansion(name, arguments, taken)
+                return node if expansion is None else replace(expansion, span=node.span)
             case _:
                 return node
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from storel.errors import EvaluationError
 from storel.functions import Function
 from storel.semiring import PLUS_TIMES, SEMIRINGS, Semiring
+from storel.source import NOWHERE
 from storel.syntax.infer import Inference
 from storel.syntax.iteration import Bindings, Environment, Meaning, bound_entries, total_of
 from storel.syntax.nodes.expressions import (
@@ -66,8 +67,8 @@ class Interpreter:
     def meaning(self, expression: Expression, types: Scope, ring: Semiring) -> Meaning:
         """Return the function from environments to values of ``expression``, computed in ``ring``."""
         inner = self.node(expression, types, ring)
-        if isinstance(expression, Name | Number | Truth):
-            return inner  # these cannot fail
+        if isinstance(expression, Name | Number | Truth) or expression.span == NOWHERE:
+            return inner  # it cannot fail, or what it was made of says where it did
         span = expression.span
 
         def located(environment: Environment) -> Value:

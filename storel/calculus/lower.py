@@ -98,7 +98,7 @@ class _Lowering:
             case syntax.Binary(operator, left, right):
                 return self._binary(operator, left, right, scope, semiring)
             case syntax.Unary("not", operand):
-                return Apply("not", (self._ordinary(operand, scope),))
+                return Apply("not", (self._truth(operand, scope),))
             case syntax.Unary(_, operand):
                 return self._negative(self.term(operand, scope, semiring), scope)
             case syntax.Merge():
@@ -141,6 +141,12 @@ class _Lowering:
         """Lower a key, an address, a bound or a condition."""
         return self._scalar(node, scope, ORDINARY)
 
+    def _truth(self, node: Expression, scope: Scope) -> Term:
+        """Lower an operand of ``and``, ``or`` or ``not``: to rules it is true or false, and no number."""
+        term = self._ordinary(node, scope)
+        is_truth = self._type(term, scope).scalar is ScalarType.BOOL
+        return term if is_truth else Apply("not_equal", (term, Literal(0, ScalarType.INT64)))
+
     def _type(self, term: Term, scope: Scope) -> Type:
         return infer(term, self.symbols, scope.types)
 
@@ -170,9 +176,7 @@ class _Lowering:
 
         def truth(inner: Scope) -> Term:
             assert body is not None
-            term = self._ordinary(body, inner)
-            is_truth = self._type(term, inner).scalar is ScalarType.BOOL
-            return term if is_truth else Apply("not_equal", (term, Literal(0, ScalarType.INT64)))
+            return self._truth(body, inner)
 
         match monoid:
             case "count":
@@ -273,6 +277,8 @@ class _Lowering:
     def _binary(
         self, operator: str, left: Expression, right: Expression, scope: Scope, semiring: str
     ) -> Term:
+        if operator in ("and", "or"):
+            return Apply(operator, (self._truth(left, scope), self._truth(right, scope)))
         if operator not in ("+", "-", "*"):
             inner = semiring if operator in _QUOTIENTS else ORDINARY
             operands = self._scalar(left, scope, inner), self._scalar(right, scope, inner)

@@ -62,3 +62,24 @@ def test_nothing_is_false_everywhere(floating_point: str) -> None:
     result = kernel(X=nothing)
     assert isinstance(result, storel.Tensor)
     np.testing.assert_array_equal(result.to_numpy(), [False, False])
+
+
+OPERATIONS = {
+    "v and true": [True, False, True, True],
+    "true and v": [True, False, True, True],
+    "v or false": [True, False, True, True],
+    "not not v": [True, False, True, True],
+    "not (v and true)": [False, True, False, False],
+}
+
+
+@pytest.mark.parametrize("semiring", ["plus_times", "min_plus", "max_plus"])
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_number_is_a_truth_where_one_is_asked_for(operation: str, backend: str, semiring: str) -> None:
+    body = f"let v = X(i) in {{ i -> {operation} }}"
+    program = f"CREATE TENSOR y OVER {semiring} AS sum(<i, _> in 0:4) {body}"
+    data = storel.tensor((np.arange(4)[None], NUMBERS), "coo", semiring=semiring)
+    result = storel.run(program, backend=backend, X=data)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_array_equal(result.to_numpy(), OPERATIONS[operation])

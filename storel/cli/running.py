@@ -26,7 +26,7 @@ from storel.cli.options import (
 )
 from storel.compilation.compiler import STAGES
 from storel.compilation.environment import Environment
-from storel.errors import DataError, ProgramSyntaxError, about
+from storel.errors import DataError, ProgramSyntaxError, about, placed_at
 from storel.execution.loading import declared_tensor, load_tensor
 from storel.execution.script import Outcome, Progress, Runner, read_source
 from storel.explanation.render import Rendering, render
@@ -234,7 +234,8 @@ def read_script(script: str) -> Source:
 def _save(outcome: Outcome, out: Path | None, outputs: list[tuple[str, Path]], directory: Path) -> None:
     """Write the results where the script and the command line say."""
     for statement in outcome.saved:
-        save_tensor(outcome.results[statement.name], directory / statement.path)
+        with placed_at(statement.span):
+            save_tensor(outcome.results[statement.name], directory / statement.path)
     for name, path in outputs:
         save_tensor(outcome.results[name], path)
     if out is not None:

@@ -114,7 +114,8 @@ class Runner:
     def finish(self, analysis: Analysis) -> Outcome:
         """Make the results of a script that is prepared."""
         for statement in self.outcome.saved if self.saves else ():
-            require_savable(self.directory / statement.path)
+            with placed_at(statement.span):
+                require_savable(self.directory / statement.path)
         self._choose_formats(analysis)
         self._make_results(analysis)
         if self.counts_work:

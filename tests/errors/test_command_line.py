@@ -141,6 +141,8 @@ CASES = (
     Case("unwritable_output", SUM_OF_ROWS, {"a.mtx": MATRIX}, ("-o", "nowhere/result.npz")),
     Case("unwritable_save", SUM_OF_ROWS + "\nSAVE y TO 'nowhere/y.npz'", {"a.mtx": MATRIX}, ()),
     Case("output_of_unknown_kind", SUM_OF_ROWS, {"a.mtx": MATRIX}, ("-o", "result.xyz")),
+    Case("saved_as_unknown_kind", SUM_OF_ROWS + "\nSAVE y TO 'y.xyz'", {"a.mtx": MATRIX}, ()),
+    Case("saved_as_another_rank", SUM_OF_ROWS + "\nSAVE y TO 'y.mtx'", {"a.mtx": MATRIX}, ()),
     Case("output_of_unknown_tensor", SUM_OF_ROWS, {"a.mtx": MATRIX}, ("--output", "z=result.npz")),
     Case(
         "too_large_for_memory",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from storel.arrays import Array
-from storel.errors import DataError, nearest
+from storel.errors import DataError, about, nearest
 from storel.host.output import replacing, require_writable
 from storel.storage.files.archive import read_archive, read_array
 from storel.storage.files.arrow import read_arrow, read_parquet, write_arrow, write_parquet
@@ -60,7 +60,7 @@ def save_tensor(tensor: Stored, path: Path) -> None:
     tensor.require_data()
     ending = _ending(path, WRITTEN)
     write = WRITERS[ending.removesuffix(".gz")]
-    with replacing(path) as stream:
+    with replacing(path) as stream, about(str(path)):
         if not ending.endswith(".gz"):
             write(tensor, stream)
             return

@@ -187,15 +187,16 @@ class Inference:
     def key(self, expression: Expression, scope: Scope) -> Type:
         """Return the type of what is used as a key, a position or a bound."""
         scalar = self.scalar(expression, scope, PLUS_TIMES)
+        is_value = isinstance(expression, Name) and scope[expression.name].role is Role.ENTRY
         if not scalar.is_integer:
             raise TypeMismatchError(
                 "a key must be an integer",
                 expected="an integer",
                 found=f"a scalar of {scalar.value}",
                 span=expression.span,
-                hint="a value is no key: write the key's name" if isinstance(expression, Name) else None,
+                hint="a value is no key: write the key's name" if is_value else None,
             )
-        if isinstance(expression, Name) and scope[expression.name].role is Role.ENTRY:
+        if isinstance(expression, Name) and is_value:
             message = f"the value '{expression.span.text or expression.name}' of a tensor is used as a key"
             self.remarks.append(
                 Remark(f"{message}: entries that are 0 do not occur; load it as an ARRAY", expression.span)

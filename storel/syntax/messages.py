@@ -26,6 +26,11 @@ _FOREIGN_SIGNS = {
     '"': "texts stand in single quotes",
     "'": "a text ends with a single quote on the same line",
     "#": "comments begin with --",
+    "\N{NO-BREAK SPACE}": "this character looks like a space and is none",
+    "\N{MINUS SIGN}": "a minus is written -",
+    "\N{EN DASH}": "a minus is written -",
+    "\N{LEFT SINGLE QUOTATION MARK}": "texts stand in straight quotes, 'so'",
+    "\N{LEFT DOUBLE QUOTATION MARK}": "texts stand in straight single quotes, 'so'",
 }
 
 

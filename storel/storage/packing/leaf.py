@@ -1,6 +1,7 @@
 """Where the value of a chain lies: the array, the address, and whether it is negated.
 
-val(p)      -val(p)      val(rank(w) + popcount(…)): a place in a segment that rank delimits
+val(p)      -val(p)      v of <p, v> in val(…)
+val(rank(w) + popcount(…)): a place in a segment that rank delimits
 """
 
 from __future__ import annotations
@@ -33,14 +34,23 @@ class Leaf:
 def leaf_of(storage: Format, chain: Chain, written: Mapping[str, str]) -> Leaf:
     """Return where the value of ``chain`` lies; raises NotUnderstood if it is not one read of an array."""
     arrays = {declaration.name for declaration in storage.arrays}
-    match chain.leaf:
+    is_negated = isinstance(chain.leaf, Unary) and chain.leaf.operator == "-"
+    value = chain.leaf.operand if isinstance(chain.leaf, Unary) and is_negated else chain.leaf
+    match _elements(chain).get(value, value):
         case Call(Name(values), (address,)) if values in arrays:
-            return Leaf(values, address)
-        case Unary("-", Call(Name(values), (address,))) if values in arrays:
-            return Leaf(values, address, is_negated=True)
+            return Leaf(values, address, is_negated)
         case _:
             leaf = render(rename(chain.leaf, written))
             raise not_understood(storage, f"its leaf '{leaf}' is not one array read")
+
+
+def _elements(chain: Chain) -> dict[Expression, Expression]:
+    """Return what the elements that loops bind are read from."""
+    return {
+        Name(loop.element): Call(Name(loop.array), (Name(loop.position),))
+        for loop in chain.loops
+        if loop.array is not None and loop.element is not None
+    }
 
 
 def place_in_segment(

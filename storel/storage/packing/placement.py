@@ -36,6 +36,7 @@ from storel.storage.packing.turned import (
 )
 from storel.storage.unpacking.affine import FEW_BITS, Sides
 from storel.syntax.free_names import free_names
+from storel.syntax.nodes.declarations import InRange
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number
 
 
@@ -183,13 +184,21 @@ class Placement(Selection):
         return True
 
     def _bounds(self, variable: str) -> tuple[int, int] | None:
-        """Return the least value of a loop's variable, and the number of values from there."""
-        for loop in self.chain.loops:
-            if loop.position == variable and self.is_known(loop.low):
-                least = min(self.extreme(loop.low, np.min), 0)
-                greatest = self._at_most(loop.high)
+        """Return the least value of a loop's variable or an element, and the number of values from there."""
+        for low, high in self._ranges(variable):
+            if self.is_known(low):
+                least = min(self.extreme(low, np.min), 0)
+                greatest = self._at_most(high)
                 return None if greatest is None else (least, greatest - least)
         return None
+
+    def _ranges(self, variable: str) -> Iterator[tuple[Expression, Expression]]:
+        """Yield what a variable runs over, or where the elements of its array are declared to lie."""
+        yield from ((loop.low, loop.high) for loop in self.chain.loops if loop.position == variable)
+        arrays = {each.array for each in self.chain.required if each.element == variable}
+        for array in self.storage.arrays:
+            declared = (each for each in array.properties if isinstance(each, InRange))
+            yield from ((each.low, each.high) for each in declared if array.name in arrays)
 
     def _at_most(self, expression: Expression) -> int | None:
         proven = self.interval(expression)
@@ -285,13 +294,20 @@ class Placement(Selection):
             self.vectors[run.first], self.vectors[run.end] = first, end - first if run.is_length else end
         return bool(found)
 
+    def _run_along(self, loop: ChainLoop) -> Run | None:
+        return next((run for run in self._runs if run.position == loop.position), None)
+
     def _rank(self, loop: ChainLoop) -> None:
-        """Find a loop's position by ranking, and its segments' boundaries and its lengths with it."""
+        """Find a loop's position by ranking, and its segments' boundaries and its lengths with it.
+
+        Of segments that are stored by their beginnings, each begins where the one before ended.
+        """
         at_position = self._requiredat(loop)
         boundaries = segment_boundaries(loop)
         if boundaries is not None:
             self._keep_segments(*boundaries)
-        bounds = free_names(loop.low) | free_names(loop.high)
+        run = self._run_along(loop)
+        bounds = free_names(loop.low) | free_names(loop.high) if run is None else {run.outer}
         others = [free_names(each.address) - {loop.position} for each in at_position]
         variables = self._variables & (bounds | frozenset.intersection(*others))
         groups = [self.vectors[name] for name in sorted(variables)]
@@ -301,6 +317,10 @@ class Placement(Selection):
             array, segment = boundaries
             self.building.delimit(array, self.value(segment), places)
             self._unchecked.remove(loop)
+        if run is not None:
+            self._runs.remove(run)
+            first, end = ranking.stretches(groups, places)
+            self.vectors[run.first], self.vectors[run.end] = first, end - first if run.is_length else end
         if not self.is_known(loop.low):
             raise not_understood(self.storage, f"'{self.text_of_bounds(loop)}' are no bounds of segments")
         self.vectors[loop.position] = places  # counted from the lower bound
@@ -322,9 +342,9 @@ class Placement(Selection):
         shared = sorted(each.array for each in found if each.array in self.building.arrays)
         if shared:
             raise not_understood(self.storage, f"two of its parts look for their places in {shared[0]}")
-        needed = free_names(loop.low) | free_names(loop.high)
-        for each in found:
-            needed |= free_names(each.address)
-        if (needed & self._variables) - {loop.position} - set(self.vectors):
+        run = self._run_along(loop)
+        own = {loop.position} if run is None else {loop.position, run.first, run.end}
+        needed = (free_names(loop.low) | free_names(loop.high)).union(*(free_names(e.address) for e in found))
+        if (needed & self._variables) - own - set(self.vectors):
             raise not_understood(self.storage, f"nothing determines where '{name}' begins")
         return found

@@ -111,6 +111,19 @@ def runs(groups: Sequence[Array], keys: Array, values: Array | None) -> tuple[Ar
     return _in_place(first, order), _in_place(end, order)
 
 
+def stretches(groups: Sequence[Array], places: Array) -> tuple[Array, Array]:
+    """Return for each member of a group where the group begins and ends, if they lie one after the other.
+
+    ``places`` are those of the members in their groups.
+    """
+    columns, order = _sorted(groups, len(places))
+    opens = starts(columns)
+    lengths = np.maximum.reduceat(places[order], np.flatnonzero(opens)) + 1 if len(places) else places
+    ends = np.cumsum(lengths, dtype=np.int64)
+    first, end = (_in_place(_spread(each, opens), order) for each in (ends - lengths, ends))
+    return first, end
+
+
 def _sorted(vectors: Sequence[Array], count: int) -> tuple[Array, Array]:
     """Return the vectors as rows, their columns in lexicographic order, and where each column was."""
     if not vectors:

@@ -145,8 +145,8 @@ class _Turning:
         self._arrays = {declaration.name for declaration in storage.arrays}
         self._elements: dict[tuple[str, Expression], str] = {}
         for loop in chain.loops:
-            if loop.array is not None and loop.element is not None:
-                self._elements[loop.array, Name(loop.position)] = loop.element
+            if loop.array not in (None, self.leaf.values) and loop.element is not None:
+                self._elements[str(loop.array), Name(loop.position)] = loop.element
 
     def turned(self) -> TurnedChain:
         keys = self._count_from_boundaries(self.chain.keys)

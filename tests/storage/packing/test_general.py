@@ -295,6 +295,22 @@ USERS_OWN = [
     "USING row: int[b] INCREASING (row, col), col: int[b], val: real[b * 4] "
     "AS sum(<p, bi> in row(0:b)) sum(<ii, _> in 0:min(2, m - bi * 2)) "
     "sum(<jj, _> in 0:min(2, n - col(p) * 2)) { (bi * 2 + ii, col(p) * 2 + jj) -> val(4 * p + 2 * ii + jj) }",
+    # blocks of entries with their places in the block
+    "USING pos: int[(m + 1) // 2 * ((n + 1) // 2) + 1] ASCENDING FROM 0 TO nnz, "
+    "row: int[nnz] IN 0:2, col: int[nnz] IN 0:2, val: real[nnz] "
+    "AS sum(<bi, _> in 0:(m + 1) // 2) sum(<bj, _> in 0:(n + 1) // 2) "
+    "let b = bi * ((n + 1) // 2) + bj in "
+    "sum(<p, i> in row(pos(b):pos(b + 1))) { (bi * 2 + i, bj * 2 + col(p)) -> val(p) }",
+    # rows that begin anywhere, with their lengths
+    "USING first: int[m], length: int[m] IN 0:n + 1, idx: int[nnz] IN 0:n, val: real[nnz] "
+    "AS sum(<i, b> in first(0:m)) sum(<p, j> in idx(b:b + length(i))) { (i, j) -> val(p) }",
+    # rows that begin anywhere, with their ends, columns from the last row on
+    "USING first: int[m], last: int[m], idx: int[nnz] IN 0:n, val: real[nnz] "
+    "AS sum(<k, b> in first(0:m)) sum(<p, j> in idx(b:last(k))) { (m - 1 - k, j) -> val(p) }",
+    # values that a loop binds
+    "USING val: real[m * n] AS sum(<p, v> in val(0:m * n)) { (p // n, p % n) -> v }",
+    "USING diag: real[m], val: real[m * n] "
+    "AS (sum(<i, v> in diag(0:m)) { (i, i) -> v }) + sum(<p, v> in val(0:m * n)) { (p // n, p % n) -> -v }",
 ]
 
 

@@ -52,7 +52,7 @@ def footprint(term: Term, symbols: Symbols) -> float:
     """
     planner = ActionPlanner(symbols)
     try:
-        action = planner.value(normalized(term), Scope(), sum_over(semiring_of(term)))
+        action = planner.value(normalized(term, symbols), Scope(), sum_over(semiring_of(term)))
     except MemoryLimitError:
         return math.inf
     expected = iter(forecast(action, symbols))

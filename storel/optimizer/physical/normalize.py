@@ -7,7 +7,7 @@ sum(R) {k -> v}          = {k -> sum(R) v}               k not bound by R
 A * B                    = sum(<k, v> in A) {k -> v * B(k)}   dictionaries of equal rank
 (sum(R) {k -> v}) * B    = sum(R) {k -> v * B(k)}
 let x = y in b           = b[x := y]                     y a variable, a symbol or a literal
-if c(t) then b(t)        = let x = t in if c(x) then b(x)         t an element of an array
+if c(t) then b(t)        = let x = t in if c(x) then b(x)         t an element of an array of integers
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from storel.calculus.nodes import (
 )
 from storel.optimizer.physical.shape import has_loop
 from storel.optimizer.terms.occurrences import abstracted
+from storel.symbols import ArraySymbol, Symbols
 
 
 def is_atom(term: Term) -> bool:
@@ -44,9 +45,9 @@ def is_atom(term: Term) -> bool:
     return isinstance(term, Variable | Symbol | Literal)
 
 
-def normalized(term: Term) -> Term:
+def normalized(term: Term, symbols: Symbols) -> Term:
     """Return ``term`` in the shape that actions have, but for the order of its keys and its products."""
-    return hoist_keys(name_tested(inline_atoms(term)))
+    return hoist_keys(name_tested(inline_atoms(term), symbols))
 
 
 def inline_atoms(term: Term) -> Term:
@@ -61,31 +62,33 @@ def inline_atoms(term: Term) -> Term:
     return term
 
 
-def name_tested(term: Term) -> Term:
-    """Name the elements of arrays that a condition and what it guards both read.
+def name_tested(term: Term, symbols: Symbols) -> Term:
+    """Name the integers of arrays that a condition and what it guards both read.
 
-    They are read once, and what the condition says of them is known where they are used.
+    What the condition says of them is then known where they are used, which may be as an address.
     """
-    term = map_children(term, lambda child, _: name_tested(child))
+    term = map_children(term, lambda child, _: name_tested(child, symbols))
     if isinstance(term, If):
-        for read in _reads(term.condition):
+        for read in _integers(term.condition, symbols):
             body = abstracted(shift(term.body, 1), shift(read, 1), 0)
             if body != shift(term.body, 1):
                 condition = abstracted(shift(term.condition, 1), shift(read, 1), 0)
-                return Let(read, name_tested(If(condition, body, term.semiring)))
+                return Let(read, name_tested(If(condition, body, term.semiring), symbols))
     return term
 
 
-def _reads(condition: Term) -> Iterator[Lookup]:
-    """Yield the elements of arrays that a condition reads in any case: not only if something else holds."""
+def _integers(condition: Term, symbols: Symbols) -> Iterator[Lookup]:
+    """Yield the integers of arrays that a condition reads in any case: not only if something else holds."""
     match condition:
-        case Lookup(Symbol(), key) if not has_loop(key):
-            yield condition
+        case Lookup(Symbol(name), key) if not has_loop(key):
+            fact = symbols.get(name)
+            if isinstance(fact, ArraySymbol) and fact.type.is_integer:
+                yield condition
         case Apply("and" | "or", (first, _)):
-            yield from _reads(first)
+            yield from _integers(first, symbols)
         case Apply() | Add() | Multiply():
             for child, _ in children(condition):
-                yield from _reads(child)
+                yield from _integers(child, symbols)
         case _:
             pass
 

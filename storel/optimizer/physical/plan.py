@@ -45,7 +45,7 @@ def plan_term(term: Term, request: Request, symbols: Symbols, semiring: str | No
     Keys are entered in the order of the levels that are assembled: those of the candidate, of the result, or
     of the loops, whichever can be first. Where none can, entries are listed.
     """
-    term = normalized(term)
+    term = normalized(term, symbols)
     planner = _Planner(request, symbols, SEMIRINGS[semiring or semiring_of(term)])
     rank, candidate = len(request.extents), request.candidate
     if rank == 0:

@@ -29,6 +29,8 @@ from storel.optimizer.physical.normalize import (
     name_tested,
     scaled,
 )
+from storel.scalars import ScalarType
+from storel.symbols import ArraySymbol
 
 A, B, N, S = Symbol("A"), Symbol("B"), Symbol("n"), Symbol("s")
 R = Range(number(0), N)
@@ -51,6 +53,9 @@ def times(left: Term, right: Term) -> Multiply:
 )
 def test_atoms_are_inlined(before: Term, after: Term) -> None:
     assert inline_atoms(before) == after
+
+
+INTEGERS = {name: ArraySymbol(name, ScalarType.INT64, 10) for name in "AB"}
 
 
 def at(array: Term, place: Term) -> Lookup:
@@ -84,7 +89,12 @@ def least(term: Term) -> Apply:
     ids=["an address", "a conjunct", "two", "a key"],
 )
 def test_elements_that_are_tested_and_used_are_named(before: Term, after: Term) -> None:
-    assert name_tested(before) == after
+    assert name_tested(before, INTEGERS) == after
+
+
+def test_values_that_are_no_addresses_are_not_named() -> None:
+    term = If(least(at(A, N)), at(A, N))
+    assert name_tested(term, {"A": ArraySymbol("A", ScalarType.FLOAT64, 10)}) == term
 
 
 @pytest.mark.parametrize(
@@ -98,7 +108,7 @@ def test_elements_that_are_tested_and_used_are_named(before: Term, after: Term) 
     ids=["not used", "read if another holds", "read if another fails", "no array"],
 )
 def test_what_is_not_read_in_any_case_is_not_named(term: Term) -> None:
-    assert name_tested(term) == term
+    assert name_tested(term, INTEGERS) == term
 
 
 @pytest.mark.parametrize(

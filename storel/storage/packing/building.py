@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from storel.storage.blocks import is_increasing, small_blocks
 from storel.storage.coordinates import changes
 from storel.storage.formats.format import Format
 from storel.storage.formats.sizes import evaluate_size, free_size_names
-from storel.syntax.nodes.declarations import FromTo, Pad
-from storel.syntax.nodes.expressions import Name
+from storel.syntax.nodes.declarations import FromTo, InRange, Pad
+from storel.syntax.nodes.expressions import Expression, Name
 
 
 class Building:
@@ -59,6 +59,12 @@ class Building:
         (length,) = self._declarations[name].type.extents
         if isinstance(length, Name) and length.name not in self.sizes:
             self.sizes[length.name] = int(addresses.max(initial=-1)) + 1
+
+    def ranges(self, name: str) -> Iterator[tuple[Expression, Expression]]:
+        """Yield the ranges that the elements of an array are declared to be in."""
+        for each in self._declarations[name].properties:
+            if isinstance(each, InRange):
+                yield each.low, each.high
 
     def delimit(self, name: str, segments: Array, places: Array) -> None:
         """Make the boundaries of segments that hold these places.

@@ -36,7 +36,6 @@ from storel.storage.packing.turned import (
 )
 from storel.storage.unpacking.affine import FEW_BITS, Sides
 from storel.syntax.free_names import free_names
-from storel.syntax.nodes.declarations import InRange
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number
 
 
@@ -195,10 +194,9 @@ class Placement(Selection):
     def _ranges(self, variable: str) -> Iterator[tuple[Expression, Expression]]:
         """Yield what a variable runs over, or where the elements of its array are declared to lie."""
         yield from ((loop.low, loop.high) for loop in self.chain.loops if loop.position == variable)
-        arrays = {each.array for each in self.chain.required if each.element == variable}
-        for array in self.storage.arrays:
-            declared = (each for each in array.properties if isinstance(each, InRange))
-            yield from ((each.low, each.high) for each in declared if array.name in arrays)
+        for each in self.chain.required:
+            if each.element == variable:
+                yield from self.building.ranges(each.array)
 
     def _at_most(self, expression: Expression) -> int | None:
         proven = self.interval(expression)
@@ -302,7 +300,7 @@ class Placement(Selection):
 
         Of segments that are stored by their beginnings, each begins where the one before ended.
         """
-        at_position = self._requiredat(loop)
+        at_position = self._required_at(loop)
         boundaries = segment_boundaries(loop)
         if boundaries is not None:
             self._keep_segments(*boundaries)
@@ -329,7 +327,7 @@ class Placement(Selection):
             if self.is_known(each.address):
                 self.building.bind_length(each.array, self.value(each.address))
 
-    def _requiredat(self, loop: ChainLoop) -> list[Required]:
+    def _required_at(self, loop: ChainLoop) -> list[Required]:
         """Return the values that are required at addresses with the position of a loop."""
         found = [
             each

@@ -69,13 +69,12 @@ class Interpreter:
         inner = self.node(expression, types, ring)
         if isinstance(expression, Name | Number | Truth) or expression.span == NOWHERE:
             return inner  # it cannot fail, or what it was made of says where it did
-        span = expression.span
 
         def located(environment: Environment) -> Value:
             try:
                 return inner(environment)
             except EvaluationError as error:
-                error.span = error.span or span
+                error.span = error.span or expression.span
                 raise
 
         return located

@@ -256,7 +256,9 @@ class Runner:
         if name not in environment.parameters or name in environment.declared:
             if declaration.default is None:
                 raise UnknownNameError(
-                    f"parameter '{name}' has no value", span=span, hint=f"give one with -b {name}=NUMBER"
+                    f"parameter '{name}' has no value",
+                    span=span,
+                    hint=f"give one: -b {name}=NUMBER, from Python {name}=…",
                 )
             environment.add_parameter(name, constant(declaration.default), span)
         environment.declare_parameter(name, declaration.type.scalar, span)

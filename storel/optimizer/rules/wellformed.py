@@ -147,6 +147,12 @@ def _require_known(rule: Rule) -> None:
                 found=rule.law or None,
             )
         _require_functions(rule, side)
+    for name in _bound_again(rule.left, frozenset()):
+        raise UnknownNameError(
+            f"rule {rule.name}: {name} is bound twice on the left",
+            expected="a name of its own for each variable: no term binds one twice",
+            found=rule.law or None,
+        )
     for guard in rule.guards:
         for argument in guard.arguments:
             unmatched = sorted({*_holes(argument)} - matched)
@@ -220,6 +226,20 @@ def _free(pattern: Pattern, bound: frozenset[str]) -> Iterator[str]:
     for argument, kind in arguments:
         if kind != "b" and not isinstance(argument, str | int):
             yield from _free(argument, inner if kind == "B" else bound)
+
+
+def _bound_again(pattern: str | int | Pattern, outer: frozenset[str]) -> Iterator[str]:
+    """Yield the variables that a loop binds twice, or that one around it binds, too."""
+    if not isinstance(pattern, Node):
+        return
+    bound = outer
+    for argument, kind in _arguments(pattern):
+        if kind == "b" and isinstance(argument, Bound):
+            if argument.name in bound:
+                yield argument.name
+            bound |= {argument.name}
+    for argument, _ in _arguments(pattern):
+        yield from _bound_again(argument, bound)
 
 
 def _arguments(node: Node) -> list[tuple[str | int | Pattern, str]]:

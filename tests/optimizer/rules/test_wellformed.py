@@ -15,6 +15,7 @@ from storel.optimizer.rules.rulefile import Guard, Rule, RuleSet, shipped
 A, B = Hole("a"), Hole("b")
 PRODUCT = Node("Mul", ("s", A, B))
 TURNED = Node("Mul", ("s", B, A))
+INNER = Node("Sum", ("s", A, Bound("l"), Bound("v"), B))
 BROKEN: Any = "no rule"
 
 
@@ -34,6 +35,8 @@ def test_a_rule_that_means_something_is_taken() -> None:
         (Rule("x", A, A), "the left side matches every term"),
         (Rule("x", PRODUCT, Node("Mul", ("s", A, Hole("c")))), "?c occurs on the right only"),
         (Rule("x", PRODUCT, Bound("k")), "k is bound by no loop"),
+        (Rule("x", Node("Sum", ("s", A, Bound("k"), Bound("k"), B)), B), "k is bound twice"),
+        (Rule("x", Node("Sum", ("s", A, Bound("k"), Bound("v"), INNER)), B), "v is bound twice"),
         (Rule("x", Node("Times", (A, B)), A), "this is no pattern"),
         (Rule("x", Node("Var", (1,)), A), "this is no pattern"),
         (Rule("x", Node("Mul", ("s", A)), A), "Mul has the wrong number of arguments"),

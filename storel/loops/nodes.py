@@ -227,11 +227,15 @@ class While:
 
 @dataclass(frozen=True, slots=True)
 class If:
-    """``body`` where the condition holds, else ``otherwise``."""
+    """``body`` where the condition holds, else ``otherwise``.
+
+    What is evaluated in it may be evaluated in any case if it ``is_total``.
+    """
 
     condition: Expression
     body: tuple[Statement, ...]
     otherwise: tuple[Statement, ...] = ()
+    is_total: bool = False
 
 
 @dataclass(frozen=True, slots=True)

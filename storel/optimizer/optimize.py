@@ -39,6 +39,7 @@ from storel.optimizer.rules import rulefile
 from storel.optimizer.rules.rewriting import Rewriter, is_outgrown, size
 from storel.optimizer.rules.rulefile import IN_ORDER, RuleSet
 from storel.optimizer.sharing.share import Sharing, hoisted
+from storel.optimizer.terms.implied import without_implied
 from storel.optimizer.terms.occurrences import occurrences
 from storel.optimizer.terms.precautions import cautious
 from storel.optimizer.terms.unfolding import is_unfolded
@@ -185,6 +186,7 @@ def _normalized(term: Term, symbols: Symbols, rules: RuleSet, options: Options) 
     rewriter = Rewriter(rules, symbols)
     rewritten = rewriter.normal(term) if options.rewrites else term
     if options.rewrites:
+        rewritten = rewriter.normal(without_implied(rewritten, symbols))
         symbols = _with_mappings_rewritten(symbols, rewriter)
     if options.rewrites and options.main.iterations and rewriter.is_settled(rewritten, "normalize"):
         milliseconds = 1000 * (time.perf_counter() - started)
@@ -195,7 +197,9 @@ def _normalized(term: Term, symbols: Symbols, rules: RuleSet, options: Options) 
         rewritten, symbols, rules, "normalize", options.normalize, options, (TAKEN_APART, PLAIN)
     )
     if options.rewrites:  # what the e-graph makes may be changed by rules that it does not have
-        normalized, stored = rewriter.normal(normalized), rewriter.normal(stored)
+        normalized, stored = (
+            rewriter.normal(without_implied(rewriter.normal(each), symbols)) for each in (normalized, stored)
+        )
     matches = dict(sorted((rewriter.matches + Counter(report.matches)).items()))
     return _Start(normalized, stored, replace(report, matches=matches), graph)
 

@@ -226,7 +226,7 @@ def _length(source: Source, stores: Scope) -> Term | None:
     """Return the number of iterations, or a bound on it, where that needs no loop."""
     match source:
         case Positions(low, high) | Elements(_, low, high):
-            return _difference(low, high)
+            return difference(low, high)
         case Matches(is_unique=True):
             return _ONE
         case Matches():
@@ -235,7 +235,7 @@ def _length(source: Source, stores: Scope) -> Term | None:
             extent = row_extents(store, stores)[0]
             return _root(store) if extent == _ENTRIES else extent
         case Intersection(left, right):
-            lengths = (_difference(left.low, left.high), _difference(right.low, right.high))
+            lengths = (difference(left.low, left.high), difference(right.low, right.high))
             return Apply("minimum", lengths)
 
 
@@ -246,10 +246,11 @@ def _root(store: Term) -> Term:
     return store
 
 
-def _difference(low: Term, high: Term) -> Term:
-    if low == _ZERO:
+def difference(low: Term, high: Term) -> Term:
+    """Return how many integers there are from ``low`` to ``high``, exclusive: none where that is below."""
+    if low == _ZERO and isinstance(high, Symbol | Literal):
         return high
-    return Apply("maximum", (_ZERO, Apply("subtract", (high, low))))
+    return Apply("maximum", (_ZERO, high if low == _ZERO else Apply("subtract", (high, low))))
 
 
 def lowered(action: Action) -> Action:

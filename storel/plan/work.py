@@ -29,7 +29,7 @@ from storel.calculus.nodes import (
     map_children,
 )
 from storel.plan.binding import binders, source_terms
-from storel.plan.count import lowered
+from storel.plan.count import difference, lowered
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -152,7 +152,7 @@ def _repeated(source: Source, each: Action, known: Known) -> Action:
     if not is_known or isinstance(source, Entries | Matches):
         return Accumulate(_ONE)
     if isinstance(source, Intersection):
-        steps = (_difference(side.low, side.high) for side in (source.left, source.right))
+        steps = (difference(side.low, side.high) for side in (source.left, source.right))
         return Accumulate(_plus(*steps))
     if isinstance(each, Accumulate):
         summed = _summed(each.value, source)
@@ -169,7 +169,7 @@ def _summed(term: Term, source: Positions | Elements) -> Term | None:
     """Return the sum of ``term`` over ``source`` where that takes no loop."""
     inner = binders(source)
     if _is_outside(term, inner):
-        return _times(_difference(source.low, source.high), shift(term, -inner))
+        return _times(difference(source.low, source.high), shift(term, -inner))
     match term:
         case Add(left, right):
             one, other = _summed(left, source), _summed(right, source)
@@ -178,8 +178,8 @@ def _summed(term: Term, source: Positions | Elements) -> Term | None:
             same, other = (left, right) if _is_outside(left, inner) else (right, left)
             summed = _summed(other, source)
             return None if summed is None else _times(shift(same, -inner), summed)
-        case Apply("maximum", (Literal(0), difference)):
-            return _telescoped(difference, source)
+        case Apply("maximum", (Literal(0), steps)):
+            return _telescoped(steps, source)
         case _:
             return _telescoped(term, source)
 
@@ -209,10 +209,6 @@ def _at(term: Term, index: int, value: Term, depth: int = 0) -> Term:
 
 def _is_outside(term: Term, inner: int) -> bool:
     return all(index >= inner for index in free_variables(term))
-
-
-def _difference(low: Term, high: Term) -> Term:
-    return high if low == _ZERO else Apply("maximum", (_ZERO, Apply("subtract", (high, low))))
 
 
 def _plus(left: Term, right: Term) -> Term:

@@ -46,7 +46,7 @@ def best(advice: Advice, name: str = "A") -> str:
 @pytest.mark.parametrize(
     ("program", "data", "expected"),
     [
-        (PRODUCT, {"A": BANDED, "x": VECTOR}, {"band", "tridiagonal", "band_coo"}),
+        (PRODUCT, {"A": BANDED, "x": VECTOR}, {"band", "tridiagonal", "band_coo", "dia"}),
         (PRODUCT, {"A": SPARSE, "x": VECTOR}, {"csr"}),
         (PRODUCT, {"A": FULL, "x": VECTOR[:40]}, {"dense"}),
         (PRODUCT, {"A": storel.tensor(FULL, "csr"), "x": VECTOR[:40]}, {"dense"}),

@@ -301,8 +301,7 @@ class ExpressionLowering:
     ) -> Expression:
         if self.holds(condition, scope):
             return holding_zero(self.lower(body, scope, role), semiring)
-        test = self.condition(condition, scope)
-        inner = scope.narrowed(condition, self.symbols)
+        test, body, inner = self._tests(condition, body, semiring, scope)
         with self.emitter.block() as inside:
             value = holding_zero(self.lower(body, inner, role), semiring)
         scalar_type = type_of(value)
@@ -310,5 +309,26 @@ class ExpressionLowering:
         if isinstance(value, Constant | Local) and not inside:
             return Select(test, value, zero)
         chosen = self.emitter.declare("chosen", zero)
-        self.emitter.emit(Branch(test, (*inside, Assign(chosen, value))))
+        is_total = not inside and self._is_total(body, value, semiring, scope, role)
+        self.emitter.emit(Branch(test, (*inside, Assign(chosen, value)), (), is_total))
         return chosen
+
+    def _tests(
+        self, condition: Term, body: Term, semiring: str, scope: Scope
+    ) -> tuple[Expression, Term, Scope]:
+        """Return a condition, with those that ``body`` begins with, the rest of it, and its scope."""
+        test, inner = self.condition(condition, scope), scope.narrowed(condition, self.symbols)
+        while isinstance(body, If) and body.semiring == semiring and not self.holds(body.condition, inner):
+            with self.emitter.block() as inside:
+                further = self.condition(body.condition, inner)
+            if inside:
+                break
+            test = Binary("and", test, further)
+            body, inner = body.body, inner.narrowed(body.condition, self.symbols)
+        return test, body, inner
+
+    def _is_total(self, body: Term, value: Expression, semiring: str, scope: Scope, role: Role) -> bool:
+        """Return whether ``body`` is ``value``, without any check, whatever the condition before it says."""
+        with self.emitter.block() as inside:
+            always = holding_zero(self.lower(body, scope, role), semiring)
+        return not inside and always == value

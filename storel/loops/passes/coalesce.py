@@ -126,7 +126,7 @@ class _Digits:
                 return replace(statement, condition=self._read(condition), body=self.block(body))
             case If(condition, body, otherwise):
                 made = self._read(condition), self.block(body), self.block(otherwise)
-                return If(*made)
+                return If(*made, statement.is_total)
             case Sort(_, low, high):
                 return replace(statement, low=self._read(low), high=self._read(high))
             case Fail(_, detail):

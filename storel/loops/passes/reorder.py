@@ -18,8 +18,10 @@ from storel.loops.nodes import (
     Assign,
     Binary,
     Buffer,
+    Cast,
     Constant,
     Declare,
+    Expression,
     For,
     If,
     Kernel,
@@ -27,6 +29,7 @@ from storel.loops.nodes import (
     Local,
     Procedure,
     Role,
+    Select,
     Sort,
     Statement,
     Store,
@@ -38,6 +41,9 @@ from storel.scalars import ScalarType
 
 UNITS = {"add": 0, "multiply": 1}
 """The operators that are reordered, and what each leaves as it is."""
+
+PLAIN = frozenset(("add", "subtract", "multiply"))
+"""Operators that take less time than a surprise."""
 
 FEWEST = 8
 """Loops of fewer iterations are no reductions: compilers unroll them, and vectorize the loops around."""
@@ -118,7 +124,38 @@ def _is_only_updated(buffer: Buffer, operator: str, body: tuple[Statement, ...])
 
 
 def _as_reduction(loop: For) -> For:
-    """Mark a loop that adds to one local, and whether everything that it reads and writes is consecutive."""
+    """Mark a loop that adds to one local, and whether everything that it reads and writes is consecutive.
+
+    What is consecutive is also read where a condition leaves it out: lanes have no branches.
+    """
+    straight = _marked(replace(loop, body=_without_branches(loop.body)))
+    return straight if straight.reduction is not None else _marked(loop)
+
+
+def _without_branches(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """Return statements that choose a number without a branch, where that takes no function."""
+    made: list[Statement] = []
+    for statement in body:
+        match made[-1:], statement:
+            case [Declare(local, other)], If(test, (Assign(chosen, value),), (), True) if (
+                local == chosen and _is_plain(value)
+            ):
+                made[-1] = Declare(local, Select(test, value, other))
+            case _:
+                made.append(statement)
+    return tuple(made)
+
+
+def _is_plain(value: Expression) -> bool:
+    leaves = (Constant, Local, Load, Cast)
+    return all(
+        part.operator in PLAIN if isinstance(part, Binary) else isinstance(part, leaves)
+        for part in parts(value)
+    )
+
+
+def _marked(loop: For) -> For:
+    """Mark a loop as it stands."""
     if (iterations := _iterations(loop)) is not None and iterations < FEWEST:
         return loop
     locals_: dict[Local, int | None] = {loop.local: 1}

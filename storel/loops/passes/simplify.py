@@ -112,7 +112,7 @@ def simplify_statement(statement: Statement) -> tuple[Statement, ...]:
             condition = expression(condition)
             return () if _is(condition, False) else (While(condition, block(body), role),)
         case If(condition, body, otherwise):
-            return _if(expression(condition), block(body), block(otherwise))
+            return _if(expression(condition), block(body), block(otherwise), is_total=statement.is_total)
         case Sort(buffer, low, high):
             return (Sort(buffer, expression(low), expression(high)),)
         case Fail(code, detail):
@@ -128,13 +128,13 @@ def _for(loop: For) -> tuple[Statement, ...]:
 
 
 def _if(
-    condition: Expression, body: tuple[Statement, ...], otherwise: tuple[Statement, ...]
+    condition: Expression, body: tuple[Statement, ...], otherwise: tuple[Statement, ...], *, is_total: bool
 ) -> tuple[Statement, ...]:
     if isinstance(condition, Constant):
         return body if condition.value else otherwise
     if not body:
         return (If(expression(Unary("not", condition)), otherwise),) if otherwise else ()
-    return (If(condition, body, otherwise),)
+    return (If(condition, body, otherwise, is_total),)
 
 
 def expression(this: Expression) -> Expression:

@@ -9,8 +9,13 @@ from dataclasses import dataclass, fields, replace
 from itertools import repeat
 from typing import Any
 
+from storel.calculus.intervals import COMPARISONS
+
 NOT_FITTED = frozenset(("product", "lanes", "register", "node"))
 """Constants that are not measured; the last two only tell plans apart that cost the same."""
+
+CHEAP = frozenset(("subtract", "negate", "minimum", "maximum", "abs", "and", "or", "not", *COMPARISONS))
+"""Functions that take no longer than an addition."""
 
 WORKING_SETS = (11, 14, 17, 20, 22, 24)
 """Logarithms of the numbers of elements that random reads are measured on."""
@@ -89,3 +94,10 @@ def gather(length: float, constants: Constants) -> float:
     low, high = WORKING_SETS[above - 1 : above + 1]
     part = (size - low) / (high - low)
     return (1 - part) * constants.gather[above - 1] + part * constants.gather[above]
+
+
+def function(name: str, constants: Constants) -> float:
+    """Return the cost of a function of numbers."""
+    if name in CHEAP:
+        return constants.flop
+    return constants.division if name in ("divide", "floor_divide", "modulo") else constants.function

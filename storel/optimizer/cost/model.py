@@ -19,9 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from storel.calculus.intervals import COMPARISONS
 from storel.calculus.nodes import Term
-from storel.optimizer.cost.constants import CONSTANTS, FREE, Constants, gather
+from storel.optimizer.cost.constants import CONSTANTS, FREE, Constants, function, gather
 from storel.optimizer.cost.prices import require_price
 from storel.optimizer.cost.variations import FULL, Variation
 from storel.optimizer.estimation.cardinality import TILE, Appraised, Fold, Place, Price
@@ -194,7 +193,7 @@ def combine(
         case "Result":
             return below + constants.touch * _touched(result)
         case "Apply1" | "Apply2" | "Apply3":
-            return below + _function(text, constants)
+            return below + function(text, constants)
         case "Look":
             mapping, key = estimates
             if not mapping.is_array and not mapping.stored:
@@ -203,10 +202,14 @@ def combine(
             return below + _read(mapping, key, place, constants)
         case "Single":
             near = math.prod(result.spans) <= TILE or (place is not None and place.fills_tile)
-            return below + (constants.tile if near else _written(estimates[0], result, place, constants))
+            written = constants.tile if near else _written(estimates[0], result, place, constants)
+            return below + written + constants.segment * estimates[1].chosen
         case "If":
             body = costs[1] * estimates[0].probability if variation.selective else costs[1]
-            return costs[0] + body + constants.branch
+            surprise = (
+                constants.segment * estimates[0].surprise if result.counts else 0.0
+            )  # else it is chosen
+            return costs[0] + body + constants.branch + surprise
         case "Let":
             value = estimates[0]
             return below + (_stored(value, place, constants) if value.counts else 0.0) + constants.node
@@ -338,12 +341,3 @@ def _stored(value: Estimate, place: Place | None, constants: Constants) -> float
         return constants.hash_build * value.contributions
     cleared = place is not None and not place.is_repeated and math.isfinite(slots)
     return constants.store * value.total + (constants.clear * slots if cleared else 0.0)
-
-
-_CHEAP = frozenset(("subtract", "negate", "minimum", "maximum", "abs", "and", "or", "not", *COMPARISONS))
-
-
-def _function(name: str, constants: Constants) -> float:
-    if name in _CHEAP:
-        return constants.flop
-    return constants.division if name in ("divide", "floor_divide", "modulo") else constants.function

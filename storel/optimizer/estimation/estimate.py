@@ -32,6 +32,7 @@ class Estimate(NamedTuple):
     not those that ``jump``, which stand for elements of an array; of a singleton they are those of its key.
     ``scattered`` are binders with whose steps a value is read from here and there; ``is_summed`` says that
     it is made by a loop, ``in_lanes`` that the loop reads consecutive values only, which vectors add up.
+    ``probability`` is that of a condition, ``chosen`` the surprise of one that makes a scalar zero.
     ``origins`` are the degrees of the integers in the arrays that the keys at each depth, and then the
     values, are elements of, as far as known: so of an array (None, its own), of an integer one.
     ``sample`` are values of an integer, ``loop`` those of a source's bounds, ``data`` an array's elements.
@@ -60,6 +61,7 @@ class Estimate(NamedTuple):
     in_lanes: bool = False
     origins: tuple[KnownDegrees | None, ...] = ()
     probability: float = SELECTIVITY
+    chosen: float = 0.0
     sample: Sample | Bound | None = None
     loop: LoopSample | None = None
     data: Vector | None = None
@@ -68,6 +70,12 @@ class Estimate(NamedTuple):
     def drawn(self) -> Sample | None:
         """The sample of an integer whose binder, if any, is known."""
         return self.sample if isinstance(self.sample, Sample) else None
+
+    @property
+    def surprise(self) -> float:
+        """How little of a condition is foreseen: all, 1, of one that the data fulfills every other time."""
+        is_regular = self.sample is not None
+        return 0.0 if is_regular else 2 * min(self.probability, 1 - self.probability)
 
     @property
     def origin(self) -> KnownDegrees | None:

@@ -125,7 +125,7 @@ def combine(
             return body._replace(
                 identity=identity, interval=body.interval.hull(Interval(0, 0)), counts=counts,
                 length=counts[0] if counts else 1.0, made=body.contributions * condition.probability,
-                is_summed=True,
+                is_summed=True, chosen=condition.surprise,
             )  # fmt: skip
         case _:
             return _loop(constructor, text, children, binders, identity, symbols)

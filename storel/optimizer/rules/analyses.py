@@ -31,6 +31,9 @@ from storel.optimizer.encoding.constructors import rule
 
 RULESETS = ("scope", "analysis")
 
+SMALL = 2**60
+"""How far a number may be from 0 for a few such ones to be added up in 64 bits."""
+
 GUARDS: dict[str, tuple[str, str]] = {
     "linear": ("tb", "(linear {0} {1} s)"),
     "strict": ("tb", "(strict {0} {1} s)"),
@@ -49,6 +52,7 @@ GUARDS: dict[str, tuple[str, str]] = {
     "separate": ("tt", "(separate {0} {1})"),
     "over": ("t", "(over {0} s)"),
     "integer": ("t", "(low {0})"),
+    "small": ("t", f"(< (max (high {{0}}) (not-i64 (low {{0}}))) {SMALL})"),
     "pairs": ("tt", "(pairs {0} {1})"),
     "triples": ("ttt", "(triples {0} {1} {2})"),
     "increasing": ("t", "(increasing {0})"),

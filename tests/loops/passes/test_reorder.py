@@ -21,8 +21,10 @@ from storel.loops.nodes import (
     Local,
     Procedure,
     Role,
+    Select,
     Statement,
     Store,
+    Unary,
     Update,
 )
 from storel.loops.passes.reorder import reorder
@@ -125,6 +127,37 @@ def test_sums_are_marked(mark: str, body: tuple[Statement, ...]) -> None:
     (loop,) = loops(made)
     assert loop.reduction == ((SUM, "add") if mark == "reduction" else None)
     assert loop.partial == ((SUM, "add") if mark == "partial" else None)
+
+
+def test_a_number_chosen_by_a_condition_is_added_in_lanes() -> None:
+    chosen, test = Local("chosen", ScalarType.FLOAT64), Binary("less", ZERO, Load(A, J))
+    value = times(Load(A, J), Load(X, J))
+
+    def found(value: Expression, *, is_total: bool) -> For:
+        branch = If(test, (Assign(chosen, value),), (), is_total)
+        (loop,) = loops(reordered(Declare(SUM, ZERO), over(J, Declare(chosen, ZERO), branch, added(chosen))))
+        return loop
+
+    loop = found(value, is_total=True)
+    assert loop.reduction == (SUM, "add")
+    assert loop.body == (Declare(chosen, Select(test, value, ZERO)), added(chosen))
+    checked = found(value, is_total=False)
+    gathered = found(Load(X, Load(KEYS, J)), is_total=True)
+    function = found(Unary("exp", Load(A, J)), is_total=True)
+    for kept in (checked, gathered, function):
+        assert kept.reduction is None and kept.partial is None
+        assert isinstance(kept.body[1], If)
+
+
+@pytest.mark.parametrize(("factor", "length"), [("B(i)", 64), ("B(i // 3)", 22), ("B(i)", 22)])
+def test_conditional_sums_read_nothing_outside(factor: str, length: int) -> None:
+    values, other = np.where(np.arange(64) % 3 == 0, np.arange(64) / 3, -1.0), np.arange(1.0, length + 1)
+    script = f"CREATE TENSOR s AS sum(<i, a> in A) if (a > 0) then a * {factor}"
+    kernel = storel.compile(script, A=values, B=other)
+    read = np.append(other, np.zeros(64))[np.arange(64) // (3 if "//" in factor else 1)]
+    np.testing.assert_allclose(kernel(A=values, B=other).to_numpy(), (np.maximum(values, 0) * read).sum())
+    (loop,) = loops(kernel.compilation.kernel.compute.body)
+    assert (loop.reduction is not None) == ("//" not in factor)
 
 
 def test_strict_sums_stay_in_order() -> None:

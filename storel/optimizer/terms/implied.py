@@ -1,0 +1,58 @@
+"""Conditions that always hold, since the loops around them have such bounds.
+
+    sum(<j, _> in 0:min(c, n - k * c)) if k * c + j < n then e   =>   sum(<j, _> in 0:min(c, n - k * c)) e
+
+Rules decide conditions by intervals, which are coarser: there, j may be c - 1 whatever k is. Kernels do not
+ask what always holds (``loops/lowering``), so that plans are not to be compared as if they did.
+"""
+
+from __future__ import annotations
+
+from storel.calculus.binders import binder_facts
+from storel.calculus.binding import shift
+from storel.calculus.domains import Domain, Domains, holds
+from storel.calculus.intervals import Context, decided, narrowed
+from storel.calculus.nodes import If, Range, Reduce, Slice, Sum, Term, children, map_children
+from storel.calculus.verify import Type
+from storel.symbols import Symbols
+
+
+def without_implied(term: Term, symbols: Symbols) -> Term:
+    """Return a closed term without the conditions that the bounds of loops imply; itself if there is none."""
+    return _without(term, symbols, (), (), ()) if _has_condition(term) else term
+
+
+def _has_condition(term: Term) -> bool:
+    return isinstance(term, If) or any(_has_condition(child) for child, _ in children(term))
+
+
+def _without(
+    term: Term, symbols: Symbols, types: tuple[Type, ...], intervals: Context, domains: Domains
+) -> Term:
+    if isinstance(term, If):
+        is_open = decided(term.condition, symbols, intervals) is None  # else it is for rules to decide
+        if is_open and holds(term.condition, symbols, intervals, domains):
+            return _without(term.body, symbols, types, intervals, domains)
+        intervals = narrowed(term.condition, symbols, intervals)
+
+    def visit(child: Term, binders: int) -> Term:
+        if not binders:
+            return _without(child, symbols, types, intervals, domains)
+        kinds, bounds = binder_facts(term, symbols, types, intervals)
+        own = tuple(reversed(_domains(term, binders)))
+        return _without(
+            child, symbols, (*reversed(kinds), *types), (*reversed(bounds), *intervals), (*own, *domains)
+        )
+
+    return map_children(term, visit)
+
+
+def _domains(term: Term, binders: int) -> Domains:
+    """Return the domains of what a term binds, the outermost first."""
+    match term:
+        case Sum(Range(low, high)) | Reduce(_, Range(low, high)):
+            return Domain(low, high), Domain(shift(low, 1), shift(high, 1))
+        case Sum(Slice(_, low, high)) | Reduce(_, Slice(_, low, high)):
+            return Domain(low, high), None
+        case _:
+            return (None,) * binders

@@ -1,0 +1,55 @@
+"""Conditions that the bounds of the loops around them imply are left out, and no others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import storel
+from storel.calculus.nodes import If, Term, children
+from storel.optimizer.terms.implied import without_implied
+
+X = np.ones((8, 8))
+
+
+def conditions(term: Term) -> int:
+    return isinstance(term, If) + sum(conditions(child) for child, _ in children(term))
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_implied"),
+    [
+        ("j - i < 3", True),
+        ("i <= j + 2", True),
+        ("j < 2 * i + 3", True),
+        ("j < 8", False),
+        ("j > i + 2", False),
+        ("j - i < 2", False),
+        ("i + j < 14", False),
+        ("X(i, j) < 8", False),
+        ("j < 8 and i <= j + 2", True),
+        ("j < 8 and i <= j + 1", False),
+    ],
+)
+def test_what_loops_imply_is_not_asked(condition: str, is_implied: bool) -> None:
+    """What intervals tell, j < 8, is for rules to decide."""
+    script = f"""CREATE TENSOR y AS sum(<i, _> in 0:8, <j, _> in max(0, i - 2):min(8, i + 3))
+      if ({condition}) then {{ i -> X(i, j) }}"""
+    found = storel.compile(script, X=X).compilation
+    assert conditions(found.term) == 1
+    assert conditions(without_implied(found.term, found.symbols)) == (0 if is_implied else 1)
+
+
+def test_elements_of_arrays_are_not_bound_as_their_positions_are() -> None:
+    script = "CREATE TENSOR y AS sum(<(i, j), x> in A) if (j < 4) then { i -> x }"
+    tensor = storel.tensor(X, "csr")
+    found = storel.compile(script, A=tensor).compilation
+    kept = without_implied(found.term, found.symbols)
+    assert kept == found.term
+    np.testing.assert_array_equal(storel.run(script, A=tensor).to_numpy(), np.full(8, 4.0))
+
+
+def test_a_term_without_such_conditions_is_the_same() -> None:
+    found = storel.compile("CREATE TENSOR y AS sum(<(i, j), x> in X) if (x > 0) then { i -> x }", X=X)
+    term = found.compilation.term
+    assert without_implied(term, found.compilation.symbols) is term

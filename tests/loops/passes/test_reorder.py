@@ -155,7 +155,9 @@ def test_conditional_sums_read_nothing_outside(factor: str, length: int) -> None
     script = f"CREATE TENSOR s AS sum(<i, a> in A) if (a > 0) then a * {factor}"
     kernel = storel.compile(script, A=values, B=other)
     read = np.append(other, np.zeros(64))[np.arange(64) // (3 if "//" in factor else 1)]
-    np.testing.assert_allclose(kernel(A=values, B=other).to_numpy(), (np.maximum(values, 0) * read).sum())
+    result = kernel(A=values, B=other)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_allclose(result.to_numpy(), (np.maximum(values, 0) * read).sum())
     (loop,) = loops(kernel.compilation.kernel.compute.body)
     assert (loop.reduction is not None) == ("//" not in factor)
 

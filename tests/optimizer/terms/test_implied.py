@@ -46,7 +46,9 @@ def test_elements_of_arrays_are_not_bound_as_their_positions_are() -> None:
     found = storel.compile(script, A=tensor).compilation
     kept = without_implied(found.term, found.symbols)
     assert kept == found.term
-    np.testing.assert_array_equal(storel.run(script, A=tensor).to_numpy(), np.full(8, 4.0))
+    result = storel.run(script, A=tensor)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_array_equal(result.to_numpy(), np.full(8, 4.0))
 
 
 def test_a_term_without_such_conditions_is_the_same() -> None:

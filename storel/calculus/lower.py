@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from storel.calculus.binding import shift, substitute
+from storel.calculus.binding import occurs, shift, substitute
+from storel.calculus.domains import linear_form
 from storel.calculus.generators import Body, Nest, Reduction, Total, only_if, zero_literal
 from storel.calculus.intervals import bounds
 from storel.calculus.mixed import separate
@@ -58,10 +59,13 @@ class _Lowering:
     """``drops_zeros`` in a dictionary that is only read: its zeros are no entries, whatever their keys are.
 
     Whoever reads it may rely on keys that are not negative. What stores a result looks at each value itself.
+    Of one that ``is_natural`` it is known that none is. Where a loop counts them up, that is said: it takes
+    nothing, since it becomes a bound of the loop, and proves what is read there.
     """
 
     symbols: Symbols
     drops_zeros: bool = False
+    is_natural: bool = False
 
     def term(self, node: Expression, scope: Scope, semiring: str) -> Term:
         """Lower any expression; its values are over ``semiring``."""
@@ -110,7 +114,7 @@ class _Lowering:
 
     def _read(self) -> _Lowering:
         """Return what lowers a dictionary that is read, not stored."""
-        return replace(self, drops_zeros=True)
+        return replace(self, drops_zeros=True, is_natural=False)
 
     def _entry(self, keys: list[Term], value: Term, scope: Scope, semiring: str) -> Term:
         """Return an entry; where a dictionary is read, none if its value is zero and a key may be negative.
@@ -121,15 +125,29 @@ class _Lowering:
         for key in reversed(keys):
             entry = Singleton(key, entry, semiring)
         doubtful = [key for key in keys if not bounds(key, self.symbols, scope.intervals).is_natural]
+        if self.is_natural:
+            return reduce(
+                lambda made, key: If(_natural(key), made, semiring),
+                (key for key in doubtful if self._is_counted(key, scope)),
+                entry,
+            )
         if not self.drops_zeros or not doubtful or self._type(value, scope).rank > 0:
             return entry
-        natural = [Apply("less_equal", (Literal(0, ScalarType.INT64), key)) for key in doubtful]
+        natural = [_natural(key) for key in doubtful]
         zero = zero_literal(self._type(value, scope), semiring)
         is_some = Apply("not_equal", (value, zero))
         return If(Apply("or", (reduce(_both, natural), is_some)), entry, semiring)
 
+    def _is_counted(self, key: Term, scope: Scope) -> bool:
+        """Return whether a key grows or falls by one with the position of the innermost loop."""
+        form = linear_form(key, self.symbols, scope.intervals) or {}
+        position = Variable(1)
+        others = (atom for atom in form if atom != position)
+        return abs(form.get(position, 0)) == 1 and not any(occurs(atom, 1) for atom in others)
+
     def _mapped(self, node: syntax.Mapped) -> Term:
-        lowering = _Lowering(self.symbols) if node.has_natural_keys else self
+        is_natural = node.has_natural_keys
+        lowering = _Lowering(self.symbols, is_natural=self.drops_zeros) if is_natural else self
         return separate(lowering.term(node.mapping, Scope(), node.semiring), self.symbols)
 
     def _scalar(self, node: Expression, scope: Scope, semiring: str) -> Term:
@@ -316,6 +334,10 @@ class _Lowering:
             return NOTHING
         same = Apply("equal", (Variable(2), Variable(0)))
         return Sum(left, Sum(shift(right, 2), If(same, body, semiring), semiring), semiring)
+
+
+def _natural(key: Term) -> Term:
+    return Apply("less_equal", (Literal(0, ScalarType.INT64), key))
 
 
 def _both(left: Term, right: Term) -> Term:

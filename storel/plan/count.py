@@ -248,7 +248,7 @@ def _root(store: Term) -> Term:
 
 def difference(low: Term, high: Term) -> Term:
     """Return how many integers there are from ``low`` to ``high``, exclusive: none where that is below."""
-    if low == _ZERO and isinstance(high, Symbol | Literal):
+    if low == _ZERO and (isinstance(high, Symbol) or (isinstance(high, Literal) and high.value >= 0)):
         return high
     return Apply("maximum", (_ZERO, high if low == _ZERO else Apply("subtract", (high, low))))
 

@@ -206,10 +206,8 @@ def combine(
             return below + written + constants.segment * estimates[1].chosen
         case "If":
             body = costs[1] * estimates[0].probability if variation.selective else costs[1]
-            surprise = (
-                constants.segment * estimates[0].surprise if result.counts else 0.0
-            )  # else it is chosen
-            return costs[0] + body + constants.branch + surprise
+            surprise = estimates[0].surprise if result.counts else 0.0  # scalars are chosen without it
+            return costs[0] + body + constants.branch + constants.segment * surprise
         case "Let":
             value = estimates[0]
             return below + (_stored(value, place, constants) if value.counts else 0.0) + constants.node

@@ -33,9 +33,11 @@ def _without(
         is_open = decided(term.condition, symbols, intervals) is None  # else it is for rules to decide
         if is_open and holds(term.condition, symbols, intervals, domains):
             return _without(term.body, symbols, types, intervals, domains)
-        intervals = narrowed(term.condition, symbols, intervals)
 
     def visit(child: Term, binders: int) -> Term:
+        if isinstance(term, If) and child is not term.condition:
+            inside = narrowed(term.condition, symbols, intervals)
+            return _without(child, symbols, types, inside, domains)
         if not binders:
             return _without(child, symbols, types, intervals, domains)
         kinds, bounds = binder_facts(term, symbols, types, intervals)

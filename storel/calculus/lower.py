@@ -54,6 +54,11 @@ def lower(expression: Expression, symbols: Symbols, semiring: str = ORDINARY) ->
     return Empty(1) if term == NOTHING else separate(term, symbols)
 
 
+def lower_mapping(mapped: syntax.Mapped, symbols: Symbols) -> Term:
+    """Return the term that a stored tensor is where it is read, over its own semiring."""
+    return _Lowering(symbols, drops_zeros=True).term(mapped, Scope(), mapped.semiring)
+
+
 @dataclass(frozen=True, slots=True)
 class _Lowering:
     """``drops_zeros`` in a dictionary that is only read: its zeros are no entries, whatever their keys are.

@@ -23,6 +23,7 @@ from typing import Literal, TypeAlias, get_args
 from storel.calculus import printer as term_printer
 from storel.calculus.finite import is_finite as all_finite
 from storel.calculus.lower import lower as lower_expression
+from storel.calculus.lower import lower_mapping
 from storel.calculus.nodes import Term
 from storel.calculus.verify import verify as verify_term
 from storel.compilation import machine
@@ -171,9 +172,7 @@ def _in_other_orders(composed: Composed, definition: Definition) -> tuple[Term, 
 def _mapping_symbols(composed: Composed) -> Symbols:
     """Return the facts about mappings that make no entry twice, each named as its tensor is."""
     return {
-        each.tensor: MappingSymbol(
-            each.tensor, lower_expression(each.mapping, composed.symbols, each.semiring)
-        )
+        each.tensor: MappingSymbol(each.tensor, lower_mapping(each, composed.symbols))
         for each in composed.mappings
     }
 

@@ -78,8 +78,12 @@ def run(
     runner.counts_work, runner.saves = work, True
     runner.requested = tuple(name for name, _ in outputs)
     analysis = runner.prepare(read_script(script))
+    results = runner.results(analysis)
+    for name, path in outputs:
+        require_savable(path, analysis.ranks[name])
     if out is not None:
-        _require_one(runner.results(analysis))
+        _require_one(results)
+        require_savable(out, analysis.ranks[results[0]])
     outcome = runner.finish(analysis)
     _warn(outcome)
     _save(outcome, out, outputs, runner.directory)

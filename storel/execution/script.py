@@ -115,7 +115,7 @@ class Runner:
         """Make the results of a script that is prepared."""
         for statement in self.outcome.saved if self.saves else ():
             with placed_at(statement.span):
-                require_savable(self.directory / statement.path)
+                require_savable(self.directory / statement.path, analysis.ranks[statement.name])
         self._choose_formats(analysis)
         self._make_results(analysis)
         if self.counts_work:

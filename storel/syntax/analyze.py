@@ -48,6 +48,7 @@ from storel.syntax.resolve import resolve
 from storel.syntax.signatures import (
     ArraySignature,
     Extent,
+    ParameterSignature,
     Signature,
     Signatures,
     SizeSignature,
@@ -88,10 +89,11 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The definitions in order, the names of the results, and warnings with their places."""
+    """The definitions in order, the names of the results, all tensors' ranks, and warnings with places."""
 
     definitions: tuple[Definition, ...]
     results: tuple[str, ...]
+    ranks: Mapping[str, int]
     warnings: tuple[str, ...]
 
 
@@ -110,7 +112,13 @@ def analyze(script: Script, signatures: Signatures, formats: Collection[str] | N
     for statement in script.statements:
         analyzer.statement(statement)
     definitions = tuple(analyzer.definitions)
-    return Analysis(definitions, saved or (definitions[-1].name,), tuple(dict.fromkeys(analyzer.warnings)))
+    results = saved or (definitions[-1].name,)
+    ranks = {
+        name: len(each.extents)
+        for name, each in analyzer.signatures.items()
+        if isinstance(each, TensorSignature)
+    }
+    return Analysis(definitions, results, ranks, tuple(dict.fromkeys(analyzer.warnings)))
 
 
 @dataclass(slots=True)
@@ -247,6 +255,7 @@ class _Analyzer:
             if extent is None:
                 raise ExtentError(
                     f"the extent of dimension {dimension} of '{statement.name}' cannot be inferred",
+                    found=self._negative(statement.expression),
                     span=statement.expression.span,
                     hint=f"declare the type: CREATE TENSOR {statement.name}: real[…] AS …",
                 )
@@ -259,6 +268,15 @@ class _Analyzer:
                     hint=f"declare the type: CREATE TENSOR {statement.name}: real[…] AS …",
                 )
         return kind.scalar, tuple(Extent(each.size, is_closed=False) for each in found if each is not None)
+
+    def _negative(self, expression: Expression) -> str | None:
+        """Say which integers an expression asks for that are no sizes, if it does: negative parameters."""
+        names = [
+            f"'{name}'"
+            for name in sorted(free_names(expression))
+            if self.signatures.get(name) == ParameterSignature(ScalarType.INT64)
+        ]
+        return f"negative parameters, which bound no keys: {', '.join(names)}" if names else None
 
     def declare_tensor(self, name: str, annotation: TypeAnnotation) -> None:
         """Check a loaded tensor against its declared type, whose names become sizes."""

@@ -43,6 +43,24 @@ def test_what_was_given_is_saved(script: str, arguments: tuple[str, ...]) -> Non
 
 
 @pytest.mark.parametrize(
+    ("script", "arguments"),
+    [
+        (f"{SUM} SAVE A TO 'c.npz' SAVE y TO 'c.mtx'", ()),
+        (f"{SUM} SAVE A TO 'c.npz'", ("--output", "y=c.mtx")),
+        (f"{SUM} SAVE A TO 'c.npz'", ("--output", "A=d.npz", "--output", "y=c.tns")),
+        (SUM, ("-o", "c.mtx")),
+    ],
+)
+def test_nothing_is_written_where_one_of_the_results_cannot_be(
+    script: str, arguments: tuple[str, ...]
+) -> None:
+    ended = command("run", "-", "-b", "A=a.mtx", *arguments, stdin=script)
+    assert (ended.code, ended.out) == (1, "")
+    assert "holds a matrix" in ended.err or "holds tensors of rank 1 or more" in ended.err
+    assert [each.name for each in Path().iterdir()] == ["a.mtx"]
+
+
+@pytest.mark.parametrize(
     ("given", "stored"),
     [
         ("a.mtx", "csr"),

@@ -181,6 +181,13 @@ def test_a_negative_parameter_is_no_size(text: str, message: str) -> None:
         storel.run(f"PARAMETER n: int; {text}", n=-1)
 
 
+def test_an_extent_that_cannot_be_inferred_names_the_negative_parameters() -> None:
+    text = "PARAMETER n: int; PARAMETER x: real; CREATE TENSOR r AS sum(<i, _> in 0:n) { i -> x }"
+    with pytest.raises(ExtentError) as caught:
+        storel.run(text, n=-1, x=-2.0)
+    assert caught.value.found == "negative parameters, which bound no keys: 'n'"
+
+
 def test_progress_names_every_step() -> None:
     steps: list[str] = []
     run("CREATE TENSOR r AS A", progress=steps.append)

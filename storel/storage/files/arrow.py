@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from storel.arrays import Array
-from storel.errors import DataError, TypeMismatchError
+from storel.errors import DataError
 from storel.host.text import reading
 from storel.storage.files.contents import SparseContents, reason
 from storel.storage.files.description import KEY, Description, describe, parse_description
@@ -60,7 +60,7 @@ def read_stream(table: Any) -> SparseContents:
 
 
 def write_parquet(tensor: Stored, stream: BinaryIO) -> None:
-    """Write the entries in order; raises TypeMismatchError for a scalar."""
+    """Write the entries of a tensor of rank 1 or more in order."""
     table = _table(tensor)
     import pyarrow.parquet
 
@@ -68,7 +68,7 @@ def write_parquet(tensor: Stored, stream: BinaryIO) -> None:
 
 
 def write_arrow(tensor: Stored, stream: BinaryIO) -> None:
-    """Write the entries in order; raises TypeMismatchError for a scalar."""
+    """Write the entries of a tensor of rank 1 or more in order."""
     table = _table(tensor)
     import pyarrow
 
@@ -200,8 +200,6 @@ def _require_no_null(column: Any, what: str) -> None:
 
 
 def _table(tensor: Stored) -> Any:
-    if tensor.rank == 0:
-        raise TypeMismatchError("a table of entries holds tensors of rank 1 or more", found="a scalar")
     pyarrow = _require_pyarrow("the file to write")
     coordinates, values = tensor.to_coo()
     names = [*(f"i{axis}" for axis in range(tensor.rank)), "value"]

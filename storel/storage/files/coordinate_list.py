@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from storel.errors import DataError, TypeMismatchError
+from storel.errors import DataError
 from storel.host.text import reading_text
 from storel.scalars import ScalarType
 from storel.storage.files.contents import SparseContents
@@ -44,9 +44,7 @@ def read_coordinate_list(path: Path) -> SparseContents:
 
 
 def write_coordinate_list(tensor: Stored, stream: BinaryIO) -> None:
-    """Write the entries in order; raises TypeMismatchError for a scalar, DataError where there are none."""
-    if tensor.rank == 0:
-        raise TypeMismatchError("a coordinate list holds tensors of rank 1 or more", found="a scalar")
+    """Write the entries of a tensor of rank 1 or more in order; raises DataError where there are none."""
     coordinates, values = tensor.to_coo()
     if not len(values):
         raise DataError(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from storel.arrays import Array
-from storel.errors import DataError, about, nearest
+from storel.errors import DataError, TypeMismatchError, about, nearest
 from storel.host.output import replacing, require_writable
 from storel.storage.files.archive import read_archive, read_array
 from storel.storage.files.arrow import read_arrow, read_parquet, write_arrow, write_parquet
@@ -41,8 +41,13 @@ WRITERS: dict[str, Callable[[Stored, BinaryIO], None]] = {
     ".feather": write_arrow,
 }
 
-
 WRITTEN = (*WRITERS, ".mtx.gz", ".tns.gz")
+
+MATRICES = frozenset((".mtx", ".mtx.gz"))
+"""Endings of files that hold tensors of rank 2 only."""
+
+TABLES = frozenset((".tns", ".tns.gz", ".parquet", ".arrow", ".feather"))
+"""Endings of files of a line for each entry, with its indices: there are none in a scalar."""
 
 
 def read_tensor(path: Path) -> Contents:
@@ -59,6 +64,7 @@ def save_tensor(tensor: Stored, path: Path) -> None:
     """Write a tensor to a file, as its ending says; on an error, such as without data, nothing is written."""
     tensor.require_data()
     ending = _ending(path, WRITTEN)
+    _require_rank(path, ending, tensor.rank)
     write = WRITERS[ending.removesuffix(".gz")]
     with replacing(path) as stream, about(str(path)):
         if not ending.endswith(".gz"):
@@ -69,9 +75,14 @@ def save_tensor(tensor: Stored, path: Path) -> None:
             write(tensor, cast(BinaryIO, packed))
 
 
-def require_savable(path: Path) -> None:
-    """Raise DataError where no tensor could be saved, before one is computed."""
-    _ending(path, WRITTEN)
+def require_savable(path: Path, rank: int | None = None) -> None:
+    """Raise where no tensor could be saved, before one is computed.
+
+    That is a DataError, or a TypeMismatchError where one of such a ``rank`` could not.
+    """
+    ending = _ending(path, WRITTEN)
+    if rank is not None:
+        _require_rank(path, ending, rank)
     require_writable(path)
 
 
@@ -97,6 +108,17 @@ def read_named_array(path: Path, name: str) -> Array:
         names = ", ".join(sorted(found)) or "none"
         raise DataError(f"{path} holds no array {name}", found=names, hint=nearest(name, found))
     return next(iter(found.values()))
+
+
+def _require_rank(path: Path, ending: str, rank: int) -> None:
+    if ending in MATRICES and rank != 2:
+        raise TypeMismatchError(f"{path}: a {ending} file holds a matrix", found=f"a tensor of rank {rank}")
+    if ending in TABLES and rank == 0:
+        raise TypeMismatchError(
+            f"{path}: a {ending} file holds tensors of rank 1 or more",
+            found="a scalar",
+            hint="save it as .npz",
+        )
 
 
 def _ending(path: Path, known: Iterable[str]) -> str:

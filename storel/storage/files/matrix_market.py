@@ -20,7 +20,7 @@ from typing import BinaryIO, TextIO
 import numpy as np
 
 from storel.arrays import Array
-from storel.errors import DataError, TypeMismatchError, nearest
+from storel.errors import DataError, nearest
 from storel.host.memory import require_memory
 from storel.host.text import reading_text, whole_source
 from storel.scalars import ScalarType
@@ -171,9 +171,7 @@ def _choices(names: tuple[str, ...] | dict[str, ScalarType | None], word: str = 
 
 
 def write_matrix_market(tensor: Stored, stream: BinaryIO) -> None:
-    """Write the entries in order; raises TypeMismatchError unless the tensor is a matrix."""
-    if tensor.rank != 2:
-        raise TypeMismatchError("a .mtx file holds a matrix", found=f"a tensor of rank {tensor.rank}")
+    """Write the entries of a matrix in order."""
     import scipy.io  # here, since it takes 0.1 s and few programs need it
     import scipy.sparse
 

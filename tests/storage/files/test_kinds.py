@@ -170,6 +170,26 @@ def test_where_a_tensor_can_be_saved_nothing_is_changed(tmp_path: Path) -> None:
     assert path.read_text() == "precious"
 
 
+@pytest.mark.parametrize(
+    ("name", "rank", "message"),
+    [
+        ("t.mtx", 3, "a .mtx file holds a matrix"),
+        ("t.mtx.gz", 1, "a .mtx.gz file holds a matrix"),
+        ("t.tns.gz", 0, "rank 1 or more"),
+        ("t.parquet", 0, "rank 1 or more"),
+    ],
+)
+def test_a_kind_of_file_may_hold_no_tensor_of_a_rank(
+    tmp_path: Path, name: str, rank: int, message: str
+) -> None:
+    with pytest.raises(TypeMismatchError, match=message):
+        require_savable(tmp_path / name, rank)
+    with pytest.raises(TypeMismatchError, match=message):
+        save_tensor(from_numpy(np.ones((2,) * rank), FORMATS), tmp_path / name)
+    require_savable(tmp_path / "t.npz", rank)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "real.tns").touch()
     (tmp_path / "link.tns").symlink_to(tmp_path / "real.tns")

@@ -77,30 +77,30 @@ def load_tensor(
     storage = None if reference is None else formats.resolve(reference, len(shape))
 
     def declared(values: NDArray[Any]) -> NDArray[Any]:
-        return as_declared(as_values(values, str(path)), annotation)
+        return as_declared(as_values(values, "the data"), annotation)
 
-    match contents:
-        case StoredContents(format=text, arrays=arrays, semiring=own):
-            with about(str(path)):
+    with about(str(path)):
+        match contents:
+            case StoredContents(format=text, arrays=arrays, semiring=own):
                 own_format = formats.resolve(parse_format(text), len(shape))
                 stored = from_arrays(own_format, arrays, shape, semiring=own)
-            if storage is None and semiring in (None, own) and _is_admitted(stored.dtype, annotation):
-                return replace(stored, is_closed=is_closed)
-            coordinates, values = stored.to_coo()
-            values, wanted = as_declared(values, annotation), storage or stored.storage
-            return from_coordinates(
-                coordinates, values, shape, formats, wanted, semiring or own, is_closed=is_closed
-            )
-        case DenseContents(values):
-            return from_numpy(declared(values), formats, storage, ring)
-        case MatrixContents(matrix):
-            matrix.data = declared(matrix.data)
-            return from_scipy(matrix, formats, storage, ring)
-        case SparseContents(coordinates, values, semiring=own):
-            wanted = semiring or own or ring
-            return from_coordinates(
-                coordinates, declared(values), shape, formats, storage, wanted, is_closed=is_closed
-            )
+                if storage is None and semiring in (None, own) and _is_admitted(stored.dtype, annotation):
+                    return replace(stored, is_closed=is_closed)
+                coordinates, values = stored.to_coo()
+                values, wanted = as_declared(values, annotation), storage or stored.storage
+                return from_coordinates(
+                    coordinates, values, shape, formats, wanted, semiring or own, is_closed=is_closed
+                )
+            case DenseContents(values):
+                return from_numpy(declared(values), formats, storage, ring)
+            case MatrixContents(matrix):
+                matrix.data = declared(matrix.data)
+                return from_scipy(matrix, formats, storage, ring)
+            case SparseContents(coordinates, values, semiring=own):
+                wanted = semiring or own or ring
+                return from_coordinates(
+                    coordinates, declared(values), shape, formats, storage, wanted, is_closed=is_closed
+                )
 
 
 def as_tensor(

@@ -86,7 +86,7 @@ def test_a_file_that_is_not_there_is_named_without_its_format() -> None:
 
 def test_what_does_not_fit_its_format_is_named() -> None:
     storel.tensor(MATRIX, "csr").save("b.mtx")
-    for name, message in (("nosuch", "A: unknown format 'nosuch'"), ("one_hot", "A: one_hot: ")):
+    for name, message in (("nosuch", "A: unknown format 'nosuch'"), ("one_hot", "A: b.mtx: one_hot: ")):
         ended = command("run", "-", "-b", f"A=b.mtx:{name}", stdin=SUM)
         assert ended.code == 1 and message in ended.err
 

@@ -121,10 +121,10 @@ def test_an_array_has_its_declared_type(folder: Path, declared: str, data: NDArr
 @pytest.mark.parametrize(
     ("name", "statement", "message"),
     [
-        ("x.npy", "LOAD TENSOR x FROM 'x.npy'", "x.npy holds complex128 values"),
-        ("x.npy", "LOAD TENSOR x: real[n] FROM 'x.npy'", "x.npy holds complex128 values"),
+        ("x.npy", "LOAD TENSOR x FROM 'x.npy'", "x.npy: the data holds complex128 values"),
+        ("x.npy", "LOAD TENSOR x: real[n] FROM 'x.npy'", "x.npy: the data holds complex128 values"),
         ("x.npy", "LOAD ARRAY x: real[n] FROM 'x.npy'", "x.npy holds complex128 values"),
-        ("x.npz", "LOAD TENSOR x FROM 'x.npz'", "x.npz holds complex128 values"),
+        ("x.npz", "LOAD TENSOR x FROM 'x.npz'", "x.npz: the data holds complex128 values"),
         ("x.npz", "LOAD ARRAYS FROM 'x.npz'", "x.npz: array x holds complex128 values"),
     ],
 )
@@ -190,3 +190,10 @@ def test_arrays_of_a_tensor_that_storel_saved_can_be_loaded(tmp_path: Path) -> N
     runner.run(Source("test", "LOAD ARRAYS FROM 'saved.npz' CREATE TENSOR r AS sum(<p, v> in val) v"))
     assert sorted(runner.environment.arrays) == ["idx", "pos", "val"]
     assert runner.environment.tensors["r"].item() == 3.0
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.npz", "x.mtx"])
+def test_a_file_that_does_not_fit_a_format_is_named(folder: Path, name: str) -> None:
+    storel.tensor(np.array([[0.0, 1.0], [2.0, 3.0]])).save(folder / name)
+    with pytest.raises(FormatError, match=rf"{name}: upper_triangular: 1 of 3 entries"):
+        storel.read(folder / name, "upper_triangular")

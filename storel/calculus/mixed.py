@@ -1,6 +1,7 @@
 """Sums over dictionaries of another semiring, as sums over what these dictionaries are made from.
 
-    sum_s(<k, v> in sum_t(R) D) e    =  sum_s(R) sum_s(<k, v> in D) e             no key of D repeats over R
+    sum_s(<k, v> in sum_t(R) D) e    =  sum_s(R) sum_s(<k, v> in D) e             no key of D repeats over R,
+                                        or no tuple of keys, and e only visits the entries of v
     sum_s(<k, v> in if_t c then D) e =  if_s c then sum_s(<k, v> in D) e
     sum_s(<k, v> in {x -> y}_t) e    =  let k = x in let v = y in if_s v != 0_t then e
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from storel.calculus.binding import shift, substitute
+from storel.calculus.binding import occurs, shift, substitute
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -22,6 +23,7 @@ from storel.calculus.nodes import (
     Literal,
     Lookup,
     Merge,
+    Multiply,
     Range,
     Reduce,
     Singleton,
@@ -70,7 +72,7 @@ class _Separation:
     def _entries(self, source: Term, body: Term, semiring: str, context: Context) -> Term:
         """Return the sum of ``body``, which binds a key and a value, over the entries of ``source``."""
         match source:
-            case Sum(inner, rest, other) if other != semiring and has_unique_keys(inner, rest, self.symbols):
+            case Sum(inner, rest, other) if other != semiring and self._is_apart(inner, rest, body, semiring):
                 types = (element(infer(inner, self.symbols, context)), KEY, *context)
                 return Sum(inner, self._entries(rest, shift(body, 2, 2), semiring, types), semiring)
             case If(condition, rest, other) if other != semiring:
@@ -86,6 +88,11 @@ class _Separation:
                 pass
         return Sum(source, body, semiring)
 
+    def _is_apart(self, source: Term, made: Term, body: Term, semiring: str) -> bool:
+        """Return whether ``body`` adds up alike over ``sum(source) made`` and over each iteration of it."""
+        keys = unique_keys(source, made, self.symbols)
+        return keys > 0 and _visits(body, 0, keys - 1, semiring)
+
     def _entry(self, value: Term, body: Term, semiring: str, other: str, context: Context) -> Term | None:
         """Return ``body`` for one value over the semiring ``other``; the key is still bound."""
         kind = infer(value, self.symbols, context)
@@ -97,8 +104,41 @@ class _Separation:
         return Let(shift(value, 1), If(present, body, semiring))
 
 
-def has_unique_keys(source: Term, body: Term, symbols: Symbols) -> bool:
-    """Return whether ``sum(<k, v> in source) body`` evidently makes no key, or tuple of keys, twice."""
+def _visits(body: Term, index: int, keys: int, semiring: str) -> bool:
+    """Return whether ``body`` is additive over dictionaries that variable ``index`` may be, if no two have
+    an entry in common: it only visits what is so many ``keys`` deep.
+    """
+
+    def free(child: Term, binders: int = 0) -> bool:
+        return not occurs(child, index + binders)
+
+    match body:
+        case _ if keys == 0:
+            return True
+        case Sum(Variable(source), inner, own) if source == index:
+            return own == semiring and free(inner, 2) and _visits(inner, 0, keys - 1, semiring)
+        case Sum(source, inner, own):
+            return own == semiring and free(source) and _visits(inner, index + 2, keys, semiring)
+        case Singleton(key, value, own):
+            return own == semiring and free(key) and _visits(value, index, keys, semiring)
+        case If(condition, inner, own):
+            return own == semiring and free(condition) and _visits(inner, index, keys, semiring)
+        case Let(value, inner):
+            return free(value) and _visits(inner, index + 1, keys, semiring)
+        case Multiply(left, right, own):
+            return own == semiring and (
+                (free(left) and _visits(right, index, keys, semiring))
+                or (free(right) and _visits(left, index, keys, semiring))
+            )
+        case _:
+            return False
+
+
+def unique_keys(source: Term, body: Term, symbols: Symbols) -> int:
+    """Return how many keys of an entry tell the iterations of ``sum(<k, v> in source) body`` apart.
+
+    No tuple of so many is made twice; it is 0 where that is not evident.
+    """
     while isinstance(body, If):
         body = body.body
     keys: list[Term] = []
@@ -106,19 +146,19 @@ def has_unique_keys(source: Term, body: Term, symbols: Symbols) -> bool:
         keys.append(body.key)
         body = body.value
     if not keys:
-        return False
+        return 0
     if keys[0] == Variable(1):
-        return True
+        return 1
     if keys[0] != Variable(0):
-        return False
+        return 0
     if is_one_to_one(source, symbols):
-        return True
+        return 1
     array = source.array if isinstance(source, Slice) else source
     fact = symbols.get(array.name) if isinstance(array, Symbol) else None
-    if not isinstance(fact, ArraySymbol):
-        return False
+    if not isinstance(fact, ArraySymbol) or fact.group[:1] != (fact.name,):
+        return 0
     others = tuple(Lookup(Symbol(name), Variable(1)) for name in fact.group[1:])
-    return fact.group[:1] == (fact.name,) and tuple(keys[1 : len(fact.group)]) == others
+    return len(fact.group) if tuple(keys[1 : len(fact.group)]) == others else 0
 
 
 def is_one_to_one(source: Term, symbols: Symbols) -> bool:

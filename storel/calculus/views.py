@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from storel.calculus.mixed import has_unique_keys
+from storel.calculus.mixed import unique_keys
 from storel.calculus.nodes import (
     Apply,
     If,
@@ -51,7 +51,7 @@ class _View:
 
     def of(self, term: Term, context: Context) -> Term:
         match term:
-            case Sum(source, body, _) if has_unique_keys(source, body, self.symbols):
+            case Sum(source, body, _) if unique_keys(source, body, self.symbols):
                 entry = element(infer(source, self.symbols, context))
                 return Sum(source, self.of(body, (entry, KEY, *context)), self.semiring)
             case Singleton(key, value, _):

@@ -116,9 +116,10 @@ class Compilation:
     @cached_property
     def program(self) -> Program:
         """The kernel's text, one for each phase where it is run in parts."""
+        is_strict = not self.is_reordered
         if not self.phases:
-            return Program(self.backend, (Unit(self.kernel, self.source),))
-        return Program(self.backend, tuple(map(self._unit, self.phases)), self.used_threads)
+            return Program(self.backend, (Unit(self.kernel, self.source),), is_strict=is_strict)
+        return Program(self.backend, tuple(map(self._unit, self.phases)), self.used_threads, is_strict)
 
     @property
     def compiled(self) -> CompiledKernel | ParallelKernel:

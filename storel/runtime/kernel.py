@@ -205,14 +205,15 @@ def allowance(needed: int, begun: Mapping[str, Array]) -> int:
     return memory.allowance(max(0, needed - held)) + held
 
 
-def load(source: str, kernel: Kernel, backend: Backend) -> CompiledKernel:
+def load(source: str, kernel: Kernel, backend: Backend, *, is_strict: bool = False) -> CompiledKernel:
     """Return ``kernel`` as machine code, compiled from ``source`` or taken from the cache.
 
     ``source`` is what the backend's module in ``codegen`` rendered. Raise BackendError if it does not
-    compile.
+    compile. A strict one rounds as Numba and the interpreters do.
     """
     names = [procedure.name for procedure in kernel.procedures]
-    return CompiledKernel(kernel, dict(zip(names, load_entries(source, names, backend), strict=True)))
+    entries = load_entries(source, names, backend, is_strict=is_strict)
+    return CompiledKernel(kernel, dict(zip(names, entries, strict=True)))
 
 
 def _slots(scalars: tuple[Local, ...], arrays: tuple[Buffer, ...]) -> struct.Struct:

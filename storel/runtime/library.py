@@ -23,23 +23,29 @@ ENTRY = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_void_p)
 """The type of an ``Entry`` in C: it takes slots and the address of a failure's detail."""
 
 
-def load_entries(source: str, names: list[str], backend: Backend) -> list[Entry]:
-    """Return the functions ``storel_NAME`` of a source text; raises BackendError if it does not compile."""
+def load_entries(source: str, names: list[str], backend: Backend, *, is_strict: bool = False) -> list[Entry]:
+    """Return the functions ``storel_NAME`` of a source text; raises BackendError if it does not compile.
+
+    In strict ones each operation is rounded by itself, so that all backends give the same numbers.
+    """
     if backend == "numba":
         return _load_numba(source, names)
-    library = load_c(source)
+    library = load_c(source, *([toolchain.ROUNDED] if is_strict else []))
     return [ENTRY((f"storel_{name}", library)) for name in names]
 
 
-def load_c(source: str) -> ctypes.CDLL:
-    """Return C source text as a library; raises BackendError where there is no compiler that takes it."""
+def load_c(source: str, *further: str) -> ctypes.CDLL:
+    """Return C source text as a library; raises BackendError where there is no compiler that takes it.
+
+    ``further`` are flags beside those that are always given.
+    """
     toolchain.choose("c")
     compiler = toolchain.find()
     assert compiler is not None, "choose raises where there is none"
 
     def build(artifact: Path) -> None:
         (artifact / "kernel.c").write_text(source, "utf-8")
-        compiler.compile(artifact / "kernel.c", artifact / "kernel.so")
+        compiler.compile(artifact / "kernel.c", artifact / "kernel.so", *further)
         cache.seal(artifact / "kernel.so")
 
     def link(artifact: Path) -> ctypes.CDLL:
@@ -49,7 +55,7 @@ def load_c(source: str) -> ctypes.CDLL:
         except OSError as error:
             raise cache.Damaged(str(error)) from error
 
-    parts = (*compiler.command, compiler.version, *compiler.flags, toolchain.processor())
+    parts = (*compiler.command, compiler.version, *compiler.flags, *further, toolchain.processor())
     return cache.obtain(f"c-{cache.digest(source, *parts)}", build, link)
 
 

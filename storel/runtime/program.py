@@ -33,11 +33,15 @@ class Unit:
 
 @dataclass(frozen=True)
 class Program:
-    """The kernels of a plan and their sources: one, or one for each phase that ``threads`` threads run."""
+    """The kernels of a plan and their sources: one, or one for each phase that ``threads`` threads run.
+
+    Those of a program with strict floating point round as Numba and the interpreters do.
+    """
 
     backend: Backend
     kernels: tuple[Unit, ...]
     threads: int | None = None
+    is_strict: bool = False
 
     @cached_property
     def compiled(self) -> CompiledKernel | ParallelKernel:
@@ -60,7 +64,7 @@ class Program:
         if isinstance(unit.kernel, Contraction):
             return contraction_kernel(unit.kernel, unit.source, self.threads or 1)
         assert unit.source is not None
-        return load(unit.source, unit.kernel, self.backend)
+        return load(unit.source, unit.kernel, self.backend, is_strict=self.is_strict)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: machine code is made where it arrives."""

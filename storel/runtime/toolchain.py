@@ -33,6 +33,9 @@ OPTIONAL = (
     "-fno-loop-unroll-and-jam",  # it makes gathers of contiguous rows
 )
 
+ROUNDED = "-ffp-contract=off"
+"""With which products are rounded before they are added, as Numba and the interpreters do."""
+
 _PROBE = """\
 #include <stdint.h>
 int64_t probe(const int64_t *numbers, int64_t count) {
@@ -52,9 +55,12 @@ class Compiler:
     version: str
     flags: tuple[str, ...]
 
-    def compile(self, source: Path, library: Path) -> None:
-        """Compile a C file to a shared library; raise BackendError if the compiler refuses."""
-        command = [*self.command, *self.flags, str(source), "-o", str(library), "-lm"]
+    def compile(self, source: Path, library: Path, *further: str) -> None:
+        """Compile a C file to a shared library; raise BackendError if the compiler refuses.
+
+        ``further`` are flags beside those that are always given.
+        """
+        command = [*self.command, *self.flags, *further, str(source), "-o", str(library), "-lm"]
         try:
             done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
         except OSError as error:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -213,3 +214,31 @@ def test_keys_that_are_looked_up_are_ordinary_numbers(
     result = storel.run(script, V=values, K=storel.tensor(KEYS, stored), backend=backend)
     assert isinstance(result, storel.Tensor)
     assert result.to_numpy().tolist() == expected
+
+
+FACTORS = ["3", "A(0, 1)", "(sum(<j, v> in A(2)) A(j, 2 - j))"]
+SUMS = [
+    "count(<j, v> in row)",
+    "(sum(<j, v> in row) j)",
+    "max(<j, v> in row) v",
+    "{ i -> count(<j, v> in row) }",
+]
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize("floating_point", ["strict", "reassociate"])
+@pytest.mark.parametrize("semiring", list(VALUES))
+def test_a_product_does_not_distribute_over_another_sum(
+    semiring: str, floating_point: Literal["strict", "reassociate"], backend: Literal["c", "numba"]
+) -> None:
+    entries = np.array(VALUES[semiring])
+    matrix = storel.tensor((ENTRIES, entries), "csr", shape=(4, 4), semiring=semiring)
+    for number, (factor, value) in enumerate(itertools.product(FACTORS, SUMS)):
+        rows = f"sum(<i, row> in A) {{ i -> {value} }}"
+        script = f"CREATE TENSOR R OVER {semiring} AS {factor} * {rows}"
+        if backend == "numba" and number % 4:
+            continue
+        wanted = storel.run(script, A=matrix, backend="interpret")
+        found = storel.run(script, A=matrix, backend=backend, floating_point=floating_point)
+        assert isinstance(wanted, storel.Tensor) and isinstance(found, storel.Tensor)
+        np.testing.assert_allclose(found.to_numpy(), wanted.to_numpy(), err_msg=script)

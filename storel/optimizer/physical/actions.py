@@ -40,7 +40,7 @@ from storel.calculus.strictness import strict
 from storel.calculus.verify import Type, infer
 from storel.optimizer.estimation.cardinality import appraise
 from storel.optimizer.physical.facts import array, is_increasing
-from storel.optimizer.physical.normalize import intersected, is_atom, scaled
+from storel.optimizer.physical.normalize import intersected, is_atom
 from storel.optimizer.physical.preferences import StoreKind
 from storel.optimizer.physical.reductions import StoredEntries, any_entry, stored_entries, stored_rows
 from storel.optimizer.physical.scope import Monoid, Scope, sum_over
@@ -53,6 +53,7 @@ from storel.optimizer.physical.sources import (
     without_ranges,
 )
 from storel.optimizer.physical.stores import choose_store, in_rows, is_scanned, reduction_store
+from storel.optimizer.terms.products import pushed
 from storel.plan.binding import row_extents, source_extents, store_terms
 from storel.plan.nodes import (
     Accumulate,
@@ -244,9 +245,10 @@ class ActionPlanner:
         factor, dictionary = (left, right) if ranks[0] == 0 else (right, left)
         if not is_atom(factor):
             return self._let(factor, Multiply(Variable(0), shift(dictionary, 1), semiring), scope, into)
-        product = scaled(factor, dictionary, semiring)
+        rank = max(ranks)
+        product = pushed(factor, dictionary, semiring, rank)
         if isinstance(product, Multiply):
-            product = scaled(factor, entries_of(dictionary, semiring), semiring)
+            product = pushed(factor, entries_of(dictionary, semiring), semiring, rank)
         return self.dictionary(product, scope, into)
 
     def _copy(self, term: Term, scope: Scope, into: Monoid) -> Action:

@@ -1,7 +1,5 @@
 """Laws that put a term into the shape that actions have; each keeps the value and the order of sums.
 
-s * sum(R) b             = sum(R) s * b                  s of rank 0, and likewise through
-s * {k -> v}             = {k -> s * v}                  if, let, +, merge and find
 sum(R) {k -> v}          = {k -> sum(R) v}               k not bound by R
 {k -> v} + {k -> w}      = {k -> v + w}
 A * B                    = sum(<k, v> in A) {k -> v * B(k)}   dictionaries of equal rank
@@ -18,7 +16,6 @@ from storel.calculus.binding import free_variables, shift, substitute
 from storel.calculus.nodes import (
     Add,
     Apply,
-    Empty,
     Find,
     If,
     Let,
@@ -111,29 +108,6 @@ def hoist_keys(term: Term) -> Term:
 
 def _is_outside(term: Term, binders: int) -> bool:
     return all(index >= binders for index in free_variables(term))
-
-
-def scaled(factor: Term, dictionary: Term, semiring: str) -> Term:
-    """Return ``factor * dictionary`` with the atom ``factor`` moved to the leaves of what is built."""
-    match dictionary:
-        case Sum(source, body, own):
-            return Sum(source, scaled(shift(factor, 2), body, semiring), own)
-        case Merge(left, right, body, own):
-            return Merge(left, right, scaled(shift(factor, 3), body, semiring), own)
-        case Find(source, key, body, own):
-            return Find(source, key, scaled(shift(factor, 1), body, semiring), own)
-        case Singleton(key, value, own):
-            return Singleton(key, scaled(factor, value, semiring), own)
-        case If(condition, body, own):
-            return If(condition, scaled(factor, body, semiring), own)
-        case Let(value, body):
-            return Let(value, scaled(shift(factor, 1), body, semiring))
-        case Add(left, right, own):
-            return Add(scaled(factor, left, semiring), scaled(factor, right, semiring), own)
-        case Empty():
-            return dictionary
-        case _:
-            return Multiply(factor, dictionary, semiring)
 
 
 def intersected(left: Term, right: Term, semiring: str) -> Term:

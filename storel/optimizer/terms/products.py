@@ -9,12 +9,14 @@ product, and moves out of the loop as one term (``sharing/share.py``).
 
 from __future__ import annotations
 
+import math
 from typing import TypeAlias
 
 from storel.calculus.binders import binder_types
 from storel.calculus.binding import free_mask, free_variables, shift
 from storel.calculus.nodes import (
     Add,
+    Empty,
     Find,
     If,
     Let,
@@ -68,23 +70,31 @@ def _arranged(term: Term, symbols: Symbols, context: Context, known: Arranged) -
     return map_children(term, visit)
 
 
-def pushed(factor: Term, body: Term, semiring: str) -> Term:
-    """Return ``factor * body``, the scalar ``factor`` moved to the leaves of the dictionary ``body``."""
+def pushed(factor: Term, body: Term, semiring: str, keys: float = math.inf) -> Term:
+    """Return ``factor * body``, the scalar ``factor`` moved to the leaves of the dictionary ``body``.
+
+    It goes below so many ``keys`` at most, and stays outside of what is over another semiring, since a
+    product distributes over the sums of its own alone.
+    """
+    if keys == 0:
+        return Multiply(factor, body, semiring)
     match body:
         case Sum(source, inner, own) if own == semiring:
-            return Sum(source, pushed(shift(factor, 2), inner, semiring), own)
+            return Sum(source, pushed(shift(factor, 2), inner, semiring, keys), own)
         case Merge(left, right, inner, own) if own == semiring:
-            return Merge(left, right, pushed(shift(factor, 3), inner, semiring), own)
+            return Merge(left, right, pushed(shift(factor, 3), inner, semiring, keys), own)
         case Find(source, key, inner, own) if own == semiring:
-            return Find(source, key, pushed(shift(factor, 1), inner, semiring), own)
+            return Find(source, key, pushed(shift(factor, 1), inner, semiring, keys), own)
         case Singleton(key, value, own) if own == semiring:
-            return Singleton(key, pushed(factor, value, semiring), own)
+            return Singleton(key, pushed(factor, value, semiring, keys - 1), own)
         case If(condition, inner, own) if own == semiring:
-            return If(condition, pushed(factor, inner, semiring), own)
+            return If(condition, pushed(factor, inner, semiring, keys), own)
         case Let(value, inner):
-            return Let(value, pushed(shift(factor, 1), inner, semiring))
+            return Let(value, pushed(shift(factor, 1), inner, semiring, keys))
         case Add(left, right, own) if own == semiring:
-            return Add(pushed(factor, left, semiring), pushed(factor, right, semiring), own)
+            return Add(pushed(factor, left, semiring, keys), pushed(factor, right, semiring, keys), own)
+        case Empty():
+            return body
         case _:
             return Multiply(factor, body, semiring)
 

@@ -6,9 +6,7 @@ import pytest
 from strategies.plans import number, var
 
 from storel.calculus.nodes import (
-    Add,
     Apply,
-    Empty,
     Find,
     If,
     Let,
@@ -27,7 +25,6 @@ from storel.optimizer.physical.normalize import (
     intersected,
     is_atom,
     name_tested,
-    scaled,
 )
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol
@@ -126,28 +123,6 @@ def test_what_is_not_read_in_any_case_is_not_named(term: Term) -> None:
 )
 def test_keys_leave_the_sums_that_do_not_bind_them(before: Term, after: Term) -> None:
     assert hoist_keys(before) == after
-
-
-@pytest.mark.parametrize(
-    ("dictionary", "after"),
-    [
-        (Sum(R, Singleton(var(1), var(0))), Sum(R, Singleton(var(1), times(S, var(0))))),
-        (Merge(A, B, Singleton(var(0), N)), Merge(A, B, Singleton(var(0), times(S, N)))),
-        (Find(A, N, Singleton(var(0), N)), Find(A, N, Singleton(var(0), times(S, N)))),
-        (Singleton(N, N), Singleton(N, times(S, N))),
-        (If(N, Singleton(N, N)), If(N, Singleton(N, times(S, N)))),
-        (Let(A, Singleton(var(0), N)), Let(A, Singleton(var(0), times(S, N)))),
-        (Add(Singleton(N, N), Empty(1)), Add(Singleton(N, times(S, N)), Empty(1))),
-        (Lookup(var(1), N), times(S, Lookup(var(1), N))),
-    ],
-)
-def test_a_factor_goes_to_the_leaves(dictionary: Term, after: Term) -> None:
-    assert scaled(S, dictionary, PLUS) == after
-
-
-def test_a_factor_that_is_bound_is_shifted() -> None:
-    before = Sum(R, Sum(R, Singleton(var(1), var(0))))
-    assert scaled(var(7), before, PLUS) == Sum(R, Sum(R, Singleton(var(1), times(var(11), var(0)))))
 
 
 def test_a_product_of_dictionaries_is_a_loop_over_the_first() -> None:

@@ -1,0 +1,53 @@
+"""Rows are rows however a tensor is stored: also where its format has the key of a row with each entry."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import storel
+
+MATRIX = np.array([[0, 1, 2, 0], [3, 4, 0, 0], [0, 0, 5, 0], [0, 0, 0, 0]], dtype=float)
+CUBE = np.array([MATRIX, MATRIX.T, 0 * MATRIX, MATRIX + MATRIX.T])
+
+OF_MATRICES = [
+    "count(<i, row> in A)",
+    "{ 0 -> count(<i, row> in A) }",
+    "sum(<i, row> in A) { i -> count(<j, a> in row) }",
+    "if (any(<i, row> in A) (row(1) > 0 and row(2) > 0)) then 1 else 2",
+    "if (all(<i, row> in A) (row(1) > 0 or row(2) > 0)) then 1 else 2",
+    "max(<i, row> in A) count(<j, a> in row)",
+    "max(<i, row> in A) sum(<j, a> in row, <i, b> in row) a * b",
+    "prod(<i, row> in A) (row(0) + row(1) + row(2))",
+    "sum(<i, row> in A) (if (any(<k, other> in A) (other(i) > row(i))) then { i -> row(i) })",
+    "any(<i, row> in A, <j, a> in row) (a > 4)",
+    "sum(<(i, j), a> in A) if (any(<k, b> in A(j)) (b > a)) then { (i, j) -> a }",
+]
+OF_CUBES = [
+    "count(<i, slab> in A)",
+    "count(<(i, j), row> in A)",
+    "max(<i, slab> in A) count(<j, row> in slab)",
+    "if (any(<i, slab> in A) (slab(0, 1) > 0 and slab(1, 0) > 0)) then 1 else 2",
+    "if (all(<(i, j), row> in A) (row(1) > 0 or row(0) > 0)) then 1 else 2",
+]
+MATRICES = ("coo", "csr", "hash", "levels(compressed, singleton)", "hyb(1)")
+CUBES = ("coo", "csf", "levels(compressed, singleton, singleton)")
+STORED = [
+    *((storage, MATRIX, OF_MATRICES) for storage in MATRICES),
+    *((storage, CUBE, OF_CUBES) for storage in CUBES),
+]
+
+
+@pytest.mark.parametrize(
+    ("own", "over"), [("plus_times", "plus_times"), ("min_plus", "min_plus"), ("max_plus", "plus_times")]
+)
+@pytest.mark.parametrize(("storage", "data", "programs"), STORED)
+def test_rows_are_met_once(storage: str, data: np.ndarray, programs: list[str], own: str, over: str) -> None:
+    entries = (np.array(np.nonzero(data)), data[np.nonzero(data)])
+    tensor = storel.tensor(entries, storage, shape=data.shape, semiring=own)
+    for program in programs:
+        script = f"CREATE TENSOR R OVER {over} AS {program}"
+        wanted = storel.run(script, A=tensor, backend="interpret")
+        found = storel.run(script, A=tensor, backend="c")
+        assert isinstance(wanted, storel.Tensor) and isinstance(found, storel.Tensor)
+        np.testing.assert_allclose(found.to_numpy(), wanted.to_numpy(), err_msg=script)

@@ -1,0 +1,40 @@
+"""With strict floating point all backends and numbers of threads give the same numbers, bit by bit."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import pytest
+
+import storel
+
+RNG = np.random.default_rng(11)
+MATRIX = RNG.random((60, 50)) * (RNG.random((60, 50)) < 0.4)
+VECTOR, ROWS = RNG.random(50), RNG.random((50, 7))
+
+PROGRAMS = [
+    "sum(<(i, j), a> in A) { i -> a * x(j) }",
+    "sum(<i, row> in A) x(0) * row",
+    "x(0) * sum(<i, row> in A) { i -> sum(<j, a> in row) a }",
+    "sum(<i, row> in A) (x(1) * { i -> sum(<j, a> in row) a * x(j) })",
+    "sum(<(i, j), a> in A, <k, y> in Y(j)) { (i, k) -> a * y }",
+    "sum(<(i, j), a> in A) a * x(j) + 0.1",
+    "sum(<(i, j), a> in A) if (a > 0.3) then { i -> a * x(j) - 0.7 }",
+]
+
+
+@pytest.mark.parametrize("storage", ["csr", "dense"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_numbers_are_those_of_the_interpreter(program: str, storage: str) -> None:
+    script = f"CREATE TENSOR R AS {program}"
+    given = {"A": storel.tensor(MATRIX, storage)}
+    given |= {"x": storel.tensor(VECTOR)} if "x(" in program else {}
+    given |= {"Y": storel.tensor(ROWS)} if "Y(" in program else {}
+    wanted = storel.run(script, backend="interpret", **given)
+    assert isinstance(wanted, storel.Tensor)
+    backends: list[tuple[Literal["c", "numba"], int]] = [("c", 1), ("c", 2), ("numba", 1)]
+    for backend, threads in backends:
+        found = storel.run(script, backend=backend, threads=threads, floating_point="strict", **given)
+        assert isinstance(found, storel.Tensor)
+        np.testing.assert_array_equal(found.to_numpy(), wanted.to_numpy(), err_msg=f"{backend} {threads}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +15,12 @@ from storel.semiring import Scalar
 from storel.source import Span
 from storel.storage.blocks import count_runs, is_all_finite, is_ascending, is_increasing
 from storel.storage.build import as_values
-from storel.storage.facts import array_symbol, symbols_of, with_degrees
+from storel.storage.facts import symbols_of, with_degrees
 from storel.storage.formats.known import Formats
 from storel.storage.formats.properties import verify_array
 from storel.storage.tensor import Tensor
 from storel.symbols import ArraySymbol, Fact, ParameterSymbol, SizeSymbol
-from storel.syntax.nodes.declarations import ArrayDeclaration
+from storel.syntax.nodes.declarations import ArrayDeclaration, DistinctElements, Increasing
 from storel.syntax.nodes.expressions import Name
 from storel.syntax.signatures import (
     ArraySignature,
@@ -99,7 +99,7 @@ class Environment:
     ) -> None:
         """Bind a raw array after its declared properties are verified; one without dimensions is a scalar.
 
-        What is not declared is measured: the bounds and the order of this very array.
+        The bounds and the order of this very array are measured, whatever is declared of them.
         """
         array = as_values(array, f"array {name}")
         if array.ndim == 0:
@@ -115,14 +115,17 @@ class Environment:
             )
         self._require_new(name, span)
         self.arrays[name] = np.ascontiguousarray(array)
+        measured = self.array_symbols[name] = measured_symbol(name, self.arrays[name])
         if declaration is None:
-            self.array_symbols[name] = measured_symbol(name, self.arrays[name])
             return
         for length in declaration.type.extents:
             if isinstance(length, Name):
                 self.sizes.setdefault(length.name, len(array))
         verify_array(declaration, self.arrays, self.sizes)
-        self.array_symbols[name] = array_symbol(declaration, self.arrays[name], self.sizes, name, name, ())
+        properties = declaration.properties
+        within = next((each.within for each in properties if isinstance(each, Increasing)), None)
+        unique = measured.unique or DistinctElements() in properties
+        self.array_symbols[name] = replace(measured, within=within, unique=unique)
 
     def _add_scalar(self, name: str, value: Scalar, span: Span | None) -> None:
         """Bind a number that came with raw arrays: one that can be a size is known when compiling."""
@@ -224,7 +227,7 @@ def type_of(value: Scalar) -> ScalarType:
 
 
 def measured_symbol(name: str, array: Array) -> ArraySymbol:
-    """Return the facts about a raw array of which nothing is declared, found by looking at it."""
+    """Return the facts about a raw array that are found by looking at it."""
     scalar_type = ScalarType.of(array.dtype)
     assert scalar_type is not None
     if not scalar_type.is_integer:

@@ -20,6 +20,7 @@ from storel.errors import (
     UnknownNameError,
 )
 from storel.execution.script import Runner
+from storel.plan.printer import render
 from storel.source import Source
 
 COORDINATES = "1 1 2\n3 2 4.0\n"
@@ -142,6 +143,38 @@ def test_a_file_of_many_dimensions_has_a_default_and_a_choice(folder: Path, rank
     chosen = storel.read(folder / "many.tns", "auto")
     np.testing.assert_array_equal(chosen.to_numpy(), usual.to_numpy())
     assert usual.nnz == 2 and usual.to_numpy().sum() == 3.0
+
+
+@pytest.mark.parametrize("declared", ["", "IN 0:9", "UNIQUE"])
+def test_the_bounds_of_a_declared_array_are_those_of_its_elements(folder: Path, declared: str) -> None:
+    np.save(folder / "p.npy", [2, 0, 3])
+    matrix = np.array([[1.0, 0, 2], [0, 3, 4], [5, 0, 0]])
+    rows = "sum(<i, row> in A) { p(i) -> row }"
+    script = f"""
+        LOAD ARRAY p: int[n] {declared} FROM 'p.npy'
+        CREATE TENSOR B AS {rows}
+        CREATE TENSOR r AS count(<i, row> in {rows})
+        SAVE B TO 'b.npz' SAVE r TO 'r.npz'
+    """
+    environment = Environment(tensors={"A": storel.tensor(matrix, "csr")})
+    outcome = Runner(environment, directory=folder).run(Source("test", script))
+    np.testing.assert_array_equal(outcome.results["B"].to_numpy(), [*matrix[[1]], [0] * 3, *matrix[[0, 2]]])
+    assert outcome.results["r"].item() == 3
+
+
+def test_rows_of_declared_arrays_are_merged_where_they_increase(folder: Path) -> None:
+    np.savez(folder / "a.npz", pos=[0, 2, 3], idx=[0, 2, 1], val=[1.0, 2, 3])
+    arrays = """
+        LOAD ARRAY pos: int[m] ASCENDING FROM 'a.npz'
+        LOAD ARRAY idx: int[n] IN 0:3 INCREASING WITHIN pos FROM 'a.npz'
+        LOAD ARRAY val: real[n] FROM 'a.npz'
+    """
+    first, second = "<p, j> in idx(pos(0):pos(1))", "<q, j> in idx(pos(1):pos(2))"
+    body = f"sum({first}) {{ j -> val(p) }} + sum({second}) {{ j -> val(q) }}"
+    runner = Runner(Environment(), directory=folder)
+    outcome = runner.run(Source("test", f"{arrays} CREATE TENSOR r: real[3] STORED AS coo AS {body}"))
+    np.testing.assert_array_equal(outcome.results["r"].to_numpy(), [1, 3, 2])
+    assert "unite" in render(outcome.compilations["r"].plan)
 
 
 def test_what_no_coordinate_reaches_has_extent_0(folder: Path) -> None:

@@ -8,9 +8,10 @@ like any other (0 in a path length). The leaf of a mapping becomes
 and its sums, singletons and conditions are taken over s, so that what is known about sums over s applies
 to the whole. That is right where nothing is added up, since no key repeats; a mapping of which this is
 not evident is read entry by entry, ``sum_s(<k, v> in mapping) {k -> v}``, its sums its own. Over
-``or_and``, whose sums would make truths of numbers, only truths are taken over. An entry whose value is
-the zero of s is lost: a dictionary over s cannot hold it. So a tensor that is the source of a sum is not
-seen over the program's semiring, but as it is (``mixed.py``). A scalar is the same number everywhere.
+``or_and``, whose sums would make truths of numbers, these are seen over ``plus_times``: what is missing is
+as false as 0. An entry whose value is the zero of s is lost: a dictionary over s cannot hold it. So a tensor
+that is the source of a sum is not seen over the program's semiring, but as it is (``mixed.py``). A scalar
+is the same number everywhere.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ from storel.calculus.nodes import (
 )
 from storel.calculus.verify import KEY, Context, element, infer, zero_literal
 from storel.scalars import ScalarType
-from storel.semiring import SEMIRINGS
+from storel.semiring import PLUS_TIMES, SEMIRINGS
 from storel.symbols import Symbols
 
 
 def seen_over(term: Term, own: str, semiring: str, symbols: Symbols) -> Term:
     """Return the closed ``term`` over the semiring ``own`` as one over ``semiring``."""
     kind = infer(term, symbols)
+    if SEMIRINGS[semiring].has_truths and kind.scalar is not ScalarType.BOOL:
+        semiring = PLUS_TIMES.name
     if own == semiring or kind.rank == 0:
-        return term
-    if SEMIRINGS[semiring].plus_name == "or" and kind.scalar is not ScalarType.BOOL:
         return term
     return _View(own, semiring, symbols).of(term, ())
 

@@ -105,10 +105,12 @@ def missing_over(emitter: Emitter, semiring: str, found: Expression, zero: Scala
     wanted = SEMIRINGS[semiring].zero
     if wanted == zero:
         return found
-    scalar_type = with_zero(Type(type_of(found)), semiring).scalar
-    found = emitter.declare("found", found, scalar_type)
-    missing = Binary("equal", found, convert(Constant(zero, scalar_type), scalar_type))
-    return Select(missing, convert(Constant(wanted, scalar_type), scalar_type), found)
+    found = emitter.declare("found", found)
+    own = type_of(found)
+    missing = Binary("equal", found, convert(Constant(zero, own), own))
+    scalar_type = with_zero(Type(own), semiring).scalar
+    nothing = convert(Constant(wanted, scalar_type), scalar_type)
+    return Select(missing, nothing, convert(found, scalar_type))
 
 
 def holds_entries(emitter: Emitter, row: View) -> Expression:

@@ -1,0 +1,58 @@
+"""Programs over one semiring that read tensors over others: what is missing is missing, the rest is as it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import storel
+
+FIRST = np.array([[0, 1, 2], [3, 0, 1], [0, 0, 2]], dtype=float)
+SECOND = np.array([[1, 1, 0], [2, 0, 0], [0, 0, 4]], dtype=float)
+
+PAIRS = [
+    ("plus_times", "min_plus"),
+    ("min_plus", "plus_times"),
+    ("max_plus", "max_plus"),
+    ("min_plus", "or_and"),
+    ("or_and", "max_plus"),
+    ("max_times", "min_plus"),
+]
+PROGRAMS = [
+    "A * B",
+    "A + B",
+    "sum(<i, r> in A) r * B(i)",
+    "sum(<i, r> in A) { i -> r(0) }",
+    "sum(<i, r> in A) { i -> B(i, 1 - i // 2) }",
+    "sum(<(i, j), a> in A) { i -> B(i, j) }",
+    "sum(<(i, j), a> in A) B(i, j)",
+    "sum(<(i, j), x> in A * B) 1",
+    "sum(<i, r> in A * B) { i -> 1 }",
+    "sum(<(i, j), a> in A, <(j, k), b> in B) { (i, k) -> a * b }",
+    "sum(<i, _> in 0:3) { i -> B(i, i) + A(i, 0) }",
+    "sum(<i, _> in 0:3) (if (B(i, 1) == 0) then { i -> 1 })",
+    "count(<(i, j), x> in A * B)",
+    "count(<i, r> in A)",
+    "A(1, 0) * sum(<i, r> in B) { i -> count(<j, b> in r) }",
+]
+
+
+def stored(matrix: np.ndarray, storage: str, semiring: str) -> storel.Tensor:
+    places = np.nonzero(matrix)
+    values = matrix[places] != 0 if semiring == "or_and" else matrix[places]
+    return storel.tensor((np.array(places), values), storage, shape=matrix.shape, semiring=semiring)
+
+
+@pytest.mark.parametrize("over", ["or_and", "min_plus", "plus_times"])
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+@pytest.mark.parametrize("storage", ["csr", "coo"])
+def test_every_backend_reads_the_same(storage: str, first: str, second: str, over: str) -> None:
+    tensors = {"A": stored(FIRST, storage, first), "B": stored(SECOND, storage, second)}
+    for program in PROGRAMS:
+        script = f"CREATE TENSOR R OVER {over} AS {program}"
+        given = {name: tensor for name, tensor in tensors.items() if name in program}
+        wanted = storel.run(script, backend="interpret", **given)
+        found = storel.run(script, backend="c", **given)
+        assert isinstance(wanted, storel.Tensor) and isinstance(found, storel.Tensor)
+        assert found.type is wanted.type
+        np.testing.assert_allclose(found.to_numpy(), wanted.to_numpy(), err_msg=script)

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from storel.calculus.binding import free_mask, shift, substitute
 from storel.calculus.domains import linear_form
 from storel.calculus.intervals import Context, binder_bounds, bounds
-from storel.calculus.mixed import is_one_to_one
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -34,6 +33,7 @@ from storel.calculus.nodes import (
     Term,
     Variable,
 )
+from storel.calculus.one_to_one import is_one_to_one
 from storel.symbols import ArraySymbol, Symbols
 
 

@@ -4,6 +4,7 @@
                                         or no tuple of keys, and e only visits the entries of v
     sum_s(<k, v> in if_t c then D) e =  if_s c then sum_s(<k, v> in D) e
     sum_s(<k, v> in {x -> y}_t) e    =  let k = x in let v = y in if_s v != 0_t then e
+    where v is a dictionary           =  e[k := x, v := y], v as a value seen over s (``views.py``)
 
 Composition mixes semirings: ``any`` and ``count`` are sums of their own, a tensor may be over another
 semiring than the program. Rules about sums over one semiring apply again afterwards.
@@ -15,29 +16,26 @@ from dataclasses import dataclass
 
 from storel.calculus.binding import occurs, shift, substitute
 from storel.calculus.nodes import (
-    Add,
     Apply,
     Find,
     If,
     Let,
-    Literal,
     Lookup,
     Merge,
     Multiply,
-    Range,
     Reduce,
     Singleton,
-    Slice,
     Sum,
-    Symbol,
     Term,
     Variable,
     map_children,
 )
+from storel.calculus.one_to_one import unique_keys
 from storel.calculus.strictness import strict
-from storel.calculus.verify import KEY, Context, element, infer, zero_literal
+from storel.calculus.verify import KEY, Context, Type, element, infer, zero_literal
+from storel.calculus.views import entry_by_entry
 from storel.semiring import SEMIRINGS
-from storel.symbols import ArraySymbol, Symbols
+from storel.symbols import Symbols
 
 
 def separate(term: Term, symbols: Symbols) -> Term:
@@ -97,11 +95,36 @@ class _Separation:
         """Return ``body`` for one value over the semiring ``other``; the key is still bound."""
         kind = infer(value, self.symbols, context)
         if kind.rank > 0:  # strict in an empty row, whatever the semiring
-            return substitute(body, shift(value, 1)) if strict(body, 0, semiring) else None
+            if not strict(body, 0, semiring):
+                return None
+            seen = _seen(body, 0, kind, other, semiring)
+            return substitute(seen, shift(value, 1))
         if SEMIRINGS[other].zero == SEMIRINGS[semiring].zero and strict(body, 0, semiring):
             return Let(shift(value, 1), body)
         present = Apply("not_equal", (Variable(0), zero_literal(kind, other)))
         return Let(shift(value, 1), If(present, body, semiring))
+
+
+def _seen(body: Term, index: int, kind: Type, own: str, semiring: str) -> Term:
+    """Return ``body`` with the dictionary ``index``, which is over ``own``, seen over ``semiring``.
+
+    Where it is gone through or looked up in, it stays as it is.
+    """
+
+    def within(child: Term, binders: int = 0) -> Term:
+        return _seen(child, index + binders, kind, own, semiring)
+
+    match body:
+        case Variable(position) if position == index:
+            return entry_by_entry(body, kind, own, semiring)
+        case Sum(Variable(position) as source, inner, over) if position == index:
+            return Sum(source, within(inner, 2), over)
+        case Reduce(monoid, Variable(position) as source, inner) if position == index:
+            return Reduce(monoid, source, within(inner, 2))
+        case Lookup(Variable(position) as mapping, key, over) if position == index:
+            return Lookup(mapping, within(key), over)
+        case _:
+            return map_children(body, within)
 
 
 def _visits(body: Term, index: int, keys: int, semiring: str) -> bool:
@@ -130,50 +153,5 @@ def _visits(body: Term, index: int, keys: int, semiring: str) -> bool:
                 (free(left) and _visits(right, index, keys, semiring))
                 or (free(right) and _visits(left, index, keys, semiring))
             )
-        case _:
-            return False
-
-
-def unique_keys(source: Term, body: Term, symbols: Symbols) -> int:
-    """Return how many keys of an entry tell the iterations of ``sum(<k, v> in source) body`` apart.
-
-    No tuple of so many is made twice; it is 0 where that is not evident.
-    """
-    while isinstance(body, If):
-        body = body.body
-    keys: list[Term] = []
-    while isinstance(body, Singleton):
-        keys.append(body.key)
-        body = body.value
-    if not keys:
-        return 0
-    if keys[0] == Variable(1):
-        return 1
-    if keys[0] != Variable(0):
-        return 0
-    if is_one_to_one(source, symbols):
-        return 1
-    array = source.array if isinstance(source, Slice) else source
-    fact = symbols.get(array.name) if isinstance(array, Symbol) else None
-    if not isinstance(fact, ArraySymbol) or fact.group[:1] != (fact.name,):
-        return 0
-    others = tuple(Lookup(Symbol(name), Variable(1)) for name in fact.group[1:])
-    return len(fact.group) if tuple(keys[1 : len(fact.group)]) == others else 0
-
-
-def is_one_to_one(source: Term, symbols: Symbols) -> bool:
-    """Return whether no element of an array, as it is declared, is at two positions."""
-    array = source.array if isinstance(source, Slice) else source
-    fact = symbols.get(array.name) if isinstance(array, Symbol) else None
-    if not isinstance(fact, ArraySymbol):
-        return isinstance(array, Range)
-    return fact.increasing or fact.unique or (fact.within is not None and _is_segment(source, fact.within))
-
-
-def _is_segment(source: Term, boundaries: str) -> bool:
-    """Return whether ``source`` is ``array(boundaries(e):boundaries(e + 1))``."""
-    match source:
-        case Slice(_, Lookup(Symbol(low), start), Lookup(Symbol(high), Add(end, Literal(1)))):
-            return low == high == boundaries and start == end
         case _:
             return False

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from storel.calculus.mixed import unique_keys
 from storel.calculus.nodes import (
     Apply,
     If,
@@ -28,7 +27,8 @@ from storel.calculus.nodes import (
     Term,
     Variable,
 )
-from storel.calculus.verify import KEY, Context, element, infer, zero_literal
+from storel.calculus.one_to_one import unique_keys
+from storel.calculus.verify import KEY, Context, Type, element, infer, zero_literal
 from storel.scalars import ScalarType
 from storel.semiring import PLUS_TIMES, SEMIRINGS
 from storel.symbols import Symbols
@@ -42,6 +42,29 @@ def seen_over(term: Term, own: str, semiring: str, symbols: Symbols) -> Term:
     if own == semiring or kind.rank == 0:
         return term
     return _View(own, semiring, symbols).of(term, ())
+
+
+def entry_by_entry(term: Term, kind: Type, own: str, semiring: str) -> Term:
+    """Return a ``term`` of a ``kind`` over ``own`` as one over ``semiring``, each of its entries looked at.
+
+    Over ``or_and`` numbers are seen over ``plus_times``.
+    """
+    if SEMIRINGS[semiring].has_truths and kind.scalar is not ScalarType.BOOL:
+        semiring = PLUS_TIMES.name
+    if own == semiring:
+        return term
+    if kind.rank == 0:
+        return _present(term, kind, own, semiring)
+    inner = entry_by_entry(Variable(0), element(kind), own, semiring)
+    return Sum(term, Singleton(Variable(1), inner, semiring), semiring)
+
+
+def _present(value: Term, kind: Type, own: str, semiring: str) -> Term:
+    """Return a scalar of the program's semiring: its zero where the other one's is found."""
+    if SEMIRINGS[own].zero == SEMIRINGS[semiring].zero:
+        return value
+    is_there = Apply("not_equal", (Variable(0), zero_literal(kind, own)))
+    return Let(value, If(is_there, Variable(0), semiring))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +84,5 @@ class _View:
                 return If(condition, self.of(body, context), self.semiring)
             case Let(value, body):
                 return Let(value, self.of(body, (infer(value, self.symbols, context), *context)))
-            case _ if infer(term, self.symbols, context).rank > 0:
-                entry = element(infer(term, self.symbols, context))
-                body = self.of(Singleton(Variable(1), Variable(0)), (entry, KEY, *context))
-                return Sum(term, body, self.semiring)
             case _:
-                return self._leaf(term, context)
-
-    def _leaf(self, term: Term, context: Context) -> Term:
-        """Return a scalar of the program's semiring: its zero where the other one's is found."""
-        if SEMIRINGS[self.own].zero == SEMIRINGS[self.semiring].zero:
-            return term
-        zero = zero_literal(infer(term, self.symbols, context), self.own)
-        return Let(term, If(Apply("not_equal", (Variable(0), zero)), Variable(0), self.semiring))
+                return entry_by_entry(term, infer(term, self.symbols, context), self.own, self.semiring)

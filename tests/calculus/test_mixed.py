@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from strategies.plans import number, var
 
-from storel.calculus.mixed import separate, unique_keys
+from storel.calculus.mixed import separate
 from storel.calculus.nodes import (
     Apply,
     If,
@@ -18,6 +18,7 @@ from storel.calculus.nodes import (
     Symbol,
     Term,
 )
+from storel.calculus.one_to_one import unique_keys
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, SizeSymbol, Symbols
 

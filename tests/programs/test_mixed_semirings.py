@@ -1,4 +1,4 @@
-"""Programs over one semiring that read tensors over others: what is missing is missing, the rest is as it is."""
+"""Programs over one semiring that read tensors over others: what is missing stays so, all else is kept."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ PAIRS = [
 PROGRAMS = [
     "A * B",
     "A + B",
+    "sum(<i, r> in B) r",
     "sum(<i, r> in A) r * B(i)",
+    "sum(<i, r> in B) (let t = r in if (i < 2) then t)",
+    "sum(<i, r> in A) { i -> r }",
     "sum(<i, r> in A) { i -> r(0) }",
     "sum(<i, r> in A) { i -> B(i, 1 - i // 2) }",
-    "sum(<(i, j), a> in A) { i -> B(i, j) }",
     "sum(<(i, j), a> in A) B(i, j)",
     "sum(<(i, j), x> in A * B) 1",
     "sum(<i, r> in A * B) { i -> 1 }",
@@ -32,7 +34,6 @@ PROGRAMS = [
     "sum(<i, _> in 0:3) { i -> B(i, i) + A(i, 0) }",
     "sum(<i, _> in 0:3) (if (B(i, 1) == 0) then { i -> 1 })",
     "count(<(i, j), x> in A * B)",
-    "count(<i, r> in A)",
     "A(1, 0) * sum(<i, r> in B) { i -> count(<j, b> in r) }",
 ]
 
@@ -45,7 +46,7 @@ def stored(matrix: np.ndarray, storage: str, semiring: str) -> storel.Tensor:
 
 @pytest.mark.parametrize("over", ["or_and", "min_plus", "plus_times"])
 @pytest.mark.parametrize(("first", "second"), PAIRS)
-@pytest.mark.parametrize("storage", ["csr", "coo"])
+@pytest.mark.parametrize("storage", ["dense", "coo"])
 def test_every_backend_reads_the_same(storage: str, first: str, second: str, over: str) -> None:
     tensors = {"A": stored(FIRST, storage, first), "B": stored(SECOND, storage, second)}
     for program in PROGRAMS:

@@ -1,0 +1,51 @@
+"""Which loops evidently make no entry twice, by what is declared of the arrays that they go through."""
+
+from __future__ import annotations
+
+from storel.calculus.nodes import Add, If, Literal, Lookup, Range, Singleton, Slice, Symbol, Term, Variable
+from storel.symbols import ArraySymbol, Symbols
+
+
+def unique_keys(source: Term, body: Term, symbols: Symbols) -> int:
+    """Return how many keys of an entry tell the iterations of ``sum(<k, v> in source) body`` apart.
+
+    No tuple of so many is made twice; it is 0 where that is not evident.
+    """
+    while isinstance(body, If):
+        body = body.body
+    keys: list[Term] = []
+    while isinstance(body, Singleton):
+        keys.append(body.key)
+        body = body.value
+    if not keys:
+        return 0
+    if keys[0] == Variable(1):
+        return 1
+    if keys[0] != Variable(0):
+        return 0
+    if is_one_to_one(source, symbols):
+        return 1
+    array = source.array if isinstance(source, Slice) else source
+    fact = symbols.get(array.name) if isinstance(array, Symbol) else None
+    if not isinstance(fact, ArraySymbol) or fact.group[:1] != (fact.name,):
+        return 0
+    others = tuple(Lookup(Symbol(name), Variable(1)) for name in fact.group[1:])
+    return len(fact.group) if tuple(keys[1 : len(fact.group)]) == others else 0
+
+
+def is_one_to_one(source: Term, symbols: Symbols) -> bool:
+    """Return whether no element of an array, as it is declared, is at two positions."""
+    array = source.array if isinstance(source, Slice) else source
+    fact = symbols.get(array.name) if isinstance(array, Symbol) else None
+    if not isinstance(fact, ArraySymbol):
+        return isinstance(array, Range)
+    return fact.increasing or fact.unique or (fact.within is not None and _is_segment(source, fact.within))
+
+
+def _is_segment(source: Term, boundaries: str) -> bool:
+    """Return whether ``source`` is ``array(boundaries(e):boundaries(e + 1))``."""
+    match source:
+        case Slice(_, Lookup(Symbol(low), start), Lookup(Symbol(high), Add(end, Literal(1)))):
+            return low == high == boundaries and start == end
+        case _:
+            return False

@@ -239,16 +239,14 @@ class ActionPlanner:
         ranks = self.rank(left, scope), self.rank(right, scope)
         if ranks[0] > 0 and ranks[1] > 0:
             if not is_store(right):
-                body = Multiply(shift(left, 1), Variable(0), semiring)
-                return self._let(right, body, scope, into)
+                return self._let(right, Multiply(shift(left, 1), Variable(0), semiring), scope, into)
             return self.dictionary(intersected(left, right, semiring), scope, into)
         factor, dictionary = (left, right) if ranks[0] == 0 else (right, left)
         if not is_atom(factor):
             return self._let(factor, Multiply(Variable(0), shift(dictionary, 1), semiring), scope, into)
-        rank = max(ranks)
-        product = pushed(factor, dictionary, semiring, rank)
+        product = pushed(factor, dictionary, semiring, max(ranks))
         if isinstance(product, Multiply):
-            product = pushed(factor, entries_of(dictionary, semiring), semiring, rank)
+            product = pushed(factor, entries_of(dictionary, semiring), semiring, max(ranks))
         return self.dictionary(product, scope, into)
 
     def _copy(self, term: Term, scope: Scope, into: Monoid) -> Action:

@@ -40,7 +40,7 @@ from storel.plan.nodes import (
     Unite,
 )
 from storel.plan.ownership import enter_their_own
-from storel.plan.work import at_most, steps, together, work_of_iteration
+from storel.plan.work import at_most, steps, together, without_asking, work_of_iteration
 from storel.symbols import EndSymbol, Symbols
 
 LOW = Symbol("part.low")
@@ -104,7 +104,9 @@ def split_of(plan: Plan, symbols: Symbols, *, reorders: bool) -> Split | None:
     has_keys = isinstance(source, Positions)
     lists = tuple(found for loop in loops if has_keys for found in _found_by_key(loop.body, 0))
     # What comes before a cut in a list is found by a search, for which the work must be a formula.
-    return Split(part, source, at_most(each) if lists else each, parts, (ends[0], ends[1]), lists)
+    return Split(
+        part, source, at_most(each) if lists else without_asking(each), parts, (ends[0], ends[1]), lists
+    )
 
 
 def _found_by_key(action: Action, depth: int) -> Iterator[tuple[Elements, Term]]:

@@ -78,6 +78,23 @@ def steps(action: Action) -> Term:
     return counted.value if _is_constant(counted) else _ONE
 
 
+def without_asking(counted: Action) -> Action:
+    """Return a bound on the work that ``counted`` adds up, in which no loop asks for conditions alone.
+
+    Asking for each would take as long as what is guarded, and nobody else asks meanwhile. A condition that
+    is asked for once, outside of loops, is cheap.
+    """
+    match counted:
+        case Guard(condition, body):
+            return Guard(condition, without_asking(body))
+        case Loop():
+            return at_most(counted)
+        case Together(actions):
+            return together([without_asking(part) for part in actions])
+        case _:
+            return counted
+
+
 def at_most(counted: Action) -> Action:
     """Return a bound on the work that ``counted`` adds up: what is the same each time is done each time.
 

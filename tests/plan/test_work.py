@@ -23,7 +23,7 @@ from storel.plan.nodes import (
     Positions,
     Together,
 )
-from storel.plan.work import at_most, steps, work_of_iteration, work_until
+from storel.plan.work import at_most, steps, without_asking, work_of_iteration, work_until
 from storel.runtime.kernel import CompiledKernel, located
 from storel.runtime.parallel import ParallelKernel
 from storel.scalars import ScalarType
@@ -175,3 +175,18 @@ def test_conditions_are_dropped_from_bounds_where_sizes_alone_tell_the_work() ->
     assert steps(inner) == Symbol("n")
     counted = Loop(Positions(number(0), Symbol("n")), Guard(condition, same))
     assert at_most(counted) == Accumulate(Multiply(Symbol("n"), Symbol("n")))
+
+
+def test_conditions_inside_of_loops_are_not_asked_to_count_work() -> None:
+    padding = Apply("less_equal", (number(0), Variable(0)))
+    slots = Elements(
+        "idx", Multiply(number(4), Variable(1)), Multiply(number(4), Add(Variable(1), number(1)))
+    )
+    padded = Loop(slots, Guard(padding, Loop(Positions(number(0), Symbol("k")), ONE)))
+    rows = Loop(Elements("row", number(0), Symbol("n")), Enter(Variable(0), padded))
+    counted = without_asking(work_of_iteration(rows))
+    assert isinstance(counted, Accumulate)
+    assert isinstance(rows.source, Elements) and work_until(rows.source, counted, END) is not None
+    once = Guard(padding, Accumulate(Symbol("k")))
+    assert without_asking(once) == once
+    assert without_asking(Together((once, counted))) == Together((once, counted))

@@ -47,6 +47,8 @@ class ArraySymbol:
     ``("A_row", "A_col")``; ``unique`` says that no element occurs twice. ``first`` and ``last`` are the
     values at both ends where declared. ``distinct`` estimates the number of distinct elements,
     ``nonzeros`` of those that are not zero (values only), ``finite`` says that no element is inf or NaN.
+    ``holds_indices`` says that they are keys, positions or sizes, which are int64 in a program, however few
+    bits they are stored in.
 
     ``elements`` are the integers themselves,
     ``occurrences`` are how often each integer is an element, ``segments`` how long the segment is that
@@ -68,9 +70,15 @@ class ArraySymbol:
     distinct: int | None = None
     nonzeros: int | None = None
     finite: bool = False
+    holds_indices: bool = False
     elements: Elements | None = field(default=None, compare=False, repr=False)
     occurrences: KnownDegrees | None = field(default=None, compare=False, repr=False)
     segments: KnownDegrees | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def element_type(self) -> ScalarType:
+        """The type that elements are of in a program, whatever ``type`` they are stored in."""
+        return ScalarType.INT64 if self.holds_indices else self.type
 
     @property
     def never_descends(self) -> bool:

@@ -187,8 +187,8 @@ def _holds(scalar: ScalarType, value: object) -> bool:
 
 def _symbol(name: str, symbols: Symbols) -> Type:
     match symbols.get(name):
-        case ArraySymbol(_, scalar):
-            return Type(scalar, 1, is_array=True)
+        case ArraySymbol() as array:
+            return Type(array.element_type, 1, is_array=True)
         case SizeSymbol() | EndSymbol():
             return KEY
         case ParameterSymbol(_, scalar):

@@ -75,8 +75,10 @@ class RowArrays:
         assert rows is not None and columns is not None
         index = index_type((rows, columns))
         return (
-            ArraySymbol(self.begins, ScalarType.INT64, rows + 1, 0, MOST, ascending=True),
-            ArraySymbol(self.keys, index, MOST, 0, max(0, columns - 1), within=self.begins),
+            ArraySymbol(self.begins, ScalarType.INT64, rows + 1, 0, MOST, ascending=True, holds_indices=True),
+            ArraySymbol(
+                self.keys, index, MOST, 0, max(0, columns - 1), within=self.begins, holds_indices=True
+            ),
             ArraySymbol(self.values, self.store.type, MOST),
         )
 

@@ -40,7 +40,7 @@ from storel.plan.nodes import (
     Unite,
 )
 from storel.plan.verify import IllegalPlanError
-from storel.semiring import OPERATIONS, Scalar
+from storel.semiring import OPERATIONS, PLUS_TIMES, Scalar
 from storel.symbols import ArraySymbol, Symbols
 from storel.values import Array, Value, rounded
 
@@ -84,6 +84,10 @@ def _entries(content: Value, keys: tuple[int, ...]) -> Iterator[tuple[tuple[int,
         yield from _entries(inner, (*keys, key))
 
 
+def _combined(operator: str, one: Scalar, other: Scalar) -> Scalar:
+    return PLUS_TIMES.times(one, other) if operator == "multiply" else OPERATIONS[operator](one, other)
+
+
 @dataclass
 class _Cell:
     """A scalar destination."""
@@ -93,7 +97,7 @@ class _Cell:
 
     def add(self, value: Scalar) -> None:
         first = self.store.zero if self.value is None else self.value
-        total = value if first is None else OPERATIONS[self.store.operator](first, value)
+        total = value if first is None else _combined(self.store.operator, first, value)
         self.value = rounded(total, self.store.type)
 
     def content(self) -> Value:
@@ -221,7 +225,7 @@ class _Interpreter:
                 fact = self.symbols[name]
                 assert isinstance(fact, ArraySymbol)
                 for position, element in self.scan(source, bindings):
-                    yield (Type(fact.type), element), (KEY, position)
+                    yield (Type(fact.element_type), element), (KEY, position)
             case Entries(store):
                 kind, content = self.store(store, bindings)
                 for key, value in sorted(content.items()):

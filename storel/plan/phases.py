@@ -146,10 +146,14 @@ def _steps(this: Phase, symbols: Symbols, numbers: Iterator[int]) -> Iterator[Ph
 
 
 def _is_dense(destination: Destination) -> bool:
-    """Return whether a result can be continued: places that hold the zero until something is added."""
+    """Return whether a result can be continued: places that hold the zero until something is added.
+
+    A product cannot: a zero among its factors makes it zero whatever comes later, inf and NaN included.
+    """
     match destination:
-        case Levels(levels, leaf):
-            return leaf.zero is not None and all(isinstance(level, Place) for level in levels)
+        case Levels(levels, ScalarStore(operator=operator, zero=zero)):
+            is_added = zero is not None and operator != "multiply"
+            return is_added and all(isinstance(level, Place) for level in levels)
         case _:
             return False
 

@@ -7,7 +7,7 @@ nothing is moved where the bound is exact, as it is where the result has its ope
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -31,9 +31,17 @@ UPDATES_PER_PLACE = 4
 LEAST_WORK = 1 << 15
 """Steps below which a phase is not worth waking a thread for."""
 
-_COMBINING: dict[str, np.ufunc] = {
+
+def _multiply(one: Array, other: Array, *, out: Array) -> None:
+    """Multiply; a zero annihilates even inf and NaN."""
+    is_zero = (one == 0) | (other == 0)
+    np.multiply(one, other, out=out)
+    out[is_zero] = 0
+
+
+_COMBINING: dict[str, Callable[..., object]] = {
     "add": np.add,
-    "multiply": np.multiply,
+    "multiply": _multiply,
     "minimum": np.minimum,
     "maximum": np.maximum,
     "and": np.logical_and,
@@ -171,10 +179,11 @@ class _Region:
             case Join.SHIFTED:
                 return self._shifted(lengths)
 
-    def _reduced(self, combine: np.ufunc) -> Array:
+    def _reduced(self, combine: Callable[..., object]) -> Array:
         first = self.parts[0]
-        for part in self.parts[1:]:
-            combine(first, part, out=first)
+        with np.errstate(all="ignore"):  # kernels say nothing of inf and NaN either
+            for part in self.parts[1:]:
+                combine(first, part, out=first)
         return first
 
     def _appended(self, lengths: list[list[int]]) -> Array:

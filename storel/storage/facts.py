@@ -191,6 +191,7 @@ def declared_symbol(
         group=group,
         first=first,
         last=last,
+        holds_indices=declaration.holds_indices,
     )
 
 

@@ -25,7 +25,7 @@ from storel.loops.lowering.stores import (
     list_buffers,
     sort_list,
 )
-from storel.loops.lowering.targets import AssignTarget, FirstLocalTarget, LocalTarget, Target
+from storel.loops.lowering.targets import AssignTarget, FirstLocalTarget, Target, accumulating
 from storel.loops.nodes import Buffer, Constant, Expression, Failure, Load
 from storel.loops.protocol import LENGTHS
 from storel.plan.arrays import store_name
@@ -121,7 +121,9 @@ class BindingLowering:
         zero = convert(Constant(store.zero or 0, store.type), store.type)
         local = self.emitter.declare("t", zero)
         if store.zero is not None:
-            self.run(value, LocalTarget(self.emitter, local, store.operator), scope)
+            is_finite = self.expressions.is_finite
+            target = accumulating(self.emitter, local, store.operator, is_finite=is_finite)
+            self.run(value, target, scope)
         else:
             seen = self.emitter.declare("seen", Constant(False, ScalarType.BOOL))
             self.run(value, FirstLocalTarget(self.emitter, local, seen, store.operator), scope)

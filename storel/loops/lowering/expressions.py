@@ -240,7 +240,7 @@ class ExpressionLowering:
                     self.emitter.fail_unless(
                         between(position, index(fact.length)), self._outside(array), position
                     )
-                return Load(self.array(name), position)
+                return convert(Load(self.array(name), position), fact.element_type)
             case Range(low, high):
                 return self._checked(low, key, high, position, scope)
             case Slice(whole, low, high):

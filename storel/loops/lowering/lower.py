@@ -154,6 +154,7 @@ def _store_scalar(compute: Frame, phase: Phase, assembly: Assembly) -> None:
         leaf.operator,
         assembly.zero,
         is_simple=adds_one_value(action),
+        is_finite=compute.expressions.is_finite,
     )
     if phase.continues:
         compute.emitter.emit(Update(assembly.val, index(0), leaf.operator, value))

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from storel.loops.emitter import Emitter, compare, convert
-from storel.loops.nodes import Assign, Buffer, Constant, Expression, Local, Select, Store, Update
+from storel.loops.lowering.operations import product
+from storel.loops.nodes import Assign, Buffer, Constant, Expression, Local, Role, Select, Store, Update
 from storel.loops.nodes import If as Branch
 from storel.scalars import ScalarType
 
@@ -70,6 +71,16 @@ class LocalTarget(Leaf):
 
     def add(self, value: Expression) -> None:
         self.emitter.combine(self.local, self.operator, value)
+
+
+@dataclass
+class ProductTarget(LocalTarget):
+    """Multiplies real numbers that may be inf or NaN into a local: a zero among them makes it zero."""
+
+    def add(self, value: Expression) -> None:
+        value = convert(value, self.local.type)
+        total = product(self.emitter, "plus_times", self.local, value, Role.VALUE, is_finite=False)
+        self.emitter.emit(Assign(self.local, total))
 
 
 @dataclass
@@ -154,6 +165,14 @@ def add_where(emitter: Emitter, target: Target, condition: Expression, value: Ex
     emitter.emit(Branch(condition, tuple(statements)))
 
 
+def accumulating(
+    emitter: Emitter, local: Local, operator: str, zero: Constant | None = None, *, is_finite: bool
+) -> LocalTarget:
+    """Return the target that accumulates into a local; ``is_finite`` says that no value is inf or NaN."""
+    is_plain = operator != "multiply" or is_finite or not local.type.is_real
+    return (LocalTarget if is_plain else ProductTarget)(emitter, local, operator, zero)
+
+
 def reduced(
     emitter: Emitter,
     fill: Callable[[Target], None],
@@ -162,13 +181,17 @@ def reduced(
     zero: Constant,
     *,
     is_simple: bool,
+    is_finite: bool = True,
 ) -> Local:
-    """Run ``fill`` on a fresh scalar and return the local that holds the outcome."""
+    """Run ``fill`` on a fresh scalar and return the local that holds the outcome.
+
+    ``is_finite``, which matters to products alone, says that no value is inf or NaN.
+    """
     if is_simple:
         target = AssignTarget(emitter, "value", scalar_type)
         fill(target)
         assert target.local is not None
         return target.local
     local = emitter.declare("sum", zero)
-    fill(LocalTarget(emitter, local, operator, zero))
+    fill(accumulating(emitter, local, operator, zero, is_finite=is_finite))
     return local

@@ -214,7 +214,7 @@ def _about_symbols(term: Term, symbols: Symbols) -> Iterator[str]:
 
 
 def _about_array(text: str, array: ArraySymbol) -> Iterator[str]:
-    yield from _about(text, Type(array.type, 1, is_array=True), ANY)
+    yield from _about(text, Type(array.element_type, 1, is_array=True), ANY)
     within = elements(array)
     if array.type.is_integer and within.low is not None:
         yield f"(set (element-low {text}) {within.low})"

@@ -344,6 +344,6 @@ class ActionPlanner:
                 keys = [Interval(0, None if high is None else high - 1) for high in highs]
                 return (INDEX_TYPE, keys[0]), (Type(stored.scalar, stored.rank - 1), [*keys, element][1])
             case Elements(name):
-                return (INDEX_TYPE, key), (Type(array(self.symbols, name).type, 0), element)
+                return (INDEX_TYPE, key), (Type(array(self.symbols, name).element_type), element)
             case Positions() | Matches() | Intersection():
                 return (INDEX_TYPE, key), (INDEX_TYPE, element)

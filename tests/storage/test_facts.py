@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from storel.storage.formats.known import Formats
 from storel.symbols import ArraySymbol, SizeSymbol
 
 FORMATS = Formats()
+INDICES = partial(ArraySymbol, type=ScalarType.INT32, finite=True, holds_indices=True)
 COORDINATES = np.array([[0, 0, 2, 2], [0, 3, 1, 3]])
 
 
@@ -19,12 +21,9 @@ def test_declared_properties_and_statistics_become_facts() -> None:
     tensor = from_coordinates(
         COORDINATES, np.array([1.0, 2.0, np.inf, 4.0]), (3, 4), FORMATS, FORMATS.find("csr", 2)
     )
-    int32 = ScalarType.INT32
     assert symbols_of(tensor, "C") == {
-        "C_pos": ArraySymbol(
-            "C_pos", int32, 4, 0, 4, ascending=True, first=0, last=4, distinct=3, finite=True
-        ),
-        "C_idx": ArraySymbol("C_idx", int32, 4, 0, 3, within="C_pos", finite=True),
+        "C_pos": INDICES("C_pos", length=4, low=0, high=4, ascending=True, first=0, last=4, distinct=3),
+        "C_idx": INDICES("C_idx", length=4, low=0, high=3, within="C_pos"),
         "C_val": ArraySymbol("C_val", ScalarType.FLOAT64, 4, nonzeros=4, finite=False),
         "C_m": SizeSymbol("C_m", 3),
         "C_n": SizeSymbol("C_n", 4),
@@ -36,11 +35,10 @@ def test_tuples_that_increase_are_a_group() -> None:
     tensor = from_coordinates(COORDINATES, np.array([1, 2, 3, 4]), (3, 4), FORMATS, FORMATS.find("coo", 2))
     facts = symbols_of(tensor, "A")
     group = ("A_row", "A_col")
-    int32 = ScalarType.INT32
-    assert facts["A_row"] == ArraySymbol(
-        "A_row", int32, 4, 0, 2, ascending=True, group=group, distinct=2, finite=True
+    assert facts["A_row"] == INDICES(
+        "A_row", length=4, low=0, high=2, ascending=True, group=group, distinct=2
     )
-    assert facts["A_col"] == ArraySymbol("A_col", int32, 4, 0, 3, group=group, finite=True)
+    assert facts["A_col"] == INDICES("A_col", length=4, low=0, high=3, group=group)
 
 
 def test_dense_values_count_their_nonzeros() -> None:

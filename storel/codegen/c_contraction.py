@@ -22,28 +22,31 @@ def render(scalar_type: ScalarType) -> str:
     room for two packed blocks; then the numbers of rows, columns and summands, and a factor (a double).
     """
     widths = range(1, TILE_VECTORS + 1)
+    many, few = ("\n".join(_tile(rows, width) for width in widths) for rows in (TILE_ROWS, TILE_ROWS // 2))
     return _filled(
         _TEMPLATE,
         {
             "type": C_TYPES[scalar_type],
             "lane": f"int{8 * scalar_type.itemsize}_t",
-            "tile_rows": str(TILE_ROWS),
+            "many_rows": str(TILE_ROWS),
+            "few_rows": str(TILE_ROWS // 2),
             "tile_vectors": str(TILE_VECTORS),
             "depth": str(DEPTH),
             "block_rows": str(TILE_ROWS * BLOCK_ROWS),
             "block_columns": str(BLOCK_COLUMNS),
-            "tiles": "\n".join(map(_tile, widths)),
+            "many": many,
+            "few": few,
             "tile_names": ", ".join(f"multiply_{width}" for width in widths),
         },
     )
 
 
-def _tile(width: int) -> str:
-    """Return the function that computes a tile of ``width`` vectors in each row."""
-    rows, vectors = range(TILE_ROWS), range(width)
-    names = [[f"c{row}_{vector}" for vector in vectors] for row in rows]
+def _tile(rows: int, width: int) -> str:
+    """Return the function that computes a tile of so many rows, of ``width`` vectors each."""
+    vectors = range(width)
+    names = [[f"c{row}_{vector}" for vector in vectors] for row in range(rows)]
     sums = [f"    V {', '.join(f'{name} = {{0}}' for name in row)};" for row in names]
-    loads = [f"        const V b{vector} = ((const V *)right)[{vector}];" for vector in vectors]
+    loads = [f"        V b{vector} = ((const V *)right)[{vector}]; HOLD(b{vector});" for vector in vectors]
     return _filled(
         _TILE,
         {
@@ -87,11 +90,23 @@ typedef T V __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T))));
 typedef T H __attribute__((vector_size(LANES / 2 * sizeof(T)), aligned(sizeof(T))));
 typedef @lane@ M __attribute__((vector_size(LANES * sizeof(T))));
 
-#define ROWS @tile_rows@
+/* A tile is as large as there are registers for it: 32 or 16. */
+#if defined(__AVX512F__) || defined(__aarch64__)
+#define ROWS @many_rows@
+#else
+#define ROWS @few_rows@
+#endif
 #define MOST @tile_vectors@
 #define DEPTH @depth@
 #define BLOCK_ROWS @block_rows@
 #define BLOCK_COLUMNS (@block_columns@ * MOST * LANES)
+
+/* Compilers would read a vector again for each row, and so more than the processor can in a step. */
+#if defined(__x86_64__)
+#define HOLD(vector) __asm__("" : "+v"(vector))
+#else
+#define HOLD(vector)
+#endif
 
 typedef const int64_t *restrict Offsets;
 
@@ -156,7 +171,11 @@ static __attribute__((noinline)) void put(const T *restrict tile, T *restrict re
         }
 }
 
-@tiles@
+#if ROWS == @many_rows@
+@many@
+#else
+@few@
+#endif
 typedef __typeof__(multiply_1) Multiply;
 static Multiply *const TILES[] = {@tile_names@};
 

@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 
 from storel.arrays import Array
 from storel.host.memory import require_memory
-from storel.loops.blocks import STRIP, TILE_ROWS, packed_lengths, tile_columns
+from storel.loops.blocks import STRIP, TILE_ROWS, VECTOR_BYTES, packed_lengths, tile_columns
 from storel.loops.nodes import Allocation, Buffer
 from storel.plan.contraction import Contraction, Operand
 from storel.runtime import buffers, pool
 from storel.runtime.kernel import Input
 from storel.runtime.library import Entry, load_entries
+from storel.scalars import ScalarType
 from storel.semiring import Scalar
 
 Loops: TypeAlias = tuple[int, ...]
@@ -80,10 +81,7 @@ class ContractionKernel:
         def run(row_part: slice, column_part: slice) -> None:
             row_offsets, column_offsets = left_rows[row_part], right_columns[column_part]
             sizes = len(row_offsets), len(column_offsets), len(depths[0])
-            packed = [
-                buffers.allocate(Allocation(Buffer("packed", this.type), 0), length)
-                for length in packed_lengths(size, *sizes)
-            ]
+            packed = [_aligned(this.type, length) for length in packed_lengths(size, *sizes)]
             made_offsets = made_rows[row_part], made_columns[column_part]
             offsets = (row_offsets, *depths, column_offsets, *made_offsets, *packed)
             addresses = [array.ctypes.data for array in offsets]
@@ -138,6 +136,14 @@ def _nested(this: Contraction, loops: Loops) -> Loops:
             return tuple(ordered)
     nearest = min(ordered, key=in_operands, default=None)
     return tuple(sorted(ordered, key=lambda loop: (loop == ordered[-1], loop == nearest)))
+
+
+def _aligned(scalar_type: ScalarType, length: int) -> Array:
+    """Return a buffer for a packed block: its vectors should not lie in two cache lines."""
+    buffer = Buffer("packed", scalar_type)
+    made = buffers.allocate(Allocation(buffer, None), length + VECTOR_BYTES // scalar_type.itemsize)
+    start = -buffers.address(made) % VECTOR_BYTES // scalar_type.itemsize
+    return made[start : start + length]
 
 
 def _offsets(this: Contraction, strides: tuple[int, ...], loops: Loops) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TILE_ROWS = 8
 TILE_VECTORS = 3
-"""The most that a tile in registers has: rows, and vectors in a row. With few registers it has half the rows."""
+"""The most that a tile in registers has: rows, and vectors in a row; of 16 registers, half the rows."""
 
 DEPTH = 320
 """How many summands a packed block has."""
@@ -17,7 +17,7 @@ BLOCK_COLUMNS = 80
 """How many tiles of rows, and of columns, a packed block has."""
 
 VECTOR_BYTES = 64
-"""The most bytes of a vector; packed blocks begin at a multiple, so that no vector lies in two cache lines."""
+"""The most bytes of a vector; packed blocks begin at a multiple: no vector lies in two cache lines."""
 
 STRIP = 48
 """How many neighbours in the result are packed before neighbours in an operand are gone through."""

@@ -31,10 +31,13 @@ from storel.loops.nodes import (
     Load,
     Local,
     Role,
+    Select,
+    Statement,
     Store,
     While,
 )
 from storel.loops.nodes import If as Branch
+from storel.loops.walk import all_parts, evaluated, walk
 from storel.plan.nodes import Append, Gather, Level, Levels, Place
 from storel.scalars import ScalarType
 
@@ -193,12 +196,18 @@ class Assembly:
             self._close(level, key)
         self.emitter.emit(Branch(Binary("greater_equal", key, index(0)), tuple(body)))
 
-    def _append(self, level: int, key: Expression, value: Expression) -> None:
-        """Emit an entry of the last level, unless its value is zero."""
+    def _append(self, level: int, key: Expression, value: Expression, *, is_foreseen: bool = False) -> None:
+        """Emit an entry of the last level, unless its value is zero.
+
+        Where it hardly ever is, which ``is_foreseen``, a branch lets the next entry's place not wait for it.
+        """
         cursor = self._next(level)
-        self.emitter.emit(Store(self.idx(level), cursor, convert(key, self.index_type)))
-        self.emitter.emit(Store(self.val, cursor, value))
-        self.emitter.advance(cursor, Cast(INDEX, compare("not_equal", value, self.zero)))
+        is_entry = compare("not_equal", value, self.zero)
+        with self.emitter.block() as stored:
+            self.emitter.emit(Store(self.idx(level), cursor, convert(key, self.index_type)))
+            self.emitter.emit(Store(self.val, cursor, value))
+            self.emitter.advance(cursor, index(1) if is_foreseen else Cast(INDEX, is_entry))
+        self.emitter.emit(*([Branch(is_entry, tuple(stored))] if is_foreseen else stored))
 
     def _next(self, level: int) -> Local:
         """Return the position of the entry that comes next, below a check that there is room for it."""
@@ -283,8 +292,12 @@ class Assembly:
                 element = ElementTarget(self.emitter, self.val, place, leaf.operator, once)
                 element.receive(fill, self.zero, is_simple=is_simple)
             case Append():
-                value = reduced(self.emitter, fill, leaf.type, leaf.operator, self.zero, is_simple=is_simple)
-                self._append(level, key, value)
+                with self.emitter.block() as made:
+                    value = reduced(
+                        self.emitter, fill, leaf.type, leaf.operator, self.zero, is_simple=is_simple
+                    )
+                self.emitter.emit(*made)
+                self._append(level, key, value, is_foreseen=_is_plain_sum(made))
             case Gather():
                 assert self.workspace is not None
                 value = reduced(self.emitter, fill, leaf.type, leaf.operator, self.zero, is_simple=is_simple)
@@ -305,6 +318,15 @@ class _LevelTarget(Dictionary):
 
     def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
         self.assembly.enter(self.level, self.parent, key, fill, is_simple=is_simple)
+
+
+def _is_plain_sum(made: list[Statement]) -> bool:
+    """Return whether what computes a value adds up a loop in which no condition decides."""
+    statements = list(walk(tuple(made)))
+    chosen = all_parts(value for statement in statements for value in evaluated(statement))
+    is_decided = any(isinstance(each, Branch | While) for each in statements)
+    is_decided = is_decided or any(isinstance(part, Select) for part in chosen)
+    return not is_decided and any(isinstance(each, For) for each in statements)
 
 
 def _repeats(level: Level) -> bool:

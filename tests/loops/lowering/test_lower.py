@@ -24,7 +24,7 @@ from strategies.lowered import (
 )
 from strategies.plans import ADD, csr_symbols, number, read, real, row, upto, var
 
-from storel.calculus.nodes import Add, Literal, Lookup, Multiply, Symbol, Term
+from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Symbol, Term
 from storel.codegen import c_source
 from storel.errors import EvaluationError, MemoryLimitError
 from storel.loops import interpret
@@ -112,6 +112,24 @@ def test_zeros_are_dropped_where_levels_append() -> None:
     assert found == {"idx_0": [0, 2], "pos_1": [0, 1, 2], "idx_1": [3, 0], "val": [8.0, 3.0]}
     listed = lowered(Coordinates(2, ADD), action, M, N)
     assert listed == {"coordinate_0": [0, 2], "coordinate_1": [3, 0], "val": [8.0, 3.0]}
+
+
+@pytest.mark.parametrize(
+    ("value", "is_under_a_branch"),
+    [
+        (Loop(row(var(0)), A_VAL), True),
+        (Loop(row(var(0)), Guard(Apply("less", (number(0), var(0))), A_VAL)), False),
+        (Accumulate(read("x", var(0))), False),
+    ],
+)
+def test_sums_that_are_hardly_ever_zero_are_appended_under_a_branch(
+    value: Action, is_under_a_branch: bool
+) -> None:
+    """The place of the next entry does not wait for a sum; other values may be zero at any time."""
+    plan = Plan(Levels((Append(),), ADD), Loop(upto("m"), Enter(var(0), value)))
+    text = c_source.render(lower(Phase(plan), (M,), csr_symbols(), is_finite=True))
+    assert ("!= 0.0) {" in text) is is_under_a_branch
+    assert lowered(plan.destination, plan.action, M)["idx_0"] == [0, 2]
 
 
 @pytest.mark.parametrize(

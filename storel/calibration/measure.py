@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from storel.calibration.fit import Measured, fit
-from storel.calibration.probes import Operands, probes
+from storel.calibration.probes import ROW_SUMS, Operands, matrix, probes
 from storel.compilation.compiled import Compilation
 from storel.compilation.compiler import Options
 from storel.compilation.environment import Environment
@@ -34,12 +35,12 @@ def calibrate(progress: Callable[[str], None] = lambda _: None) -> Constants:
     for probe in probes():
         progress(f"measuring {probe.name}")
         measured.append(measure(probe.program, probe.operands(), idle))
-    return fit(measured)
+    return replace(fit(measured), call=idle)
 
 
 def call() -> float:
-    """Return the nanoseconds of a call of a kernel that does nothing."""
-    return measure("CREATE TENSOR s AS 1.0", {}).nanoseconds
+    """Return the nanoseconds of a call of a kernel that does next to nothing with some arrays."""
+    return measure(ROW_SUMS, {"A": matrix(1, 1, 1)}).nanoseconds
 
 
 def measure(program: str, operands: Operands, idle: float = 0.0) -> Measured:

@@ -22,6 +22,7 @@ Operands: TypeAlias = Mapping[str, Any]
 _EACH = "CREATE TENSOR s AS sum(<i, v> in x) "
 _BOTH = "CREATE TENSOR s AS sum(<i, v> in x, <i, w> in y) "
 _ENTRIES = "CREATE TENSOR s AS sum(<(i,j), v> in A) "
+ROW_SUMS = f"{_ENTRIES} {{ i -> v }}"
 _PRODUCT = "CREATE TENSOR s AS sum(<(i,k), v> in A, <(k,j), w> in B) { (i,j) -> v * w }"
 _STORED = "CREATE TENSOR s AS let t = sum(<(i,j), v> in A) { j -> v } in sum(<(i,j), v> in A) v * t(j)"
 _ROWS, _DEGREE = 2**12, 32
@@ -50,8 +51,8 @@ def probes() -> tuple[Probe, ...]:
         Probe("condition", f"{_EACH} if v > 1.0 then v", lambda: {"x": vector(small)}),
         Probe("copy", f"{_EACH} {{ i -> v * 2.0 }}", lambda: {"x": vector(small)}),
         Probe("copy to new memory", f"{_EACH} {{ i -> v * 2.0 }}", lambda: {"x": vector(large)}),
-        Probe("short rows", f"{_ENTRIES} {{ i -> v }}", lambda: {"A": matrix(2**16, 2**6, 1)}),
-        Probe("rows", f"{_ENTRIES} {{ i -> v }}", lambda: {"A": matrix(2**13, 2**10, 16)}),
+        Probe("short rows", ROW_SUMS, lambda: {"A": matrix(2**16, 2**6, 1)}),
+        Probe("rows", ROW_SUMS, lambda: {"A": matrix(2**13, 2**10, 16)}),
         Probe(
             "matrix by vector",
             "CREATE TENSOR s AS sum(<(i,j), v> in B, <j, w> in x) { i -> v * w }",

@@ -17,7 +17,7 @@ from storel.compilation.compiler import STAGES
 from storel.execution.profile import Profile
 from storel.explanation.figures import COUNTED, EXPECTED, TIME_ATTRIBUTED, TIME_EXPECTED, count, duration
 from storel.explanation.markup import Markup, element, joined
-from storel.explanation.text import NO_PROFILES, memory, runner_up_text, runs
+from storel.explanation.text import NO_PROFILES, expected_time, memory, runner_up_text, runs
 from storel.explanation.tree import Explained, Operator, explained, flattened
 from storel.optimizer.egraph.browse import Class, Node, reached
 from storel.optimizer.limits import PhaseReport
@@ -80,11 +80,11 @@ def _plan(this: Explained) -> Markup:
 
 
 def _summary(this: Explained) -> str:
-    expected = duration(this.compilation.optimized.cost.nanoseconds)
     bars = "Bars are logarithmic: above what was expected"
     if this.profile is None:
+        expected = duration(this.compilation.optimized.cost.nanoseconds)
         return f"Expected time: {expected}. {bars}."
-    time = f"{duration(1e9 * this.profile.seconds)} measured ({runs(this.profile)}), {expected} expected"
+    time = f"{duration(1e9 * this.profile.seconds)} measured ({runs(this.profile)}), {expected_time(this)}"
     divided = (
         "The measured time is attributed to operators by the cost model, for what they were counted to do"
     )

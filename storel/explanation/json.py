@@ -33,6 +33,7 @@ def _definition(this: Explained) -> dict[str, Any]:
         "backend": compilation.backend,
         "stages": {each.name: each.show(compilation) for each in STAGES},
         "nanoseconds": optimized.cost.nanoseconds,
+        "call_nanoseconds": compilation.constants.call,
         "phases": [_phase(report) for report in optimized.report],
         "considered": [
             {

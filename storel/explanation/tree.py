@@ -57,6 +57,11 @@ class Explained:
         return self.compilation.definition.name
 
     @property
+    def nanoseconds(self) -> float:
+        """The expected time of a call: of the plan, and of what is around it."""
+        return self.compilation.constants.call + self.compilation.optimized.cost.nanoseconds
+
+    @property
     def chosen(self) -> Priced:
         """The term that was taken."""
         optimized = self.compilation.optimized
@@ -77,9 +82,17 @@ def explained(compilation: Compilation, profile: Profile | None = None) -> Expla
     operators = tuple(_operators(plan.action, 1, rows))
     if profile is not None:
         total = sum(each.attributed or 0.0 for _, each in flattened(operators))
-        scale = 1e9 * profile.seconds / total if total > 0 else 0.0
+        scale = _scale(1e9 * profile.seconds, total, compilation.constants.call)
         operators = tuple(_scaled(each, scale) for each in operators)
     return Explained(compilation, profile, destination_line(plan), operators)
+
+
+def _scale(measured: float, expected: float, call: float) -> float:
+    """Return what the plan takes of the measured time, beside what it was expected to take.
+
+    That is all but the call, and at least the share that was expected of it.
+    """
+    return max((measured - call) / expected, measured / (expected + call)) if expected > 0 else 0.0
 
 
 def flattened(operators: tuple[Operator, ...], depth: int = 0) -> Iterator[tuple[int, Operator]]:

@@ -30,7 +30,7 @@ class Constants:
     that has a kernel of its own. A loop over a ``segment`` is as long as the data says, which a processor
     cannot predict; ``accumulate`` is how long an addition waits for the last one. So many iterations as there
     are ``lanes`` go side by side where consecutive values are added up. What is in other vector code or in
-    the shadow of a wait is nearly free.
+    the shadow of a wait is nearly free. ``call`` is what is around a kernel: every plan has it once.
     """
 
     flop: float = 0.08
@@ -57,6 +57,7 @@ class Constants:
     node: float = 0.004
     product: float = 0.04
     lanes: float = 4.0
+    call: float = 16_000.0
 
     def listed(self) -> Iterator[tuple[str, float]]:
         """Yield each constant that is fitted with its name, those of a curve one by one."""

@@ -17,11 +17,16 @@ import storel
 from storel.compilation.compiler import STAGES
 
 ROOT = Path(__file__).parent.parent
+PAGES = sorted(page.stem for page in (ROOT / "docs").glob("*.md"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 150
 
 
 def test_python_blocks_print_what_the_text_blocks_show() -> None:
@@ -89,7 +94,7 @@ def test_shell_blocks_name_commands_that_work() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:the value 'c' of a tensor is used as a key")  # the page says so
-@pytest.mark.parametrize("name", ["language", "tutorial_formats", "formats"])
+@pytest.mark.parametrize("name", PAGES)
 def test_pages_print_what_they_show(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     pairs = shown_and_printed(blocks_of(ROOT / "docs" / f"{name}.md"))
@@ -98,9 +103,7 @@ def test_pages_print_what_they_show(name: str, tmp_path: Path, monkeypatch: pyte
         assert printed == shown
 
 
-@pytest.mark.parametrize(
-    "page", ["README.md", "docs/language.md", "docs/tutorial_formats.md", "docs/formats.md"]
-)
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{name}.md" for name in PAGES)])
 def test_links_lead_to_files(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):

@@ -6,7 +6,9 @@ import math
 
 from storel.compilation.compiled import Compilation
 from storel.compilation.reformat import conversion_cost
+from storel.optimizer.cost.constants import Constants
 from storel.optimizer.physical.forecast import counting, entering
+from storel.plan.contraction import Contraction
 
 
 def expected_time(compilation: Compilation) -> float:
@@ -22,8 +24,7 @@ def running_time(compilation: Compilation) -> float:
     """
     if has_only_products(compilation):
         products = (phase.contraction for phase in compilation.phases)
-        multiplications = sum(math.prod(each.extents) for each in products if each is not None)
-        return compilation.constants.product * multiplications
+        return sum(_product(each, compilation.constants) for each in products if each is not None)
     plan, symbols, constants = compilation.plan, compilation.symbols, compilation.constants
     each = compilation.result.packing(plan.destination)
     packing = each * entering(plan, symbols, constants) if each else 0.0
@@ -32,6 +33,15 @@ def running_time(compilation: Compilation) -> float:
         + counting(plan, compilation.entered_extents, symbols, constants)
         + packing
     )
+
+
+def _product(contraction: Contraction, constants: Constants) -> float:
+    """Return the nanoseconds of a dense product, whose operands are packed in blocks first."""
+    shared = (*contraction.batch, *contraction.summed)
+    sides = (contraction.rows, contraction.columns)
+    packed = sum(contraction.extent((*shared, *side)) for side in sides)
+    multiplications = math.prod(contraction.extents)
+    return constants.product * multiplications + (constants.sequential + constants.write) * packed
 
 
 def has_only_products(compilation: Compilation) -> bool:

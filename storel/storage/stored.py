@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,9 @@ from storel.storage.unpacking.unpack import enumerate_entries
 class Stored:
     """The arrays of a tensor, verified against its format: what can be read from them.
 
-    ``sizes`` are the values of all size names of the mapping: extents, parameters, lengths. The
-    arrays must not be changed while the tensor is in use. ``declared`` are the statistics of a tensor that
+    ``sizes`` are the values of all size names of the mapping: extents, parameters, lengths. Neither they nor
+    the arrays can be written to; arrays that a caller gave are shared, and must not be changed either while
+    the tensor is in use. ``declared`` are the statistics of a tensor that
     has no arrays (``declared.py``). ``is_packed`` says that the arrays were made for entries of distinct
     keys, each of which has an iteration of the mapping of its own.
     """
@@ -48,9 +50,22 @@ class Stored:
     declared: Summary | None = None
     is_packed: bool = False
 
+    def __post_init__(self) -> None:
+        self._close(self.arrays, self.sizes)
+
+    def _close(self, arrays: Mapping[str, Array], sizes: Mapping[str, int]) -> None:
+        """Hold what nobody can write to: what was verified, and is remembered, must stay true."""
+        closed = {name: _read_only(array) for name, array in arrays.items()}
+        self.__dict__.update(arrays=MappingProxyType(closed), sizes=MappingProxyType(dict(sizes)))
+
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: nothing that was only computed."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        open_ = {"arrays": dict(self.arrays), "sizes": dict(self.sizes)}
+        return {each.name: getattr(self, each.name) for each in fields(self)} | open_
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._close(state["arrays"], state["sizes"])
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -148,7 +163,7 @@ class Stored:
         """
         self.require_data()
         view = None if copy else self.as_view()
-        dense = self.to_numpy() if view is None else _read_only(view)
+        dense = self.to_numpy() if view is None else view
         as_asked = dense if dtype is None else dense.astype(dtype, copy=False)
         if copy is False and (view is None or as_asked is not dense):
             raise ValueError(f"a tensor in {self.format} becomes this array only by a copy")
@@ -219,7 +234,7 @@ class Stored:
         inner = signature.levels[-1]
         if kinds != (LevelKind.DENSE, LevelKind.COMPRESSED) or inner.pos is None or inner.idx is None:
             return None
-        parts = tuple(_read_only(self.arrays[name]) for name in (signature.values, inner.idx, inner.pos))
+        parts = tuple(self.arrays[name] for name in (signature.values, inner.idx, inner.pos))
         wrap = rows if signature.order == (0, 1) else columns
         return wrap(parts, shape=self.shape)
 
@@ -230,7 +245,9 @@ def _count_entries(values: Array, semiring: str) -> int:
 
 
 def _read_only(array: Array) -> Array:
-    """Return a view that cannot be written to: what was verified of a tensor's arrays must stay true."""
+    """Return a view that cannot be written to, or the array itself if it cannot be."""
+    if not array.flags.writeable:
+        return array
     view = array.view()
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -8,6 +12,7 @@ from storel.errors import MemoryLimitError, TypeMismatchError
 from storel.source import Source
 from storel.storage.build import from_arrays, from_coordinates, from_numpy, from_scipy
 from storel.storage.formats.known import Formats
+from storel.storage.tensor import Tensor
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse, parse_format
 
@@ -105,6 +110,27 @@ def test_numpy_reads_a_dense_tensor_where_it_lies() -> None:
             np.asarray(tensor, dtype=np.float32, copy=False)
     with pytest.raises(ValueError, match="a tensor in csr becomes this array only by a copy"):
         np.asarray(stored.to("csr"), copy=False)
+
+
+def _pickled(tensor: Tensor) -> Tensor:
+    return pickle.loads(pickle.dumps(tensor))
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, _pickled])
+def test_neither_arrays_nor_sizes_of_a_tensor_can_be_written_to(again: Callable[[Tensor], Tensor]) -> None:
+    given = np.array([[0.0, 1.0], [2.0, 3.0]])
+    for tensor in (from_numpy(given, FORMATS), from_scipy(scipy.sparse.csr_array(given), FORMATS)):
+        kept = again(tensor)
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            kept.arrays["val"] = np.zeros(4)  # type: ignore[index]
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            kept.sizes["m"] = 1  # type: ignore[index]
+        for array in kept.arrays.values():
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1
+        np.testing.assert_array_equal(kept.to_numpy(), given)
+    assert np.shares_memory(from_numpy(given, FORMATS).arrays["val"], given)
+    assert given.flags.writeable
 
 
 @pytest.mark.parametrize("stored", ["csr", "csc", "coo"])

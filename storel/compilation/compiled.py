@@ -30,6 +30,7 @@ from storel.plan.nodes import Levels, Plan
 from storel.plan.phases import Phase, phases
 from storel.plan.sweep import swept
 from storel.runtime.kernel import CompiledKernel
+from storel.runtime.listening import WORTH_A_THREAD
 from storel.runtime.parallel import ParallelKernel
 from storel.runtime.program import Program, Unit
 from storel.storage.compose import Composed
@@ -107,6 +108,11 @@ class Compilation:
         if divides is None:
             divides = self.optimized.cost.nanoseconds >= WORTH_THREADS
         return self.threads if divides else 1
+
+    @property
+    def is_long(self) -> bool:
+        """Whether somebody may want to interrupt a run, as far as one can expect."""
+        return self.optimized.cost.nanoseconds >= WORTH_A_THREAD
 
     @property
     def entered_extents(self) -> tuple[Term, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -29,6 +30,7 @@ from storel.execution.places import show_place
 from storel.execution.run import collected, require_numbers, sizes_of
 from storel.plan.nodes import Destination
 from storel.runtime.kernel import Input, located
+from storel.runtime.listening import run_interruptibly
 from storel.runtime.program import Program
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
@@ -104,7 +106,8 @@ class Call:
 
     ``expression`` is what it was compiled from. ``defaults`` are the scalars that a call may leave out,
     ``facts`` what the plan relies on about each, ``declared`` the types that the program says of some,
-    ``fixed`` the sizes that were given as scalars, ``unsigned`` the operands without negative numbers.
+    ``fixed`` the sizes that were given as scalars, ``unsigned`` the operands without negative numbers. A
+    call that ``is_long`` can be interrupted.
     """
 
     program: Program
@@ -120,6 +123,7 @@ class Call:
     fixed: Mapping[str, int]
     memory_limit: int | None
     unsigned: Mapping[str, str]
+    is_long: bool
 
     @staticmethod
     def of(compilation: Compilation, environment: Environment, memory_limit: int | None) -> Call:
@@ -147,6 +151,7 @@ class Call:
             fixed=dict(environment.fixed),
             memory_limit=memory_limit,
             unsigned=compilation.composed.unsigned,
+            is_long=compilation.is_long,
         )
 
     def __call__(self, values: Mapping[str, Value]) -> Tensor | None:
@@ -172,8 +177,9 @@ class Call:
             missing -= 1
         if missing:
             return None
+        run = partial(self.program.compiled.run, scalars, inputs, self.memory_limit)
         try:
-            outputs = self.program.compiled.run(scalars, inputs, self.memory_limit)
+            outputs = run_interruptibly(run) if self.is_long else run()
         except EvaluationError as error:
             show_place(error, self.expression, self.operands)
             raise

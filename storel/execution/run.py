@@ -6,6 +6,7 @@ import math
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from storel.loops.python_source import sorting_steps
 from storel.optimizer.estimation.cardinality import entries
 from storel.optimizer.physical.destination import is_dense
 from storel.plan.nodes import Coordinates, Destination
+from storel.runtime.listening import run_interruptibly
 from storel.semiring import PLUS_TIMES, SEMIRINGS, Scalar
 from storel.storage.build import from_coordinates
 from storel.storage.compose import unsigned_names
@@ -63,8 +65,9 @@ def execute(compilation: Compilation, environment: Environment, memory_limit: in
     Raises EvaluationError where the program fails, MemoryLimitError where the result does not fit.
     """
     scalars, arrays = arguments(compilation, environment)
+    run = partial(compilation.compiled, scalars, arrays, memory_limit)
     try:
-        outputs = compilation.compiled(scalars, arrays, memory_limit)
+        outputs = run_interruptibly(run) if compilation.is_long else run()
     except EvaluationError as error:
         show_place(error, compilation.composed.expression, environment.tensors)
         raise

@@ -28,6 +28,7 @@ kernel = storel.compile(
     "CREATE TENSOR y AS sum(<i, v> in x, <j, _> in 0:n) { i -> v * sqrt(1.0 * ((i ^ j) % 7) + j) }",
     n=100_000, x=np.ones(size), backend=sys.argv[1], threads=threads,
 )
+assert kernel.compilation.compiled
 for _ in range(2):
     start = time.monotonic()
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()

@@ -11,7 +11,16 @@ from storel.syntax.constants import constant
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import TypeAnnotation
 from storel.syntax.nodes.expressions import Expression, If, Name, Number, Singleton, Truth
-from storel.syntax.signatures import SCALAR_TYPES, Extent, Signatures, SizeSignature
+from storel.syntax.signatures import (
+    SCALAR_TYPES,
+    ArraySignature,
+    Extent,
+    ParameterSignature,
+    Signature,
+    Signatures,
+    SizeSignature,
+    TensorSignature,
+)
 from storel.syntax.types import Type
 
 
@@ -37,7 +46,7 @@ def declared_extents(
     known = {**sizes_of(signatures), **bound}
     extents: list[Extent] = []
     for declared, extent in pairs:
-        size = _size(declared, known)
+        size = _size(declared, known, signatures)
         if extent is not None and extent.is_closed and extent.size != size:
             raise ExtentError(
                 "extents disagree with the declared type",
@@ -70,17 +79,39 @@ def _bound(pairs: Sequence[tuple[Expression, Extent | None]], signatures: Signat
     return {name: extent.size for name, extent in bound.items()}
 
 
-def _size(declared: Expression, known: Mapping[str, Scalar]) -> int:
+def _size(declared: Expression, known: Mapping[str, Scalar], signatures: Signatures) -> int:
     for name in sorted(free_names(declared) - known.keys()):
+        if name in signatures:
+            raise ExtentError(
+                f"'{name}' is no size",
+                expected="numbers, sizes, and parameters that are natural numbers",
+                found=_description(signatures[name]),
+                span=declared.span,
+            )
         raise ExtentError(
             f"the size '{name}' is not known here",
-            expected="numbers, sizes, and parameters that are no negative integers",
+            expected="numbers, sizes, and parameters that are natural numbers",
             span=declared.span,
         )
     size = constant(declared, known)
     if isinstance(size, float) or size < 0:
         raise ExtentError("an extent is a non-negative integer", found=str(size), span=declared.span)
     return int(size)
+
+
+def _description(signature: Signature) -> str:
+    """Say what is no size: all integers that are parameters are sizes, unless they are negative."""
+    match signature:
+        case ParameterSignature(ScalarType.INT64):
+            return "a negative integer"
+        case ParameterSignature(type_):
+            return f"a parameter of type {type_.value}"
+        case TensorSignature():
+            return "a tensor"
+        case ArraySignature():
+            return "an array"
+        case SizeSignature(value):
+            return str(value)
 
 
 def declared_type(annotation: TypeAnnotation, kind: Type) -> ScalarType:

@@ -172,13 +172,19 @@ def test_parameters_are_sizes(text: str, given: Any, expected: Any, backend: str
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("CREATE TENSOR r: int[n] AS sum(<i, _> in 0:n) { i -> i }", "parameters that are no negative"),
+        ("CREATE TENSOR r: int[n] AS sum(<i, _> in 0:n) { i -> i }", "'n' is no size"),
         ("CREATE TENSOR r AS sum(<i, _> in 0:n) { i -> i }", "cannot be inferred"),
     ],
 )
 def test_a_negative_parameter_is_no_size(text: str, message: str) -> None:
     with pytest.raises(ExtentError, match=message):
         storel.run(f"PARAMETER n: int; {text}", n=-1)
+
+
+def test_what_is_no_size_is_told() -> None:
+    with pytest.raises(ExtentError) as caught:
+        storel.run("PARAMETER n: int = -1; CREATE TENSOR r: real[n] AS {}")
+    assert caught.value.found == "a negative integer"
 
 
 def test_an_extent_that_cannot_be_inferred_names_the_negative_parameters() -> None:

@@ -77,8 +77,15 @@ def choose_result_format(
         storage = _default(extents, counts, formats)
     if _can_assemble(storage):
         return ResultFormat(storage, storage)
-    default = formats.default(rank, is_dense=False)
-    return ResultFormat(storage, default if _can_assemble(default) else None)
+    sparse = _sparse(rank, formats)
+    return ResultFormat(storage, sparse if _can_assemble(sparse) else None)
+
+
+def _sparse(rank: int, formats: Formats) -> Format:
+    """Return the default for sparse tensors; where the rank has none, compressed levels hold any."""
+    if rank in formats.defaults.sparse:
+        return formats.default(rank, is_dense=False)
+    return _nest((LevelKind.COMPRESSED.value,) * rank, tuple(range(rank)))
 
 
 def _default(extents: tuple[int, ...], counts: tuple[float, ...], formats: Formats) -> Format:

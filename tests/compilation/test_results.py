@@ -26,6 +26,23 @@ def test_what_cannot_be_assembled_is_made_of_the_default(wanted: str, assembled:
     assert chosen.candidate is not None and len(chosen.candidate.kinds) == 2
 
 
+@pytest.mark.parametrize("rank", [6, 7, 9])
+@pytest.mark.parametrize("first", ["compressed", "dense, compressed"])
+def test_singletons_of_any_rank_hold_a_result(first: str, rank: int) -> None:
+    kinds = [*first.split(", "), *["singleton"] * rank][:rank]
+    wanted = f"levels({', '.join(kinds)})"
+    entries = {tuple(range(rank)): 1.5, (2,) * rank: 2.5}
+    given = storel.tensor(entries, shape=(rank,) * rank, format=wanted)
+    keys = ", ".join("abcdefghi"[:rank])
+    result = storel.run(
+        f"CREATE TENSOR r STORED AS {wanted} AS sum(<({keys}), v> in T) {{ ({keys}) -> 2 * v }}", T=given
+    )
+    assert isinstance(result, storel.Tensor)
+    assert result.format == wanted
+    np.testing.assert_array_equal(result.to_coo()[0], given.to_coo()[0])
+    np.testing.assert_array_equal(result.to_coo()[1], 2 * given.to_coo()[1])
+
+
 @pytest.mark.parametrize(
     ("extents", "counts", "name"),
     [

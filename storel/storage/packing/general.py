@@ -226,8 +226,9 @@ class _Packing:
         if clashes.any():
             first = int(np.argmax(clashes))
             address, entry = int(addresses[first]), int(numbers[first])
-            _, firsts, places = np.unique(addresses, return_index=True, return_inverse=True)
-            others = is_different(elements, elements[firsts][places])
+            kept = np.empty(len(building.arrays[array]), elements.dtype)
+            kept[addresses[::-1]] = elements[::-1]  # the last one that is assigned stays: the first of each
+            others = is_different(elements, kept[addresses])
             raise EntriesDoNotFit(
                 f"{self.storage.name}: entry {self.text(entry)} shares {array}({address}) "
                 f"with another entry that has {building.arrays[array][address]}",

@@ -32,7 +32,26 @@ LOWER = (
     "1 + j - i <= 0",
     "j <= i - 1",
 )
-UPPER = ("i <= j", "j >= i", "i - 1 < j", "j - i > -1", "0 <= j - i", "j + 3 >= i + 3")
+DOUBLE = (
+    "2 * j < i",
+    "j * 2 < i",
+    "i > j + j * 1",
+    "not (2 * j >= i)",
+    "2 * j + 1 <= i",
+    "i - 2 * j > 0",
+    "not (i < 2 * j or i <= 2 * j)",
+)
+HALF = ("2 * i <= j", "j >= i * 2", "not (j < 2 * i)", "not (i > j or j - 2 * i < 0)")
+UPPER = (
+    "i <= j",
+    "j >= i",
+    "i - 1 < j",
+    "j - i > -1",
+    "0 <= j - i",
+    "j + 3 >= i + 3",
+    "not (j < i)",
+    "not (i > j or j < 0)",
+)
 BAND = ("i - j <= 1 and j - i <= 2", "j < i + 3 and j >= i - 1", "j - 2 <= i and i < j + 2")
 
 COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
@@ -52,6 +71,8 @@ def computed(script: str, **operands: Array | storel.Tensor) -> tuple[Array, Wor
     ("condition", "kept"),
     [(each, ROWS > COLUMNS) for each in LOWER]
     + [(each, ROWS <= COLUMNS) for each in UPPER]
+    + [(each, 2 * COLUMNS < ROWS) for each in DOUBLE]
+    + [(each, 2 * ROWS <= COLUMNS) for each in HALF]
     + [(each, (ROWS - COLUMNS <= 1) & (COLUMNS - ROWS <= 2)) for each in BAND],
 )
 def test_no_iteration_is_left_out_by_its_condition(condition: str, kept: Array) -> None:
@@ -117,6 +138,10 @@ def test_ranges_that_end_before_they_begin_hold_nothing(layout: str) -> None:
         (f"-{HUGE} + j >= i", 0),
         ("j < -1", 0),
         ("j >= 0 - 5", N * N),
+        (f"{2**62} * j < 1", N * N * 3 // 4),  # it does wrap, as written: of four j one has 2 ** 62
+        ("2 * j < 0 - 3", 0),
+        ("2 * j > 0 - 3", N * N),
+        ("not (3 * j < 0 - 1)", N * N),
     ],
 )
 def test_numbers_near_the_ends_of_64_bits_do_not_wrap(condition: str, count: int) -> None:
@@ -127,21 +152,26 @@ def test_numbers_near_the_ends_of_64_bits_do_not_wrap(condition: str, count: int
 
 @st.composite
 def conditions(draw: st.DrawFn) -> tuple[str, Array]:
-    """Return a comparison of sums and differences of i, j and a constant, and where it holds."""
+    """Return a comparison of sums and differences of multiples of i and j with a constant; where it holds."""
     constant = draw(st.integers(-N, N))
     left, right = draw(st.permutations(["i", "j"]))
     values = {"i": ROWS, "j": COLUMNS}
+    factor = draw(st.sampled_from([1, 1, 2, 3]))
     sign, way = draw(st.sampled_from("+-")), draw(st.sampled_from([*COMPARISONS]))
-    sides = [(f"{left} {sign} {right}", values[left] + (1 if sign == "+" else -1) * values[right])]
+    scaled, multiple = (f"{factor} * {left}", factor * values[left]) if factor > 1 else (left, values[left])
+    sides = [(f"{scaled} {sign} {right}", multiple + (1 if sign == "+" else -1) * values[right])]
     sides.append((f"{constant}" if constant >= 0 else f"0 - {-constant}", np.full((N, N), constant)))
     if draw(st.booleans()):
         sides.reverse()
     (one, first), (other, second) = sides
-    return f"{one} {way} {other}", COMPARISONS[way](first, second)
+    holds = COMPARISONS[way](first, second)
+    return (f"not ({one} {way} {other})", ~holds) if draw(st.booleans()) else (f"{one} {way} {other}", holds)
 
 
 @given(
-    st.lists(conditions(), min_size=1, max_size=3), st.booleans(), st.sampled_from(["dense", "csr", "csc"])
+    st.lists(conditions(), min_size=1, max_size=3),
+    st.booleans(),
+    st.sampled_from(["dense", "csr", "csc", "tiled"]),
 )
 def test_any_conditions_leave_what_they_say(
     found: list[tuple[str, Array]], by_rows: bool, layout: str

@@ -34,6 +34,9 @@ RULESETS = ("scope", "analysis")
 SMALL = 2**60
 """How far a number may be from 0 for a few such ones to be added up in 64 bits."""
 
+MODEST = 2**30
+"""How far a number may be from 0 for the product of two such ones to be small."""
+
 GUARDS: dict[str, tuple[str, str]] = {
     "linear": ("tb", "(linear {0} {1} s)"),
     "strict": ("tb", "(strict {0} {1} s)"),
@@ -53,6 +56,7 @@ GUARDS: dict[str, tuple[str, str]] = {
     "over": ("t", "(over {0} s)"),
     "integer": ("t", "(low {0})"),
     "small": ("t", f"(< (max (high {{0}}) (not-i64 (low {{0}}))) {SMALL})"),
+    "modest": ("t", f"(< (max (high {{0}}) (not-i64 (low {{0}}))) {MODEST})"),
     "pairs": ("tt", "(pairs {0} {1})"),
     "triples": ("ttt", "(triples {0} {1} {2})"),
     "increasing": ("t", "(increasing {0})"),
@@ -120,6 +124,8 @@ _BOUNDS = """
 (= e (Apply2 "floor_divide" a b)) (= x (low a)) (natural a) (= y (high b)) (< 0 (low b))
   => (set (low e) (/ x y))
 (= e (Apply2 "floor_divide" a b)) (= x (high a)) (natural a) (= y (low b)) (< 0 y) => (set (high e) (/ x y))
+(= e (Apply2 "floor_divide" a b)) (= x (low a)) (< x 0) (< 0 (low b)) => (set (low e) x)
+(= e (Apply2 "floor_divide" a b)) (= x (high a)) (= _r (low a)) (< 0 (low b)) => (set (high e) (max x 0))
 (= e (Apply2 "modulo" a b)) (< 0 (low b)) (= y (high b)) => (set (low e) 0) (set (high e) (- y 1))
 (= e (Apply2 "bit_and" a b)) (natural a) (= x (high a)) => (set (low e) 0) (set (high e) x)
 (= e (Apply2 "bit_and" a b)) (natural b) (= y (high b)) => (set (low e) 0) (set (high e) y)

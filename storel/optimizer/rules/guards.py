@@ -14,7 +14,7 @@ from storel.calculus.intervals import Interval, bounds
 from storel.calculus.nodes import Add, Apply, Empty, Find, If, Merge, Singleton, Sum, Term, Variable
 from storel.calculus.strictness import linear, strict
 from storel.calculus.verify import Type, infer
-from storel.optimizer.rules.analyses import SMALL
+from storel.optimizer.rules.analyses import MODEST, SMALL
 from storel.optimizer.rules.matching import Captured, Match
 from storel.optimizer.rules.patterns import Bound, Hole
 from storel.optimizer.rules.rulefile import Guard
@@ -67,6 +67,8 @@ def _about_term(name: str, found: Captured, semiring: str) -> bool | None:
             return kind.rank == 0 and not kind.scalar.is_real and _bounds(found).low is not None
         case "small":
             return kind.rank == 0 and not kind.scalar.is_real and _bounds(found).within(-SMALL, SMALL - 1)
+        case "modest":
+            return kind.rank == 0 and not kind.scalar.is_real and _bounds(found).within(-MODEST, MODEST - 1)
         case "positive":
             low = _bounds(found).low
             return low is not None and low > 0

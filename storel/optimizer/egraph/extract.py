@@ -58,13 +58,14 @@ class Classes:
 def read(frozen: FrozenEGraph, graph: EGraph, encoding: Encoding = NAMED) -> Classes:
     """Return the classes of a frozen e-graph, before ``graph`` changes again."""
     numbers: dict[Value, int] = {}
+    functions = frozen.functions  # a copy each time
     result = Classes()
 
     def number(value: Value) -> int:
         return numbers.setdefault(value, len(numbers))
 
     for constructor, layout in encoding.layouts.items():
-        for row in frozen.functions[constructor].rows:
+        for row in functions[constructor].rows:
             arguments = tuple(
                 number(value)
                 if kind in TERMS
@@ -74,9 +75,9 @@ def read(frozen: FrozenEGraph, graph: EGraph, encoding: Encoding = NAMED) -> Cla
                 for value, kind in zip(row.inputs, layout, strict=True)
             )
             result.nodes.setdefault(number(row.output), []).append((constructor, arguments))
-    for row in frozen.functions["free"].rows:
+    for row in functions["free"].rows:
         result.free[number(row.inputs[0])] = graph.value_to_bigint(row.output)
-    result.root = number(frozen.functions["whole"].rows[0].inputs[0])
+    result.root = number(functions["whole"].rows[0].inputs[0])
     result.candidates = tuple(_candidates(result, encoding))
     return result
 

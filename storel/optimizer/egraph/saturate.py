@@ -9,6 +9,7 @@ Iterations and nodes are limited before time, so that plans do not depend on the
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable, Collection, Generator
@@ -108,11 +109,10 @@ class Base:
     def run(self, text: str) -> None:
         """Run egglog text, a command on each line.
 
-        One line at a time, since each node of the parsed program holds a copy of the text it came from.
+        Lines are parsed one by one, since each node of the parsed program holds a copy of the text it came from.
         """
-        for line in text.splitlines():
-            if line:
-                self.graph.run_program(*self.graph.parse_program(line))
+        parsed = (self.graph.parse_program(line) for line in text.splitlines() if line)
+        self.graph.run_program(*itertools.chain.from_iterable(parsed))
 
     def _add(self, rule: Rule) -> None:
         """Add a rule; where matches are limited, it becomes a part of its phases that runs by itself."""
@@ -146,7 +146,8 @@ class Base:
     def _ran(self, schedule: list[Any]) -> tuple[bool, dict[str, int]]:
         (output,) = self.graph.run_program(*schedule)
         assert isinstance(output, RunScheduleOutput)
-        return output.report.updated, output.report.num_matches_per_rule
+        report = output.report  # a copy each time
+        return report.updated, report.num_matches_per_rule
 
     def nodes(self) -> int:
         """Return the number of e-nodes."""

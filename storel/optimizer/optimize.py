@@ -26,7 +26,6 @@ from storel.calculus.verify import InvariantError, infer
 from storel.optimizer.arrangement.association import associated
 from storel.optimizer.arrangement.elimination import eliminated, in_order_of_keys, loops
 from storel.optimizer.arrangement.expansion import monomials
-from storel.optimizer.cost.model import arithmetic
 from storel.optimizer.cost.variations import ARITHMETIC, PLAIN, SHARED, TAKEN_APART, Variation
 from storel.optimizer.egraph.browse import Graph, graph_of
 from storel.optimizer.egraph.extract import Extractor
@@ -107,7 +106,7 @@ def _optimized(
         return _unsearched(term, symbols, chosen, options, sharing)
     first = _normalized(term, symbols, chosen, options)
     if first.graph is not None and options.main.iterations == 0:
-        plan = _priced("as written", hoisted(first.term, symbols), symbols, sharing)
+        plan = _priced("as written", hoisted(first.term, symbols), sharing)
         return Optimized(plan.term, plan.cost, (first.report,), first.term, (plan,), first.graph)
     plans, reports, graph = _plans(first, symbols, chosen, options, sharing)
     for other in others if others and not associated(first.term, symbols) else ():  # a chain needs no search
@@ -126,8 +125,7 @@ def _optimized(
     expected = infer(term, symbols)
     typed = {plan: names for plan, names in plans.items() if infer(plan, symbols) == expected}
     priced = [
-        _priced(", ".join(names), plan, symbols, sharing)
-        for plan, names in (typed or {term: ["as written"]}).items()
+        _priced(", ".join(names), plan, sharing) for plan, names in (typed or {term: ["as written"]}).items()
     ]
     considered = tuple(sorted(priced, key=lambda plan: plan.cost.nanoseconds))
     best = _best(considered, symbols, options.memory)
@@ -143,7 +141,7 @@ def _unsearched(
     alone = replace(options, schedule=only_analyzed)
     _, report, graph = _phase(rewritten, symbols, rules, "normalize", options.normalize, alone, (PLAIN,))
     matches = dict(sorted(rewriter.matches.items()))
-    plan = _priced("as written", cautious(rewritten, symbols), symbols, sharing)
+    plan = _priced("as written", cautious(rewritten, symbols), sharing)
     report = replace(report, matches=matches)
     return Optimized(plan.term, plan.cost, (report,), rewritten, (plan,), graph)
 
@@ -268,8 +266,8 @@ def _typed(found: Term, term: Term, symbols: Symbols) -> Term:
         return term  # a product of two dictionaries was taken for one that scales
 
 
-def _priced(origin: str, term: Term, symbols: Symbols, sharing: Sharing) -> Priced:
-    return Priced(origin, term, sharing.cost(term), arithmetic(term, symbols))
+def _priced(origin: str, term: Term, sharing: Sharing) -> Priced:
+    return Priced(origin, term, sharing.cost(term), sharing.operations(term))
 
 
 def _phase(

@@ -13,8 +13,10 @@ trees with cross products", ICDT 1995).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import TypeAlias
 
 from storel.calculus.lower import lower
 from storel.optimizer.estimation.cardinality import appraise
@@ -36,25 +38,30 @@ ENDLESS = 1e12
 """How many elements a range counts for: it is not looked at where it ends."""
 
 
+_Ordered: TypeAlias = Callable[[tuple[Generator, ...]], list[tuple[Generator, ...]]]
+"""The orders of some generators, the best ones first."""
+
+
 def orders(expression: Expression, symbols: Symbols) -> tuple[Expression, ...]:
     """Return a composed expression with the generators of its sums in other orders, the best ones first."""
-    found = [_reordered(expression, symbols, 0)]
-    while len(found) < TRIED and (another := _reordered(expression, symbols, len(found))) != found[-1]:
+    ordered = cache(lambda generators: _ordered(generators, symbols))
+    found = [_reordered(expression, ordered, 0)]
+    while len(found) < TRIED and (another := _reordered(expression, ordered, len(found))) != found[-1]:
         found.append(another)
     return tuple(each for each in found if each != expression)
 
 
-def _reordered(expression: Expression, symbols: Symbols, place: int) -> Expression:
+def _reordered(expression: Expression, ordered: _Ordered, place: int) -> Expression:
     """Return a composed expression with the generators of each sum in one of their best orders."""
     match expression:
         case Mapped():
             return expression
         case Sum(generators, _, _) if len(generators) > 1:
-            found = _ordered(generators, symbols)
-            ordered = replace(expression, generators=found[min(place, len(found) - 1)])
-            return map_children(ordered, lambda child: _reordered(child, symbols, place))
+            found = ordered(generators)
+            expression = replace(expression, generators=found[min(place, len(found) - 1)])
         case _:
-            return map_children(expression, lambda child: _reordered(child, symbols, place))
+            pass
+    return map_children(expression, lambda child: _reordered(child, ordered, place))
 
 
 @dataclass(frozen=True, slots=True)

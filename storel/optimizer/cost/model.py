@@ -103,6 +103,9 @@ class Nanoseconds:
 
 NANOSECONDS = Nanoseconds()
 
+ARITHMETIC = Nanoseconds(replace(FREE, flop=1.0))
+"""The number of arithmetic operations on values instead."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:
@@ -154,11 +157,6 @@ def full_price(model: CostModel = NANOSECONDS) -> Price:
         return require_price(found, model, constructor, costs)
 
     return price
-
-
-def arithmetic(term: Term, symbols: Symbols) -> float:
-    """Return the estimated number of arithmetic operations on values."""
-    return estimate(term, symbols, Nanoseconds(replace(FREE, flop=1.0))).nanoseconds
 
 
 def is_hashed(places: float, entries: float) -> bool:

@@ -50,7 +50,7 @@ def graph_of(extractor: Extractor) -> Graph:
     literals = tuple(extractor.source.numbering.literals)
     chosen = {number: best.node for number, best in extractor.best.items()}
     costs = {number: best.cost for number, best in extractor.best.items()}
-    classes = replace(extractor.classes, candidates=())
+    classes = replace(extractor.classes, candidates=(), appraised={})
     return Graph(classes, extractor.encoding.layouts, literals, chosen, costs)
 
 

@@ -9,7 +9,7 @@ to parent, so the chosen nodes form a term.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -46,13 +46,17 @@ class Candidate:
 class Classes:
     """The e-classes of a graph, with their nodes; classes are numbered in order of appearance.
 
-    ``candidates`` are the nodes that are in scope in their classes.
+    ``candidates`` are the nodes that are in scope in their classes. ``appraised`` are the estimates of nodes,
+    with those of their children: most are the same under each variation of the cost.
     """
 
     nodes: dict[int, list[ENode]] = field(default_factory=dict[int, list[ENode]])
     free: dict[int, int] = field(default_factory=dict[int, int])
     root: int = 0
     candidates: tuple[Candidate, ...] = ()
+    appraised: dict[Hashable, tuple[Sequence[Estimate], Estimate]] = field(
+        default_factory=dict[Hashable, tuple[Sequence[Estimate], Estimate]], compare=False, repr=False
+    )
 
 
 def read(frozen: FrozenEGraph, graph: EGraph, encoding: Encoding = NAMED) -> Classes:
@@ -174,23 +178,29 @@ class Extractor:
 
     def evaluate(self, candidate: Candidate, children: list[Best]) -> Best:
         """Return the node with its cost and estimate, given what is taken of its children's classes."""
-        identity, node, text = candidate.identity, candidate.node, candidate.text
-        constructor, arguments = node
-        if not children:
-            return Best(0.0, self._leaf(identity, constructor, arguments), node)
+        node, constructor = candidate.node, candidate.node[0]
         costs, known = [child.cost for child in children], [child.estimate for child in children]
-        inside = self.encoding.inside(candidate.binders)
-        estimate = estimates.combine(constructor, text, known, inside, identity, self.symbols)
-        price = self.model.price(
-            constructor,
-            text,
-            costs,
-            known,
-            estimate,
-            self.variation,
-            self.classes.free[identity].bit_count(),
-        )
+        estimate = self._appraised(candidate, known)
+        if not children:
+            return Best(0.0, estimate, node)
+        outer = self.classes.free[candidate.identity].bit_count()
+        price = self.model.price(constructor, candidate.text, costs, known, estimate, self.variation, outer)
         return Best(require_growing(price, self.model, constructor, costs), estimate, node)
+
+    def _appraised(self, candidate: Candidate, known: list[Estimate]) -> Estimate:
+        """Return the estimate of a node, given those of its children."""
+        key = (id(candidate), *map(id, known))
+        found = self.classes.appraised.get(key)
+        if found is None:
+            found = self.classes.appraised[key] = known, self._estimate(candidate, known)
+        return found[1]
+
+    def _estimate(self, candidate: Candidate, known: list[Estimate]) -> Estimate:
+        identity, (constructor, arguments) = candidate.identity, candidate.node
+        if not known:
+            return self._leaf(identity, constructor, arguments)
+        inside = self.encoding.inside(candidate.binders)
+        return estimates.combine(constructor, candidate.text, known, inside, identity, self.symbols)
 
     def _leaf(self, identity: int, constructor: str, arguments: tuple[object, ...]) -> Estimate:
         first = arguments[0]

@@ -109,7 +109,7 @@ class Base:
     def run(self, text: str) -> None:
         """Run egglog text, a command on each line.
 
-        Lines are parsed one by one, since each node of the parsed program holds a copy of the text it came from.
+        Lines are parsed one by one, since each node that is parsed holds a copy of the text it came from.
         """
         parsed = (self.graph.parse_program(line) for line in text.splitlines() if line)
         self.graph.run_program(*itertools.chain.from_iterable(parsed))

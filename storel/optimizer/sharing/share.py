@@ -34,7 +34,7 @@ from storel.calculus.nodes import (
     Variable,
 )
 from storel.calculus.verify import infer
-from storel.optimizer.cost.model import CostModel, Estimator
+from storel.optimizer.cost.model import ARITHMETIC, CostModel, Estimator
 from storel.optimizer.physical.shape import semiring_of
 from storel.optimizer.sharing.collecting import collected
 from storel.optimizer.sharing.hoisting import ROUNDS, hoisted, is_movable, named
@@ -70,6 +70,7 @@ class Sharing:
         self._estimator = Estimator(symbols, model)
         self.cost = self._estimator.cost
         self.price = self._estimator.nanoseconds
+        self.operations = Estimator(symbols, ARITHMETIC).nanoseconds
         self._arranged: Arranged = {}
         self._shared: dict[Term, Term] = {}
         self._settled: dict[Term, Term] = {}

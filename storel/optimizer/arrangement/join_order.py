@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import TypeAlias
 
 from storel.calculus.lower import lower
@@ -44,7 +44,7 @@ _Ordered: TypeAlias = Callable[[tuple[Generator, ...]], list[tuple[Generator, ..
 
 def orders(expression: Expression, symbols: Symbols) -> tuple[Expression, ...]:
     """Return a composed expression with the generators of its sums in other orders, the best ones first."""
-    ordered = cache(lambda generators: _ordered(generators, symbols))
+    ordered = cache(partial(_ordered, symbols=symbols))
     found = [_reordered(expression, ordered, 0)]
     while len(found) < TRIED and (another := _reordered(expression, ordered, len(found))) != found[-1]:
         found.append(another)

@@ -8,6 +8,7 @@ follow the binders by their names; where one of them does not stand above the pl
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from storel.calculus.binding import free_mask, free_variables, occurs, substitute
 from storel.calculus.intervals import Interval
@@ -41,34 +42,45 @@ class MismatchError(Exception):
     """A term is no instance of a pattern, or what was matched cannot stand where it would be built."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Place:
-    """Where a term stands: the binders around it, the innermost first, and whether it is (part of) a key."""
+    """Where a term stands: the binders around it, the innermost first, and whether it is (part of) a key.
+
+    What is known of the binders, and the places of children, are found once: many rules look at each term.
+    """
 
     symbols: Symbols
     scope: tuple[Binder, ...] = ()
     is_index: bool = False
+    bodies: dict[Term, Place] = field(default_factory=dict[Term, "Place"], init=False, repr=False)
 
-    @property
+    @cached_property
     def types(self) -> tuple[Type, ...]:
         return tuple(binder.type for binder in self.scope)
 
-    @property
+    @cached_property
     def intervals(self) -> tuple[Interval, ...]:
         return tuple(binder.interval for binder in self.scope)
 
     def relevant(self, term: Term) -> tuple[tuple[Type, ...], tuple[Interval, ...]]:
         """Return what is known of the binders up to the outermost one that ``term`` mentions."""
-        scope = self.scope[: free_mask(term).bit_length()]
-        return tuple(binder.type for binder in scope), tuple(binder.interval for binder in scope)
+        most = free_mask(term).bit_length()
+        return (self.types[:most], self.intervals[:most]) if most else ((), ())
 
     def of_child(self, term: Term, kind: str, binders: int) -> Place:
         """Return where a child of ``term``, which stands here, is, given its kind in ``LAYOUTS``."""
         if not binders:
-            return Place(self.symbols, self.scope, is_index(kind, self.is_index))
-        binding = Binding(term, self.symbols, self.scope)
-        inner = tuple(Binder(binding, position, ()) for position in reversed(range(binders)))
-        return Place(self.symbols, (*inner, *self.scope))
+            return self if is_index(kind, self.is_index) == self.is_index else self._otherwise
+        if term not in self.bodies:
+            binding = Binding(term, self.symbols, self.scope)
+            inner = tuple(Binder(binding, position, ()) for position in reversed(range(binders)))
+            self.bodies[term] = Place(self.symbols, (*inner, *self.scope))
+        return self.bodies[term]
+
+    @cached_property
+    def _otherwise(self) -> Place:
+        """The same place of a key instead of a value, or of a value instead of a key."""
+        return Place(self.symbols, self.scope, not self.is_index)
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,20 +86,21 @@ class Rewriter:
 
     def _settled(self, term: Term, place: Place, depth: int) -> Term:
         for _ in range(DEEPEST):
-            made = self._with_a_normal_child(term, place, depth) or self._rewritten(term, place)
+            term = self._with_normal_children(term, place, depth)
+            made = self._rewritten(term, place)
             if made is None or self.matches.total() >= STEPS:
                 return term if made is None else made
             term = made
         raise _OutgrownError
 
-    def _with_a_normal_child(self, term: Term, place: Place, depth: int) -> Term | None:
-        """Return ``term`` with the first child made normal that is not."""
-        kinds = _KINDS[head(term, place)[0]]
-        for position, ((child, binders), kind) in enumerate(zip(children(term), kinds, strict=True)):
+    def _with_normal_children(self, term: Term, place: Place, depth: int) -> Term:
+        """Return ``term`` with its children made normal, in turn: what the first are, later ones may see."""
+        for position, kind in enumerate(_KINDS[head(term, place)[0]]):
+            child, binders = children(term)[position]
             made = self._normal(child, place.of_child(term, kind, binders), depth + 1)
             if made is not child:
-                return replaced(term, (position,), made)
-        return None
+                term = replaced(term, (position,), made)
+        return term
 
     def _rewritten(self, term: Term, place: Place) -> Term | None:
         """Return what the first rule that matches makes of a term."""

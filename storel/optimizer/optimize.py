@@ -185,12 +185,13 @@ def _normalized(term: Term, symbols: Symbols, rules: RuleSet, options: Options) 
     rewritten = rewriter.normal(term) if options.rewrites else term
     if options.rewrites:
         rewritten = rewriter.normal(without_implied(rewritten, symbols))
-        symbols = _with_mappings_rewritten(symbols, rewriter)
     if options.rewrites and options.main.iterations and rewriter.is_settled(rewritten, "normalize"):
         milliseconds = 1000 * (time.perf_counter() - started)
         matches = dict(sorted(rewriter.matches.items()))
         report = PhaseReport("normalize", 0, size(rewritten), matches, Stop.SATURATED, milliseconds)
         return _Start(rewritten, rewritten, report)
+    if options.rewrites:
+        symbols = _with_mappings_rewritten(symbols, rewriter)
     (normalized, stored), report, graph = _phase(
         rewritten, symbols, rules, "normalize", options.normalize, options, (TAKEN_APART, PLAIN)
     )

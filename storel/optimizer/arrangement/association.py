@@ -32,8 +32,8 @@ Tree: TypeAlias = "int | tuple[Tree, Tree]"
 
 def associated(term: Term, symbols: Symbols) -> Term | None:
     """Return the chain of products ``term`` in the order of least work, None if it is no such."""
-    found = chain(term, symbols)
-    if found is None or len(found.operands) < SHORTEST:
+    found = chain(term, symbols, SHORTEST)
+    if found is None:
         return None
     sketches = [
         _sketch(operand, keys, found.nest, symbols)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from storel.calculus.intervals import Interval, binder_bounds
 from storel.calculus.nodes import Range, Sum, Symbol, Term
 from storel.calculus.verify import KEY
+from storel.optimizer.arrangement.elimination import loops
 from storel.optimizer.arrangement.nests import Loop, Nest, Part, binders_in, bound, closed, keyed
 from storel.optimizer.physical.facts import ZERO, size_term
 from storel.optimizer.terms.occurrences import is_safe
@@ -60,15 +61,15 @@ class Chain:
     ranges: tuple[Range | None, ...]
 
 
-def chain(term: Term, symbols: Symbols) -> Chain | None:
-    """Return a sum as a chain of products, None if it is no such."""
-    if not isinstance(term, Sum):
+def chain(term: Term, symbols: Symbols, shortest: int = 1) -> Chain | None:
+    """Return a sum as a chain of products of so many operands or more, None if it is no such."""
+    if not isinstance(term, Sum) or loops(term) < shortest:
         return None
     nest = Nest(term)
     operands = [*_operands(nest)]
     keys = [key for operand in operands for key in operand.keys]
     outer = operands.pop(0) if operands[0].keys and len(operands) > 1 else None
-    if keys != nest.keys or any(operand.keys for operand in operands[:-1]):
+    if len(operands) < shortest or keys != nest.keys or any(operand.keys for operand in operands[:-1]):
         return None
     columns = [
         Symbol(operand.row) for operand in operands if operand.row is not None and operand != operands[0]

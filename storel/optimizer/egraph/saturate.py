@@ -158,13 +158,17 @@ class Base:
 
 @dataclass
 class Saturation:
-    """One term in a loaded e-graph, on its way to saturation within limits."""
+    """One term in a loaded e-graph, on its way to saturation within limits.
+
+    ``is_prepared`` says that there was nothing left to prepare when that was last done.
+    """
 
     base: Base
     limits: Limits
     started: float
     matches: dict[str, int] = field(default_factory=dict[str, int])
     held: dict[str, int] = field(default_factory=dict[str, int])
+    is_prepared: bool = False
 
     @property
     def watched(self) -> bool:
@@ -218,12 +222,11 @@ class Saturation:
         """
         changed = False
         for _ in range(ANALYSIS):
-            for ruleset in (*analyses.RULESETS, "decide"):
-                changed = self.settle(ruleset) or changed
-            if not self.step("simplify"):
-                break
-            changed = True
-            if self.exhausted() is not None:
+            first, *others = [self.settle(ruleset) for ruleset in (*analyses.RULESETS, "decide")]
+            is_simplified = self.step("simplify")
+            changed = changed or first or any(others) or is_simplified
+            self.is_prepared = not (any(others) or is_simplified)
+            if not is_simplified or self.exhausted() is not None:
                 break
         return changed
 
@@ -243,7 +246,8 @@ def alternate(state: Saturation, phase: str) -> tuple[Stop, int]:
     state.prepare()
     for iteration in range(1, state.limits.iterations + 1):
         changed = state.step(phase)
-        changed = state.prepare() or changed
+        if changed or not state.is_prepared:
+            changed = state.prepare() or changed
         stop = state.exhausted() if changed else Stop.SATURATED
         if stop is not None:
             return stop, iteration

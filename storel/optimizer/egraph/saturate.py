@@ -44,7 +44,8 @@ WORN = 1000
 """E-nodes of terms that were held after which an e-graph is replaced by a fresh copy.
 
 A copy takes as long as a small search, since all rules are copied, too. But the numbers of classes are not
-used again, which makes an e-graph slower by and by.
+used again, which makes an e-graph slower by and by. What is copied is put by when that is first due, since
+most processes plan little.
 """
 
 
@@ -77,7 +78,7 @@ class Base:
         self._sizes = self.graph.parse_program("(print-size)")
         self._forgetting = self._forgotten()
         self._held = 0
-        self.run("(push)")
+        self._is_put_by = False
 
     def _forgotten(self) -> list[Any]:
         """Return the command that deletes all that a term brings: what there is nothing of without one."""
@@ -104,7 +105,8 @@ class Base:
             self.graph.run_program(*self._forgetting)
             if self._held > WORN:
                 self._held = 0
-                self.run("(pop)\n(push)")
+                self.run("(pop)\n(push)" if self._is_put_by else "(push)")
+                self._is_put_by = True
 
     def run(self, text: str) -> None:
         """Run egglog text, a command on each line.

@@ -167,9 +167,11 @@ class Extractor:
                 if not is_due[number]:
                     continue
                 is_due[number] = False
-                if any(term not in self.best for term in candidate.terms):
+                try:
+                    children = [self.best[term] for term in candidate.terms]
+                except KeyError:
                     continue
-                found = self.evaluate(candidate, [self.best[term] for term in candidate.terms])
+                found = self.evaluate(candidate, children)
                 current = self.best.get(candidate.identity)
                 if current is None or found.cost < current.cost - 1e-9:
                     self.best[candidate.identity] = found

@@ -8,7 +8,6 @@ by their probability.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from storel.calculus.binding import free_variables
@@ -136,26 +135,6 @@ def fold(
     return found.appraised
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Bound:
-    """A variable in scope, told by its identity as an object; ``name`` is above those of outer loops.
-
-    Of an element of an array that is looped over, and of its position, ``pair`` has the identities of the
-    position and the element, and what is known of how often the array's elements occur.
-    """
-
-    estimate: Estimate
-    name: int
-    pair: tuple[Hashable, Hashable, KnownDegrees | None] | None = None
-
-
-_Scope: TypeAlias = tuple[_Bound, ...]
-
-
-def _entered(scope: tuple[Estimate, ...]) -> _Scope:
-    return tuple(_Bound(estimate, len(scope) - 1) for estimate in scope)
-
-
 class _Visited(NamedTuple):
     """What came of a term: if it is a loop that loop, and its parts, each with how often it is evaluated."""
 
@@ -169,6 +148,35 @@ class _Visited(NamedTuple):
             yield Loop(self.own.term, times * self.own.iterations)
         for each, part in self.parts:
             yield from part.loops(times * each)
+
+
+class _Bound:
+    """A variable in scope, told by its identity as an object; ``name`` is above those of outer loops.
+
+    Of an element of an array that is looped over, and of its position, ``pair`` has the identities of the
+    position and the element, and what is known of how often the array's elements occur. ``visited`` is what
+    comes of the variable wherever it stands.
+    """
+
+    __slots__ = ("estimate", "name", "pair", "visited")
+
+    def __init__(
+        self,
+        estimate: Estimate,
+        name: int,
+        pair: tuple[Hashable, Hashable, KnownDegrees | None] | None = None,
+    ) -> None:
+        self.estimate = estimate
+        self.name = name
+        self.pair = pair
+        self.visited = _Visited(Appraised(estimate, 0.0))
+
+
+_Scope: TypeAlias = tuple[_Bound, ...]
+
+
+def _entered(scope: tuple[Estimate, ...]) -> _Scope:
+    return tuple(_Bound(estimate, len(scope) - 1) for estimate in scope)
 
 
 class Fold:
@@ -191,7 +199,7 @@ class Fold:
     def visit(self, term: Term, scope: _Scope = (), place: Place = OUTSIDE, index: bool = False) -> _Visited:
         """Return what comes of ``term`` in a scope, at a place, as a part of an ``index`` or else a value."""
         if isinstance(term, Variable):
-            return _Visited(Appraised(scope[term.index].estimate, 0.0))
+            return scope[term.index].visited
         if not children(term):
             leaf = self._leaves.get(term)
             if leaf is None:

@@ -55,6 +55,8 @@ def footprint(term: Term, symbols: Symbols) -> float:
         action = planner.value(normalized(term, symbols), Scope(), sum_over(semiring_of(term)))
     except MemoryLimitError:
         return math.inf
+    if not _has_store(action):  # as of most plans: what is expected of them is not asked for
+        return 0.0
     expected = iter(forecast(action, symbols))
 
     def most(action: Action) -> float:
@@ -71,6 +73,19 @@ def footprint(term: Term, symbols: Symbols) -> float:
                 return max(map(most, parts), default=0.0)
 
     return most(action)
+
+
+def _has_store(action: Action) -> bool:
+    """Return whether an action stores more than scalars."""
+    match action:
+        case Accumulate():
+            return False
+        case Enter(_, body) | Loop(_, body) | Guard(_, body):
+            return _has_store(body)
+        case Bind(store, value, body):
+            return not isinstance(store, ScalarStore) or _has_store(value) or _has_store(body)
+        case Together(parts) | Unite(parts):
+            return any(map(_has_store, parts))
 
 
 def _bytes(store: Store, arrivals: float, symbols: Symbols) -> float:

@@ -1,4 +1,6 @@
-"""How long what was compiled is expected to take: its plan, the storing of its result, and conversions."""
+"""What is expected of what was compiled: how long its plan, the storing of its result and conversions take,
+and what the result is.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,15 @@ import math
 from storel.compilation.compiled import Compilation
 from storel.compilation.reformat import conversion_cost
 from storel.optimizer.cost.constants import Constants
+from storel.optimizer.estimation.cardinality import entries
+from storel.optimizer.physical.destination import is_dense
 from storel.optimizer.physical.forecast import counting, entering
 from storel.plan.contraction import Contraction
+from storel.semiring import SEMIRINGS
+from storel.storage.formats.known import Formats
+from storel.storage.formats.signature import level_signature
+from storel.storage.summary import summary_from
+from storel.storage.tensor import Tensor, declare
 
 
 def expected_time(compilation: Compilation) -> float:
@@ -48,3 +57,29 @@ def has_only_products(compilation: Compilation) -> bool:
     """Return whether all that is left of the plan are dense products."""
     found = compilation.phases
     return bool(found) and all(phase.contraction is not None for phase in found)
+
+
+def foreseen(compilation: Compilation, formats: Formats) -> Tensor:
+    """Return the result as it is expected to be, without data: what reads it can be planned.
+
+    Its entries are as many as was estimated, evenly spread; a format that is no nest of levels is replaced
+    by a default one.
+    """
+    definition, storage = compilation.definition, compilation.result.wanted
+    shape = tuple(extent.size for extent in definition.extents)
+    places = math.prod(shape)
+    estimate = min(entries(compilation.optimized.term, compilation.symbols), places)
+    summary = summary_from(
+        {
+            "shape": list(shape),
+            "nnz": round(estimate),
+            "type": SEMIRINGS[definition.semiring].with_zero(definition.type).value,
+            "semiring": definition.semiring,
+            "finite": compilation.is_finite,
+            "closed": all(extent.is_closed for extent in definition.extents),
+        },
+        f"the estimates of {definition.name}",
+    )
+    if level_signature(storage) is None:
+        storage = formats.default(len(shape), is_dense=is_dense(estimate, shape))
+    return declare(summary, storage)

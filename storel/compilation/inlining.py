@@ -1,29 +1,41 @@
 """Which definitions are inlined where they are used, as views, and which are stored first.
 
 A view that is used in several definitions is written out in each of them, and so is one whose values are used
-several times in one: views of views can be as many times as long as there are paths between them.
+several times in one: views of views can be as many times as long as there are paths between them. One that is
+used once is optimized together with its user; but where its entries are sums, the user may look them up time
+and again, and the time of a chain of such views grows exponentially. So where much is at stake, both ways are
+planned.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from storel.compilation.compiler import Options, Task, view_of
+from storel.compilation.compiled import Compilation
+from storel.compilation.compiler import Options, Task, compile_stored, view_of
 from storel.compilation.environment import Environment
-from storel.compilation.scheduling import planned
+from storel.compilation.expectation import expected_time, foreseen
+from storel.compilation.scheduling import by_products, planned
 from storel.optimizer.estimation.cardinality import entries
 from storel.storage.compose import View
 from storel.syntax.analyze import Definition
 from storel.syntax.free_names import free_names
-from storel.syntax.nodes.expressions import Comprehension, Expression, Name, Sum
+from storel.syntax.nodes.expressions import Comprehension, Expression, Merge, Name, Singleton, Sum
 from storel.syntax.walk import children, scoped_children
 
 CHEAP = 3.0
 """Nanoseconds per entry up to which a view is enumerated again rather than stored."""
 
 LONGEST = 200
-"""Nodes of all that is written out of a view up to which that may be done more than once."""
+"""Nodes of all that is written out of a view up to which that is done."""
+
+SAVING = 1.5
+"""How many times as long its only user must be expected to take with a view inlined, for it to be stored."""
+
+AT_STAKE = 20e6
+"""The nanoseconds that must be saved then: a definition of its own is planned, and called, by itself."""
 
 
 @dataclass
@@ -35,6 +47,7 @@ class Inlining:
     options: Options
     views: dict[str, View] = field(default_factory=dict[str, View])
     _lengths: dict[str, int] = field(default_factory=dict[str, int])
+    _cut_off: set[str] = field(default_factory=set[str])
 
     def add(self, definition: Definition) -> None:
         """Make a definition a view."""
@@ -47,16 +60,65 @@ class Inlining:
             return True
         if self.outgrows(definition):
             return True
-        if sum(definition.name in free_names(each.expression) for each in self.definitions) < 2:
-            return False
-        compilation = planned(Task(definition, self.views, self.environment, options=self.options))
-        estimate = entries(compilation.optimized.term, compilation.symbols)
-        return compilation.optimized.cost.nanoseconds > CHEAP * max(1.0, estimate)
+        users = [each for each in self.definitions if definition.name in free_names(each.expression)]
+        match users:
+            case []:
+                return False
+            case [user]:
+                if self._adds_up(definition) and self._saves(definition, user):
+                    self._cut_off.add(definition.name)
+                return definition.name in self._cut_off
+            case _:
+                compilation = self._planned(definition)
+                estimate = entries(compilation.optimized.term, compilation.symbols)
+                return compilation.optimized.cost.nanoseconds > CHEAP * max(1.0, estimate)
 
     def outgrows(self, definition: Definition) -> bool:
-        """Return whether a definition would be written out more than once, and is long."""
+        """Return whether what would be written out of a definition is too long."""
         times = sum(uses(definition.name, each.expression) for each in self.definitions)
-        return times > 1 and times * self._length(definition) > LONGEST
+        return times * self._length(definition) > LONGEST
+
+    def is_cut_off(self, definition: Definition) -> bool:
+        """Return whether those who use a definition are better planned without what it is made of."""
+        return self.outgrows(definition) or definition.name in self._cut_off
+
+    def _saves(self, definition: Definition, user: Definition) -> bool:
+        """Return whether the only user of a definition is expected to take far longer with it inlined."""
+        others = self._views_before(user)
+        inlined = self._time(user, others, self.environment)
+        if inlined <= AT_STAKE:
+            return False
+        compilation = self._planned(definition)
+        alone = expected_time(compilation)
+        if inlined <= max(SAVING * alone, AT_STAKE + alone):
+            return False
+        stored = foreseen(compilation, self.environment.formats)
+        tensors = {**self.environment.tensors, definition.name: stored}
+        del others[definition.name]
+        together = alone + self._time(user, others, replace(self.environment, tensors=tensors))
+        return inlined > max(SAVING * together, AT_STAKE + together)
+
+    def _planned(self, definition: Definition) -> Compilation:
+        return planned(Task(definition, self.views, self.environment, options=self.options))
+
+    def _time(self, definition: Definition, views: Mapping[str, View], environment: Environment) -> float:
+        task = Task(definition, views, environment, options=self.options)
+        return expected_time(by_products(compile_stored(task)))
+
+    def _adds_up(self, definition: Definition) -> bool:
+        """Return whether entries are sums, by the text of a definition and of the views that it uses."""
+        used = free_names(definition.expression)
+        return adds_up(definition.expression) or any(
+            self._adds_up(each)
+            for each in self.definitions
+            if each.name in used and each.name not in self.environment
+        )
+
+    def _views_before(self, user: Definition) -> dict[str, View]:
+        """Return the views, and what is not decided of before ``user`` as if it were one."""
+        before = itertools.takewhile(lambda each: each is not user, self.definitions)
+        undecided = (each for each in before if each.name not in self.environment)
+        return {**{each.name: view_of(each) for each in undecided}, **self.views}
 
     def _length(self, definition: Definition) -> int:
         return written_out(definition.expression, self._lengths)
@@ -81,6 +143,34 @@ def uses(name: str, expression: Expression) -> int:
         case _:
             inside = scoped_children(expression)
             return sum(uses(name, child) for child, bound in inside if name not in bound)
+
+
+def adds_up(expression: Expression) -> bool:
+    """Return whether several iterations of a loop in ``expression`` may make one entry, or one number.
+
+    >>> from storel.source import Source
+    >>> from storel.syntax.parser import parse_expression
+    >>> texts = "sum(<i, v> in x) { i -> 2 * v }", "sum(<(i, j), v> in A) { j -> v }"
+    >>> [adds_up(parse_expression(Source("text", text))) for text in texts]
+    [False, True]
+    """
+    match expression:
+        case Comprehension() | Merge():
+            return True
+        case Sum(generators, body):
+            bound = {key.name for generator in generators for key in generator.keys}
+            if not bound <= _names_in_keys(body):
+                return True
+        case _:
+            pass
+    return any(map(adds_up, children(expression)))
+
+
+def _names_in_keys(expression: Expression) -> set[str | None]:
+    """Return the names that the keys of dictionaries inside are made of."""
+    keys = expression.keys if isinstance(expression, Singleton) else ()
+    found = set[str | None]().union(*map(free_names, keys))
+    return found.union(*map(_names_in_keys, children(expression)))
 
 
 def written_out(expression: Expression, views: Mapping[str, int]) -> int:

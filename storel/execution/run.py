@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -20,8 +19,6 @@ from storel.host import memory
 from storel.loops import interpret as loop_interpreter
 from storel.loops.interpret import Work
 from storel.loops.python_source import sorting_steps
-from storel.optimizer.estimation.cardinality import entries
-from storel.optimizer.physical.destination import is_dense
 from storel.plan.nodes import Coordinates, Destination
 from storel.runtime.listening import run_interruptibly
 from storel.semiring import PLUS_TIMES, SEMIRINGS, Scalar
@@ -29,10 +26,7 @@ from storel.storage.build import from_coordinates
 from storel.storage.compose import unsigned_names
 from storel.storage.coordinates import is_sorted
 from storel.storage.formats.format import Format
-from storel.storage.formats.known import Formats
-from storel.storage.formats.signature import level_signature
-from storel.storage.summary import summary_from
-from storel.storage.tensor import Tensor, declare
+from storel.storage.tensor import Tensor
 from storel.symbols import SizeSymbol
 from storel.syntax.analyze import Definition
 from storel.syntax.interpret import evaluate_definition
@@ -93,32 +87,6 @@ def measure(
     if isinstance(destination, Coordinates):
         work += Work(workspace=ordering_steps(outputs, compilation.definition.rank))
     return tensor, work
-
-
-def foreseen(compilation: Compilation, formats: Formats) -> Tensor:
-    """Return the result as it is expected to be, without data: what reads it can be planned.
-
-    Its entries are as many as was estimated, evenly spread; a format that is no nest of levels is replaced
-    by a default one.
-    """
-    definition, storage = compilation.definition, compilation.result.wanted
-    shape = tuple(extent.size for extent in definition.extents)
-    places = math.prod(shape)
-    estimate = min(entries(compilation.optimized.term, compilation.symbols), places)
-    summary = summary_from(
-        {
-            "shape": list(shape),
-            "nnz": round(estimate),
-            "type": SEMIRINGS[definition.semiring].with_zero(definition.type).value,
-            "semiring": definition.semiring,
-            "finite": compilation.is_finite,
-            "closed": all(extent.is_closed for extent in definition.extents),
-        },
-        f"the estimates of {definition.name}",
-    )
-    if level_signature(storage) is None:
-        storage = formats.default(len(shape), is_dense=is_dense(estimate, shape))
-    return declare(summary, storage)
 
 
 def ordering_steps(outputs: Mapping[str, Any], rank: int) -> int:

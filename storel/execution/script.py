@@ -15,14 +15,14 @@ from pathlib import Path
 from storel.candidates.choice import cheapest, smallest
 from storel.compilation.compiler import Compilation, Options, Task
 from storel.compilation.environment import Environment
-from storel.compilation.expectation import expected_time
+from storel.compilation.expectation import expected_time, foreseen
 from storel.compilation.inlining import Inlining
 from storel.compilation.scheduling import compile_definition, planned
 from storel.errors import ProgramSyntaxError, TypeMismatchError, UnknownNameError, nearest, placed_at
 from storel.execution.loading import as_declared, as_tensor, load_tensor
 from storel.execution.profile import Profile, profile
 from storel.execution.reading import names_in_sizes, names_needed, require_read
-from storel.execution.run import evaluate_reference, execute, followed, foreseen, measure, total_work
+from storel.execution.run import evaluate_reference, execute, followed, measure, total_work
 from storel.loops.interpret import Work
 from storel.source import Source, Span
 from storel.storage.build import as_values
@@ -280,7 +280,7 @@ class Runner:
             reference = (self.result_format if definition.name in results else None) or definition.format
             with followed(definition, reference):
                 tensor = self._compute(definition, inlining.views, reference) if is_run else None
-            if tensor is None and inlining.outgrows(definition):
+            if tensor is None and inlining.is_cut_off(definition):
                 compilation = self.outcome.compilations[definition.name]
                 self.environment.tensors[definition.name] = foreseen(compilation, self.environment.formats)
                 continue

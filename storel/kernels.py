@@ -19,7 +19,7 @@ from storel.compilation.compiled import Compilation
 from storel.compilation.compiler import STAGES
 from storel.compilation.environment import Environment, parameter_fact
 from storel.errors import DataError, StorelError, TypeMismatchError, UnknownNameError, about, nearest
-from storel.execution.calls import Call, Value, as_value
+from storel.execution.calls import Call, Calls, Value, as_value
 from storel.execution.loading import format_text
 from storel.execution.script import Outcome, Runner, read_source
 from storel.explanation.text import explain_text
@@ -35,7 +35,7 @@ from storel.storage.tensor import Tensor
 REMEMBERED = 128
 """How many programs that were run are kept, the last ones."""
 
-_RUN: OrderedDict[Hashable, Call] = OrderedDict()
+_RUN: OrderedDict[Hashable, Calls] = OrderedDict()
 _CHANGING = Lock()
 
 
@@ -76,9 +76,11 @@ class Kernel:
         return f"<storel.Kernel of {', '.join(sorted({*self._operands, *self._scalars})) or 'nothing'}>"
 
     @cached_property
-    def _call(self) -> Call | None:
+    def _call(self) -> Calls | None:
         made = self._known
-        return _call_of(made.outcome, made.environment, self._options, self._operands)
+        if len(made.outcome.compilations) > 1:  # they were planned for what nobody has made yet
+            return None
+        return _calls_of(made.outcome, made.environment, self._options, self._operands)
 
     @property
     def _known(self) -> _Made:
@@ -155,7 +157,7 @@ def run_again(
     runner = runner_of(program, options, values)
     outcome = _warned(runner.run(program))
     given = frozenset(name for name, value in values.items() if isinstance(value, Tensor))
-    made = _call_of(outcome, runner.environment, options, given)
+    made = _calls_of(outcome, runner.environment, options, given)
     if key is not None and made is not None and not outcome.includes_files:
         with _CHANGING:
             _RUN[key] = made
@@ -170,21 +172,28 @@ def forget() -> None:
         _RUN.clear()
 
 
-def _call_of(
+def _calls_of(
     outcome: Outcome, environment: Environment, options: CallOptions, given: frozenset[str]
-) -> Call | None:
-    """Return calls of what a program became, if that is one kernel, and it reads only what was given."""
-    if len(outcome.compilations) != 1 or options.backend == "interpret" or outcome.loads_files:
+) -> Calls | None:
+    """Return calls of the kernels that a program became, if they read only what was given and they made."""
+    compilations = outcome.compilations
+    if not compilations or options.backend == "interpret" or outcome.loads_files:
         return None
-    if any(each.name not in outcome.compilations for each in outcome.saved):  # a tensor as it was given
+    if any(each.name not in compilations for each in outcome.saved):  # a tensor as it was given
         return None
-    (compilation,) = outcome.compilations.values()
-    result_format = format_text(options.format) or compilation.definition.format
-    operands = frozenset(environment.tensors) - frozenset(outcome.results)
-    if is_automatic(result_format) or operands != given:
+    if frozenset(environment.tensors) - frozenset(compilations) != given:
         return None
-    data = replace(environment, tensors={name: environment.tensors[name] for name in sorted(given)})
-    return Call.of(compilation, data, options.memory_limit)
+    results = tuple(outcome.results) or tuple(compilations)  # where nothing was run, there is but one
+    kernels: list[Call] = []
+    known = sorted(given)
+    for name, compilation in compilations.items():
+        asked = format_text(options.format) if name in results else None
+        if is_automatic(asked or compilation.definition.format):
+            return None
+        data = replace(environment, tensors={each: environment.tensors[each] for each in known})
+        kernels.append(Call.of(compilation, data, options.memory_limit))
+        known.append(name)
+    return Calls(tuple(kernels), results)
 
 
 def _key(program: Source, options: CallOptions, values: Mapping[str, Value]) -> Hashable:

@@ -193,3 +193,25 @@ class Call:
         if name in self.fixed and type_of(scalar) is ScalarType.INT64:
             return scalar if scalar == self.fixed[name] else None
         return scalar if self.facts.get(name) == parameter_fact(scalar) else None
+
+
+@dataclass(frozen=True)
+class Calls:
+    """A program of one kernel or several, each of which reads what those before it have made.
+
+    ``results`` are the names of what is returned.
+    """
+
+    kernels: tuple[Call, ...]
+    results: tuple[str, ...]
+
+    def __call__(self, values: Mapping[str, Value]) -> Tensor | dict[str, Tensor] | None:
+        """Return the result, or all of them by name; None if a kernel is not right for its operands."""
+        made: dict[str, Tensor] = {}
+        for kernel in self.kernels:
+            tensor = kernel({**values, **made} if made else values)
+            if tensor is None:
+                return None
+            made[kernel.definition.name] = tensor
+        results = {name: made[name] for name in self.results}
+        return next(iter(results.values())) if len(results) == 1 else results

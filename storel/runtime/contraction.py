@@ -141,7 +141,7 @@ def _nested(this: Contraction, loops: Loops) -> Loops:
 def _aligned(scalar_type: ScalarType, length: int) -> Array:
     """Return a buffer for a packed block: its vectors should not lie in two cache lines."""
     buffer = Buffer("packed", scalar_type)
-    made = buffers.allocate(Allocation(buffer, None), length + VECTOR_BYTES // scalar_type.itemsize)
+    made = buffers.allocate(Allocation(buffer, 0), length + VECTOR_BYTES // scalar_type.itemsize)
     start = -buffers.address(made) % VECTOR_BYTES // scalar_type.itemsize
     return made[start : start + length]
 

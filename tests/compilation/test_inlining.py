@@ -7,11 +7,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+import scipy.sparse
 from numpy.typing import NDArray
 
 import storel
 from storel.compilation import inlining
-from storel.compilation.inlining import uses, written_out
+from storel.compilation.compiler import Options
+from storel.compilation.environment import Environment
+from storel.compilation.expectation import expected_time
+from storel.compilation.inlining import adds_up, uses, written_out
+from storel.execution.script import Runner
 from storel.source import Source
 from storel.syntax.nodes.expressions import Expression
 from storel.syntax.parser import parse_expression
@@ -113,3 +118,70 @@ def test_what_is_read_of_views_in_any_format_is_planned(
         CREATE TENSOR b OVER {semiring} AS sum(<(i, j), v> in a, <(j, k), w> in a) {{(i, k) -> v * w}}"""
     composed = storel.compile(script, W=storel.tensor(W, semiring=semiring)).explain("composed")
     assert "a_val" in composed
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a + b", False),
+        ("sum(<i, v> in a) { i -> v * v }", False),
+        ("2 * sum(<(i, j), v> in a) { (j, i) -> v }", False),
+        ("sum(<i, v> in a, <i, w> in b) { i -> v * w }", False),
+        ("sum(<i, v> in a) v", True),
+        ("sum(<(i, _), v> in a) { i -> v }", True),
+        ("sum(<i, row> in a) { i -> sum(<_, v> in row) v }", True),
+        ("max(<i, v> in a) v", True),
+        ("sum(<i, v> in a) { i -> v } + sum(<(i, j), v> in b) { j -> v }", True),
+    ],
+)
+def test_adds_up(text: str, expected: bool) -> None:
+    assert adds_up(parsed(text)) is expected
+
+
+RANKS = """
+    CREATE TENSOR degree AS sum(<(i, j), a> in A) {{i -> a}}
+    CREATE TENSOR r0: real[{rows}] AS sum(<i, _> in 0:{rows}) {{i -> 1.0}}
+"""
+RANK = """
+    CREATE TENSOR q{0} AS sum(<i, v> in r{0}, <i, d> in degree) {{i -> v / d}}
+    CREATE TENSOR r{1} AS
+      sum(<i, _> in 0:{2}) {{i -> 0.15}} + 0.85 * sum(<(i, j), a> in A, <i, v> in q{0}) {{j -> a * v}}
+"""
+
+
+def ranked(links: Any, count: int) -> tuple[float, Vector]:
+    """Return the expected time of all kernels of ``count`` steps over a graph, and the result."""
+    rows = links.shape[0]
+    text = RANKS.format(rows=rows) + "".join(RANK.format(n, n + 1, rows) for n in range(count))
+    environment = Environment(tensors={"A": storel.tensor(links)})
+    outcome = Runner(environment, Options(threads=1)).run(Source("ranks", text))
+    return sum(map(expected_time, outcome.compilations.values())), outcome.results[f"r{count}"].to_numpy()
+
+
+def test_steps_that_look_up_the_one_before_take_time_that_grows_with_their_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Written out, each step would take all of the one before it for each entry that it looks up."""
+    monkeypatch.setattr(inlining, "AT_STAKE", 0.0)
+    drawn = np.random.default_rng(0).random((300, 300)) < 0.02
+    links = scipy.sparse.csr_array((drawn | np.eye(300, dtype=bool)).astype(float))
+    expected = np.ones(300)
+    for _ in range(6):
+        expected = 0.15 + 0.85 * (links.T @ (expected / links.sum(axis=1)))
+    few, _ = ranked(links, 3)
+    many, found = ranked(links, 6)
+    np.testing.assert_allclose(found, expected)
+    assert many < 3 * few
+
+
+def test_a_view_of_which_little_is_needed_is_inlined(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A product that is only used times a vector is never made."""
+    monkeypatch.setattr(inlining, "AT_STAKE", 0.0)
+    dense = np.random.default_rng(0).random((60, 60))
+    script = """
+        CREATE TENSOR p AS sum(<(i, k), v> in W, <(k, j), w> in W) {(i, j) -> v * w}
+        CREATE TENSOR y AS sum(<(i, j), v> in p, <j, w> in x) {i -> v * w}"""
+    environment = Environment(tensors={"W": storel.tensor(dense), "x": storel.tensor(dense[0])})
+    outcome = Runner(environment, Options(threads=1)).run(Source("product", script))
+    assert list(outcome.compilations) == ["y"]
+    np.testing.assert_allclose(outcome.results["y"].to_numpy(), dense @ (dense @ dense[0]))

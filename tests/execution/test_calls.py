@@ -201,6 +201,34 @@ def test_programs_run_again_are_not_planned_again(count: Count) -> None:
         np.testing.assert_allclose(dense(each), matrix @ vector)
 
 
+SEVERAL = """
+    CREATE TENSOR total AS sum(<(i, j), a> in A, <j, v> in x) { i -> a * v }
+    CREATE TENSOR kept STORED AS coo AS sum(<i, t> in total) { i -> t * c }
+    CREATE TENSOR squares AS sum(<i, t> in kept) { i -> t * t }
+"""
+
+
+@pytest.mark.parametrize("saved", [(), ("squares",), ("kept", "squares")], ids=str)
+def test_programs_of_several_kernels_are_not_planned_again(count: Count, saved: tuple[str, ...]) -> None:
+    """Each kernel reads what those before it have made."""
+    program = SEVERAL + "".join(f"SAVE {name} TO '{name}.npz'\n" for name in saved)
+    matrix, x = sparse(), np.arange(5.0)
+    kernel = storel.compile(program, A=matrix, x=x, c=2.0)
+    for scale in (1.0, 2.0, 3.0):
+        expected = scale * 2 * (matrix @ x)
+        for found in (
+            kernel(A=matrix, x=scale * x, c=2.0),
+            storel.run(program, A=matrix, x=scale * x, c=2.0),
+        ):
+            results = found if isinstance(found, dict) else {"squares": found}
+            assert tuple(results) == (saved or ("squares",))
+            np.testing.assert_allclose(dense(results["squares"]), expected**2)
+            if "kept" in results:
+                assert results["kept"].format == "coo"
+                np.testing.assert_allclose(dense(results["kept"]), expected)
+    assert count.runs == 2  # compiled, and run once
+
+
 @pytest.mark.parametrize(
     "changed",
     [

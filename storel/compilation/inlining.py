@@ -29,7 +29,11 @@ CHEAP = 3.0
 """Nanoseconds per entry up to which a view is enumerated again rather than stored."""
 
 LONGEST = 200
-"""Nodes of all that is written out of a view up to which that is done."""
+"""Nodes of all that is written out of a view up to which that may be done more than once."""
+
+TOGETHER = 60
+"""Nodes of a view that is used once up to which it is optimized with its user: a search takes far longer for
+more, and finds less."""
 
 SAVING = 1.5
 """How many times as long its only user must be expected to take with a view inlined, for it to be stored."""
@@ -47,7 +51,6 @@ class Inlining:
     options: Options
     views: dict[str, View] = field(default_factory=dict[str, View])
     _lengths: dict[str, int] = field(default_factory=dict[str, int])
-    _cut_off: set[str] = field(default_factory=set[str])
 
     def add(self, definition: Definition) -> None:
         """Make a definition a view."""
@@ -65,9 +68,7 @@ class Inlining:
             case []:
                 return False
             case [user]:
-                if self._adds_up(definition) and self._saves(definition, user):
-                    self._cut_off.add(definition.name)
-                return definition.name in self._cut_off
+                return self._adds_up(definition) and self._saves(definition, user)
             case _:
                 compilation = self._planned(definition)
                 estimate = entries(compilation.optimized.term, compilation.symbols)
@@ -76,11 +77,7 @@ class Inlining:
     def outgrows(self, definition: Definition) -> bool:
         """Return whether what would be written out of a definition is too long."""
         times = sum(uses(definition.name, each.expression) for each in self.definitions)
-        return times * self._length(definition) > LONGEST
-
-    def is_cut_off(self, definition: Definition) -> bool:
-        """Return whether those who use a definition are better planned without what it is made of."""
-        return self.outgrows(definition) or definition.name in self._cut_off
+        return times * self._length(definition) > (LONGEST if times > 1 else TOGETHER)
 
     def _saves(self, definition: Definition, user: Definition) -> bool:
         """Return whether the only user of a definition is expected to take far longer with it inlined."""

@@ -280,12 +280,12 @@ class Runner:
             reference = (self.result_format if definition.name in results else None) or definition.format
             with followed(definition, reference):
                 tensor = self._compute(definition, inlining.views, reference) if is_run else None
-            if tensor is None and inlining.is_cut_off(definition):
+            if not is_run or (tensor is None and definition.name in wanted):
+                inlining.add(definition)
+                continue
+            if tensor is None:  # nothing is run: what reads it is planned for what it is expected to be
                 compilation = self.outcome.compilations[definition.name]
                 self.environment.tensors[definition.name] = foreseen(compilation, self.environment.formats)
-                continue
-            if tensor is None:
-                inlining.add(definition)
                 continue
             if is_automatic(reference):
                 tensor = smallest(tensor, self.environment.formats, self.options.memory_limit)

@@ -18,6 +18,7 @@ from storel.compilation.compiler import Options, Task, compile_stored, view_of
 from storel.compilation.environment import Environment
 from storel.compilation.expectation import expected_time, foreseen
 from storel.compilation.scheduling import by_products, planned
+from storel.host import memory
 from storel.optimizer.estimation.cardinality import entries
 from storel.storage.compose import View
 from storel.syntax.analyze import Definition
@@ -29,17 +30,19 @@ CHEAP = 3.0
 """Nanoseconds per entry up to which a view is enumerated again rather than stored."""
 
 LONGEST = 200
-"""Nodes of all that is written out of a view up to which that may be done more than once."""
+"""Nodes of all that is written out of a view up to which that is done."""
 
 TOGETHER = 60
-"""Nodes of a view that is used once up to which it is optimized with its user: a search takes far longer for
-more, and finds less."""
+"""The same where its entries are sums: a search takes far longer for more, and finds less."""
 
 SAVING = 1.5
 """How many times as long its only user must be expected to take with a view inlined, for it to be stored."""
 
 AT_STAKE = 20e6
 """The nanoseconds that must be saved then: a definition of its own is planned, and called, by itself."""
+
+BYTES, SHARE = 16, 4
+"""Of an entry, and the part of all memory that such a view may take: its user may need little at a time."""
 
 
 @dataclass
@@ -68,16 +71,19 @@ class Inlining:
             case []:
                 return False
             case [user]:
-                return self._adds_up(definition) and self._saves(definition, user)
+                are_sums = self._adds_up(definition)
+                if self._length(definition) > (TOGETHER if are_sums else LONGEST):
+                    return self._fits(self._planned(definition))
+                return are_sums and self._saves(definition, user)
             case _:
                 compilation = self._planned(definition)
                 estimate = entries(compilation.optimized.term, compilation.symbols)
                 return compilation.optimized.cost.nanoseconds > CHEAP * max(1.0, estimate)
 
     def outgrows(self, definition: Definition) -> bool:
-        """Return whether what would be written out of a definition is too long."""
+        """Return whether a definition would be written out more than once, and is long."""
         times = sum(uses(definition.name, each.expression) for each in self.definitions)
-        return times * self._length(definition) > (LONGEST if times > 1 else TOGETHER)
+        return times > 1 and times * self._length(definition) > LONGEST
 
     def _saves(self, definition: Definition, user: Definition) -> bool:
         """Return whether the only user of a definition is expected to take far longer with it inlined."""
@@ -87,13 +93,19 @@ class Inlining:
             return False
         compilation = self._planned(definition)
         alone = expected_time(compilation)
-        if inlined <= max(SAVING * alone, AT_STAKE + alone):
+        if inlined <= max(SAVING * alone, AT_STAKE + alone) or not self._fits(compilation):
             return False
         stored = foreseen(compilation, self.environment.formats)
         tensors = {**self.environment.tensors, definition.name: stored}
         del others[definition.name]
         together = alone + self._time(user, others, replace(self.environment, tensors=tensors))
         return inlined > max(SAVING * together, AT_STAKE + together)
+
+    def _fits(self, compilation: Compilation) -> bool:
+        """Return whether a view is small beside the memory that may be used."""
+        limit = self.options.memory_limit
+        expected = BYTES * entries(compilation.optimized.term, compilation.symbols)
+        return expected <= (memory.available() if limit is None else limit) / SHARE
 
     def _planned(self, definition: Definition) -> Compilation:
         return planned(Task(definition, self.views, self.environment, options=self.options))

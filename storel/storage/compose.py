@@ -2,8 +2,9 @@
 
 A reference to a stored tensor becomes ``Mapped``: the mapping of its format, with the array ``idx`` of tensor
 ``C`` called ``C_idx`` and its sizes called after the first tensor that has an extent of that value, so
-that loops over equal extents are equal. A reference to a view becomes the view's own, composed
-expression. ``Mapped`` is closed but for arrays and sizes: nothing around it can capture its names.
+that loops over equal extents are equal, also those whose ends the program writes as numbers. A reference
+to a view becomes the view's own, composed expression. ``Mapped`` is closed but for arrays and sizes:
+nothing around it can capture its names.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from storel.storage.tensor import Tensor
 from storel.symbols import ArraySymbol, Fact, SizeSymbol, Symbols
 from storel.syntax.bits import expand_bits
 from storel.syntax.free_names import free_names
-from storel.syntax.nodes.expressions import Expression, Extent, Mapped, Name, Number
+from storel.syntax.nodes.expressions import Expression, Extent, Mapped, Name, Number, Range
 from storel.syntax.substitution import rename
 from storel.syntax.walk import map_scoped
 
@@ -57,7 +58,7 @@ def compose(view: View, views: Mapping[str, View], tensors: Mapping[str, Tensor]
     ``facts`` are about the names that stay: raw arrays, parameters, sizes.
     """
     composer = _Composer(views, tensors, dict(facts))
-    expression = composer.definition(view)
+    expression = composer.with_sizes(composer.definition(view), frozenset())
     return Composed(expression, composer.symbols, composer.unsigned, composer.mappings())
 
 
@@ -81,6 +82,22 @@ class _Composer:
         self.unsigned |= unsigned_names(view.expression, view.semiring)
         sizes = {name: self._size(name, value) for name, value in view.sizes.items()}
         return self.expression(rename(view.expression, sizes), frozenset())
+
+    def with_sizes(self, node: Expression, bound: frozenset[str]) -> Expression:
+        """Call the ends of the program's own ranges as extents of that value are called.
+
+        A name that is ``bound`` around ``node`` stands for something else there. Stored mappings stay: that a
+        block is as wide as some tensor says nothing.
+        """
+        match node:
+            case Mapped(name) if name in self.tensors:
+                return node
+            case Mapped(_, mapping):
+                return replace(node, mapping=self.with_sizes(mapping, frozenset()))
+            case Range(low, Number(int(value))) if self._extents.get(value, "") not in {"", *bound}:
+                return replace(node, low=self.with_sizes(low, bound), high=Name(self._extents[value]))
+            case _:
+                return map_scoped(node, bound, self.with_sizes)
 
     def mappings(self) -> tuple[Mapped, ...]:
         """Return the mappings that make no entry twice, of tensors that are no nests of levels.

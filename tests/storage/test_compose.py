@@ -57,12 +57,21 @@ CASES = [
     ("let x = 2 in x", "let x = 2 in x"),
     ("extent(A, 1) + extent(B, 1)", "3 + 2"),
     ("D", "1"),
+    ("sum(<i, _> in 0:3) x(i) + 3", "sum(<i, _> in 0:x_m) (sum(<i, _> in 0:x_m) { i -> x_val(i) })(i) + 3"),
+    ("sum(<i, _> in 0:2) x(i)", "sum(<i, _> in 0:2) (sum(<i, _> in 0:x_m) { i -> x_val(i) })(i)"),
+    ("sum(<i, _> in 0:extent(A, 1)) 1 + F", f"sum(<i, _> in 0:A_n) 1 + sum(<j, _> in 0:A_n) {CSR}"),
+    (
+        "sum(<x_m, _> in 0:3, <j, _> in 0:3) x(j)",
+        "sum(<x_m, _> in 0:x_m, <j, _> in 0:3) (sum(<i, _> in 0:x_m) { i -> x_val(i) })(j)",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("program", "expected"), CASES)
 def test_tensors_and_views_are_replaced(program: str, expected: str) -> None:
-    assert spelled(composed(program, {"D": view("1")}).expression) == expected
+    assert (
+        spelled(composed(program, {"D": view("1"), "F": view("sum(<j, _> in 0:3) A")}).expression) == expected
+    )
 
 
 def test_a_mapping_keeps_its_name_and_semiring() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import TypeAlias
 
 from storel.calculus.nodes import (
@@ -66,10 +67,19 @@ class Interval:
         return self.low is not None and self.high is not None and low <= self.low and self.high <= high
 
 
+@dataclass(frozen=True, slots=True)
+class Entries(Interval):
+    """A dictionary, which as a number is not known: the bounds of its keys, and those of its values."""
+
+    keys: Interval = Interval()
+    values: Interval = Interval()
+
+
 Context: TypeAlias = tuple[Interval, ...]
 """What is known about the enclosing binders, the innermost first."""
 
 ANY = Interval()
+NONE = Interval(0, -1)
 TRUTH = Interval(0, 1)
 LEAST, GREATEST = -(2**63), 2**63 - 1
 """The ends of the integers of 64 bits. The absolute value of the least is the least itself."""
@@ -105,23 +115,46 @@ def bounds(term: Term, symbols: Symbols, context: Context = ()) -> Interval:
             if isinstance(fact, EndSymbol):
                 return Interval(fact.low, fact.high)
             return Interval(fact.value, fact.value) if isinstance(fact, SizeSymbol) else ANY
-        case Lookup(mapping, _):
-            return _elements(mapping, symbols)
-        case Add(left, right, "plus_times"):
-            return wrapped(_add(bounds(left, symbols, context), bounds(right, symbols, context)))
-        case Multiply(left, right, "plus_times"):
-            return wrapped(_multiply(bounds(left, symbols, context), bounds(right, symbols, context)))
+        case Lookup(mapping, _, semiring):
+            return _found(mapping, semiring, symbols, context)
+        case Add(left, right, semiring):
+            one, other = bounds(left, symbols, context), bounds(right, symbols, context)
+            if isinstance(one, Entries) or isinstance(other, Entries):
+                return _united(one, other)
+            return wrapped(_add(one, other)) if semiring == "plus_times" else ANY
+        case Multiply(left, right, semiring):
+            one, other = bounds(left, symbols, context), bounds(right, symbols, context)
+            if isinstance(one, Entries) or isinstance(other, Entries):
+                return _intersected(one, other)
+            return wrapped(_multiply(one, other)) if semiring == "plus_times" else ANY
         case Apply(name, arguments):
             return wrapped(applied(name, *(bounds(argument, symbols, context) for argument in arguments)))
         case Let(value, body):
             return bounds(body, symbols, (bounds(value, symbols, context), *context))
-        case If(condition, body, "plus_times"):
-            return bounds(body, symbols, narrowed(condition, symbols, context)).hull(Interval(0, 0))
+        case If(condition, body, semiring):
+            found = bounds(body, symbols, narrowed(condition, symbols, context))
+            if isinstance(found, Entries):
+                return found
+            return found.hull(Interval(0, 0)) if semiring == "plus_times" else ANY
         case Unique(key):
             return bounds(key, symbols, context)
-        case Add() | Multiply() | If() | Sum() | Reduce() | Merge() | Find():
-            return ANY
-        case Singleton() | Empty() | Range() | Slice():
+        case Singleton(key, value):
+            return Entries(keys=bounds(key, symbols, context), values=bounds(value, symbols, context))
+        case Empty(rank):
+            return reduce(lambda values, _: Entries(keys=NONE, values=values), range(rank), NONE)
+        case Sum(source, body):
+            keys, values = binder_bounds(source, symbols, context)
+            found = bounds(body, symbols, (values, keys, *context))
+            return found if isinstance(body, Singleton) and body.key == Variable(1) else _summed(found)
+        case Reduce("min" | "max", source, body):
+            keys, values = binder_bounds(source, symbols, context)
+            return bounds(body, symbols, (values, keys, *context))
+        case Merge(left, right, body):
+            (p, x), (q, y) = (binder_bounds(side, symbols, context) for side in (left, right))
+            return _summed(bounds(body, symbols, (x.meet(y), q, p, *context)))
+        case Find(source, _, body):
+            return _summed(bounds(body, symbols, (binder_bounds(source, symbols, context)[0], *context)))
+        case Reduce() | Range() | Slice():
             return ANY
 
 
@@ -143,7 +176,11 @@ def binder_bounds(source: Term, symbols: Symbols, context: Context = ()) -> tupl
                 return Interval(0, fact.length - 1), Interval(fact.low, fact.high)
             return Interval(0), ANY
         case _:  # a dictionary that is read: its keys are not negative (``lower`` sees to it)
-            return Interval(0), ANY
+            match bounds(source, symbols, context):
+                case Entries(keys=keys, values=values):
+                    return keys.meet(Interval(0)), values
+                case _:
+                    return Interval(0), ANY
 
 
 def decided(condition: Term, symbols: Symbols, context: Context = ()) -> bool | None:
@@ -195,15 +232,41 @@ def elements(array: ArraySymbol) -> Interval:
     return Interval(array.low, array.high)
 
 
-def _elements(array: Term, symbols: Symbols) -> Interval:
-    match array:
+def _found(mapping: Term, semiring: str, symbols: Symbols, context: Context) -> Interval:
+    """Return the bounds of what is looked up in an array, or in a dictionary, where it may be missing."""
+    match mapping:
         case Symbol(name):
             fact = symbols.get(name)
             return elements(fact) if isinstance(fact, ArraySymbol) else ANY
         case Slice(inner, _, _):
-            return _elements(inner, symbols)
+            return _found(inner, semiring, symbols, context)
         case _:
-            return ANY
+            match bounds(mapping, symbols, context):
+                case Entries(values=Entries() as row):
+                    return row
+                case Entries(values=value) if semiring == "plus_times":
+                    return value.hull(Interval(0, 0))
+                case _:
+                    return ANY
+
+
+def _summed(found: Interval) -> Interval:
+    """Return the bounds of a sum of what has the bounds ``found``: of keys the same, of numbers none."""
+    return Entries(keys=found.keys, values=_summed(found.values)) if isinstance(found, Entries) else ANY
+
+
+def _united(one: Interval, other: Interval) -> Interval:
+    """Return the bounds of the sum of two dictionaries."""
+    if not (isinstance(one, Entries) and isinstance(other, Entries)):
+        return ANY
+    return Entries(keys=one.keys.hull(other.keys), values=_united(one.values, other.values))
+
+
+def _intersected(one: Interval, other: Interval) -> Interval:
+    """Return the bounds of the product of two dictionaries, or of one and a number."""
+    if isinstance(one, Entries) and isinstance(other, Entries):
+        return Entries(keys=one.keys.meet(other.keys), values=_intersected(one.values, other.values))
+    return _summed(one if isinstance(one, Entries) else other)
 
 
 def _add(a: Interval, b: Interval) -> Interval:

@@ -3,19 +3,25 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies.terms import REAL, Surroundings, dictionary, surroundings
+from strategies.terms import terms as whole_terms
 
 from storel.calculus.interpret import evaluate
-from storel.calculus.intervals import ANY, Interval, binder_bounds, bounds, decided, narrowed
+from storel.calculus.intervals import ANY, Entries, Interval, binder_bounds, bounds, decided, narrowed
 from storel.calculus.nodes import (
     Add,
     Apply,
+    Empty,
     If,
     Let,
     Literal,
     Lookup,
     Multiply,
     Range,
+    Reduce,
+    Singleton,
     Slice,
+    Sum,
     Symbol,
     Term,
     Variable,
@@ -76,6 +82,43 @@ def test_bounds(term: Term, expected: Interval) -> None:
     assert bounds(term, SYMBOLS, ROW) == expected
 
 
+FOUR = Range(number(0), number(4))
+ROWS = Sum(FOUR, Singleton(Variable(1), Singleton(Lookup(Symbol("idx"), Variable(1)), number(2))))
+COUNTS = Sum(FOUR, Singleton(Lookup(Symbol("idx"), Variable(1)), number(2)))
+
+ENTRIES: list[tuple[Term, Interval]] = [
+    (Empty(1), Entries(keys=Interval(0, -1), values=Interval(0, -1))),
+    (Singleton(Variable(0), number(7)), Entries(keys=Interval(0, 4), values=Interval(7, 7))),
+    (COUNTS, Entries(keys=Interval(0, 6))),  # several may come to one key
+    (ROWS, Entries(keys=Interval(0, 3), values=Entries(keys=Interval(0, 6), values=Interval(2, 2)))),
+    (Multiply(Lookup(Symbol("val"), number(0)), COUNTS), Entries(keys=Interval(0, 6))),
+    (Multiply(COUNTS, Singleton(number(3), number(1))), Entries(keys=Interval(3, 3))),
+    (Add(COUNTS, Singleton(number(9), number(1))), Entries(keys=Interval(0, 9))),
+    (Add(COUNTS, Empty(1)), Entries(keys=Interval(0, 6))),
+    (If(Apply("less", (Variable(0), number(2))), Singleton(Variable(0), number(1))),
+     Entries(keys=Interval(0, 1), values=Interval(1, 1))),
+    (Let(ROWS, Lookup(Variable(0), number(1))), Entries(keys=Interval(0, 6), values=Interval(2, 2))),
+    (Lookup(Lookup(ROWS, number(1)), number(5)), Interval(0, 2)),
+    (Lookup(COUNTS, number(1)), ANY),
+    (Reduce("min", FOUR, Add(Variable(0), number(1))), Interval(1, 4)),
+    (Reduce("prod", FOUR, Add(Variable(0), number(1))), ANY),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("term", "expected"), ENTRIES)
+def test_bounds_of_what_dictionaries_hold(term: Term, expected: Interval) -> None:
+    assert bounds(term, SYMBOLS, ROW) == expected
+
+
+def test_binders_of_a_dictionary_that_has_a_name() -> None:
+    counts = bounds(COUNTS, SYMBOLS)
+    assert binder_bounds(Variable(0), SYMBOLS, (counts,)) == (Interval(0, 6), ANY)
+    rows = bounds(ROWS, SYMBOLS)
+    (keys, values) = binder_bounds(Variable(0), SYMBOLS, (rows,))
+    assert keys == Interval(0, 3)
+    assert binder_bounds(Variable(0), SYMBOLS, (values,)) == (Interval(0, 6), Interval(2, 2))
+
+
 def test_binders_of_a_segment() -> None:
     segment = Slice(
         Symbol("idx"), Lookup(Symbol("pos"), Variable(1)), Lookup(Symbol("pos"), Add(Variable(1), number(1)))
@@ -124,6 +167,20 @@ def test_values_lie_within_their_bounds(term: Term, first: int, second: int) -> 
     assert isinstance(value, int)
     assert interval.low is None or interval.low <= int(value)
     assert interval.high is None or int(value) <= interval.high
+
+
+@settings(max_examples=50, deadline=None)
+@given(surroundings(), whole_terms(dictionary(2)) | whole_terms(REAL))
+def test_keys_lie_within_their_bounds(around: Surroundings, term: Term) -> None:
+    found = bounds(term, around.symbols)
+    if not isinstance(found, Entries):
+        return
+    entries = evaluate(term, around.symbols, around.values)
+    assert isinstance(entries, dict)
+    for key, row in entries.items():
+        assert key in found.keys
+        if isinstance(found.values, Entries):
+            assert all(inner in found.values.keys for inner in row)
 
 
 def test_what_would_leave_64_bits_may_be_anything() -> None:

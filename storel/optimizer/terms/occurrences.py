@@ -1,7 +1,6 @@
 """Subterms in value positions, each with the binders around it.
 
-Keys, addresses, bounds and conditions are left alone: what is in them is cheap, or decides whether the
-rest may be evaluated at all.
+Keys, addresses, bounds, and conditions without loops are left alone: what is in them is cheap.
 """
 
 from __future__ import annotations
@@ -141,10 +140,10 @@ def occurrences(
 def _inside(outer: Occurrence, symbols: Symbols, wanted: Callable[[Term], bool]) -> Iterator[Occurrence]:
     """Yield the children of a subterm that are values, and wanted."""
     term, scope = outer.term, outer.scope
-    conditional = outer.conditional or isinstance(term, If)
     for index, (child, binders) in enumerate(children(term)):
         if not (wanted(child) and is_value(term, index)):
             continue
+        conditional = outer.conditional or (isinstance(term, If) and index == 1)
         path, inner = (*outer.path, index), scope
         if binders:
             binding = Binding(term, symbols, scope)
@@ -167,7 +166,9 @@ _VALUE: dict[type, int | None] = {
 
 
 def is_value(term: Term, child: int) -> bool:
-    """Return whether a child is a value, not a key, an address, a bound, a source or a condition."""
+    """Return whether a child is a value, or a condition with a loop: no key, address, bound or source."""
+    if isinstance(term, If) and child == 0:
+        return has_loop(term.condition)
     return _VALUE.get(type(term), child) == child
 
 

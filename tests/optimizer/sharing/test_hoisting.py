@@ -9,6 +9,8 @@ from strategies.terms import REAL, Surroundings, dictionary, surroundings, terms
 from storel.calculus.interpret import evaluate
 from storel.calculus.nodes import (
     Add,
+    Apply,
+    If,
     Literal,
     Lookup,
     Multiply,
@@ -47,6 +49,11 @@ CASES = [
     (
         Sum(KEYS, Sum(OTHERS, Multiply(Multiply(read("a", 3), read("b", 3)), read("a", 1)))),
         "sum(<i, _> in 0:5) (let t = a(i) * b(i) in sum(<j, _> in 0:4) t * a(j))",
+    ),
+    (If(Apply("less", (TOTAL, ZERO)), TOTAL), "let t = sum(<i, _> in 0:5) b(i) in if (t < 0) then t"),
+    (
+        Sum(KEYS, If(Apply("less", (TOTAL, ZERO)), read("a", 1))),
+        "let t = sum(<i, _> in 0:5) b(i) < 0 in sum(<i, _> in 0:5) (if (t) then a(i))",
     ),
     (Sum(KEYS, Singleton(Variable(1), PRODUCT)), "sum(<i, _> in 0:5) { i -> a(i) * b(i) }"),
 ]

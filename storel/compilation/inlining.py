@@ -18,12 +18,13 @@ from storel.compilation.compiler import Options, Task, compile_stored, view_of
 from storel.compilation.environment import Environment
 from storel.compilation.expectation import expected_time, foreseen
 from storel.compilation.scheduling import by_products, planned
+from storel.errors import MemoryLimitError
 from storel.host import memory
 from storel.optimizer.estimation.cardinality import entries
 from storel.storage.compose import View
 from storel.syntax.analyze import Definition
 from storel.syntax.free_names import free_names
-from storel.syntax.nodes.expressions import Comprehension, Expression, Merge, Name, Singleton, Sum
+from storel.syntax.nodes.expressions import Call, Comprehension, Expression, Merge, Name, Singleton, Sum
 from storel.syntax.walk import children, scoped_children
 
 CHEAP = 3.0
@@ -86,9 +87,12 @@ class Inlining:
         return times > 1 and times * self._length(definition) > LONGEST
 
     def _saves(self, definition: Definition, user: Definition) -> bool:
-        """Return whether the only user of a definition is expected to take far longer with it inlined."""
+        """Return whether the only user of a definition fails with it inlined, or should take far longer."""
         others = self._views_before(user)
-        inlined = self._time(user, others, self.environment)
+        try:
+            inlined = self._time(user, others, self.environment)
+        except MemoryLimitError:  # its keys may have no bound but its type, which holds for what is stored
+            return True
         if inlined <= AT_STAKE:
             return False
         compilation = self._planned(definition)
@@ -176,9 +180,9 @@ def adds_up(expression: Expression) -> bool:
 
 
 def _names_in_keys(expression: Expression) -> set[str | None]:
-    """Return the names that the keys of dictionaries inside are made of."""
+    """Return the names that the keys of dictionaries inside are made of, but for keys that are looked up."""
     keys = expression.keys if isinstance(expression, Singleton) else ()
-    found = set[str | None]().union(*map(free_names, keys))
+    found = set[str | None]().union(*(free_names(key) for key in keys if not isinstance(key, Call)))
     return found.union(*map(_names_in_keys, children(expression)))
 
 

@@ -131,6 +131,8 @@ def test_what_is_read_of_views_in_any_format_is_planned(
         ("sum(<(i, _), v> in a) { i -> v }", True),
         ("sum(<i, row> in a) { i -> sum(<_, v> in row) v }", True),
         ("max(<i, v> in a) v", True),
+        ("sum(<i, v> in a) { v -> 1 }", True),
+        ("sum(<i, v> in a) { b(i) -> v }", True),
         ("sum(<i, v> in a) { i -> v } + sum(<(i, j), v> in b) { j -> v }", True),
     ],
 )
@@ -185,3 +187,26 @@ def test_a_view_of_which_little_is_needed_is_inlined(monkeypatch: pytest.MonkeyP
     outcome = Runner(environment, Options(threads=1)).run(Source("product", script))
     assert list(outcome.compilations) == ["y"]
     np.testing.assert_allclose(outcome.results["y"].to_numpy(), dense @ (dense @ dense[0]))
+
+
+def clusters(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.float64]:
+    nearest = ((points[:, None] - centres) ** 2).sum(2).argmin(1)
+    return np.stack([points[nearest == each].mean(0) for each in range(len(centres))])
+
+
+def test_a_view_whose_keys_have_no_bound_but_its_type_is_stored() -> None:
+    """Points are added up by the number of the nearest centre, which is known to be one by its type only."""
+    drawn = np.random.default_rng(0)
+    points, centres = drawn.random((50, 3)), drawn.random((4, 3))
+    script = """
+        CREATE TENSOR d: real[50, 4] AS
+          sum(<i, _> in 0:50, <c, _> in 0:4, <k, _> in 0:3) {(i, c) -> pow(X(i, k) - C(c, k), 2)}
+        CREATE TENSOR least AS sum(<i, row> in d) {i -> min(<_, v> in row) v}
+        CREATE TENSOR nearest AS
+          sum(<i, _> in 0:50) {i -> min(<c, _> in 0:4) (if d(i, c) == least(i) then c else 4)}
+        CREATE TENSOR size: int[4] AS sum(<i, _> in 0:50) {nearest(i) -> 1}
+        CREATE TENSOR total: real[4, 3] AS sum(<i, _> in 0:50, <k, _> in 0:3) {(nearest(i), k) -> X(i, k)}
+        CREATE TENSOR mean AS sum(<(c, k), v> in total) {(c, k) -> v / size(c)}"""
+    found = storel.run(script, X=points, C=centres)
+    assert isinstance(found, storel.Tensor)
+    np.testing.assert_allclose(found.to_numpy(), clusters(points, centres))

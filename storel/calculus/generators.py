@@ -3,8 +3,9 @@
     sum(<(i,k), v> in A, …) e      with i bound     =  sum(<k, v> in A(i)) e
     sum(<(i,k), v> in A, …) e      with both bound  =  let v = A(i)(k) in if v != 0 then e
 
-where the condition is left out if ``e`` is strict in v. An array has no missing entries, and a row none
-that a number shows: there, unless ``e`` is strict in the row, the keys are compared.
+where the condition is left out if ``e`` is strict in v. Of a row that is asked for in the same way it is that
+there is something in it, which is said of each row, ``sum(<i, row> in A) if any(<_, _> in row) true then e``,
+so that it need not be stored to be known. An array has no missing entries: there the keys are compared.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from storel.calculus.nodes import (
 )
 from storel.calculus.scope import NOTHING, Scope
 from storel.calculus.strictness import strict
-from storel.calculus.verify import KEY, element, infer, zero_literal
+from storel.calculus.verify import KEY, Type, element, infer, zero_literal
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
@@ -43,6 +44,18 @@ Body: TypeAlias = Callable[[Scope], Term]
 def only_if(condition: Term) -> Term:
     """Return a dictionary that has an entry, at 0, if ``condition`` holds."""
     return Singleton(Literal(0, ScalarType.INT64), condition, "or_and")
+
+
+def _has_entries(semiring: str) -> Term:
+    """Return whether there is something in variable 0, a dictionary over ``semiring``.
+
+    Ones are added up over its own semiring: what is known about sums over one semiring applies to the whole.
+    """
+    one = SEMIRINGS[semiring].one
+    kind = Type(ScalarType.BOOL if isinstance(one, bool) else ScalarType.INT64)
+    return Apply(
+        "not_equal", (Sum(Variable(0), Literal(one, kind.scalar), semiring), zero_literal(kind, semiring))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,15 +139,17 @@ class Nest:
             return outer.bind(None if rest else value.name, element(kind), values)
 
         if name is None or name not in bound:
-            return self.form.loop(source, deeper(bind(scope.bind(name, KEY, positions))))
+            inner = deeper(bind(scope.bind(name, KEY, positions)))
+            if kind.rank > 1 and not self.form.ignores_zeros(inner, semiring):
+                inner = self.form.guard(_has_entries(semiring), inner)
+            return self.form.loop(source, inner)
         position = scope.find(name)
         inner = deeper(bind(scope))
         if not kind.is_array:
             row = Lookup(source, position, semiring)
             if self.form.ignores_zeros(inner, semiring):
                 return substitute(inner, row) if rest else Let(row, inner)
-            if kind.rank == 1:
-                present = Apply("not_equal", (Variable(0), zero_literal(element(kind), semiring)))
-                return Let(row, self.form.guard(present, inner))
+            unequal = Apply("not_equal", (Variable(0), zero_literal(element(kind), semiring)))
+            return Let(row, self.form.guard(unequal if kind.rank == 1 else _has_entries(semiring), inner))
         same = Apply("equal", (Variable(1), shift(position, 2)))
         return self.form.loop(source, self.form.guard(same, deeper(bind(scope.bind(None)))))

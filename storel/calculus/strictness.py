@@ -89,6 +89,8 @@ def false_at_zero(condition: Term, index: int, zero: bool | int | float) -> bool
     match condition:
         case Apply("not_equal", (Variable(position), Literal(value))):
             return position == index and value == zero
+        case Apply("not_equal", (Sum(Variable(position), _, over), Literal(value))):
+            return position == index and value == SEMIRINGS[over].zero
         case Apply("and", (left, right)):
             return false_at_zero(left, index, zero) or false_at_zero(right, index, zero)
         case Apply("or", (left, right)):

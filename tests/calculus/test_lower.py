@@ -282,7 +282,12 @@ SHAPES = [
     ),
     (
         "sum(<i, r> in A, <i, q> in A) { i -> 1 }",
-        "sum(<p, _> in A) sum(<q, _> in A) (if (q == p) then { p -> 1 })",
+        "sum(<p, v> in A) (if (sum(<_, _> in v) 1 != 0) then let t = A(p) in "
+        "if (sum(<_, _> in t) 1 != 0) then { p -> 1 })",
+    ),
+    (
+        "sum(<i, r> in A) { i -> sum(<_, a> in r) a }",
+        "sum(<p, v> in A) { p -> sum(<_, w> in v) w }",
     ),
 ]
 

@@ -12,6 +12,11 @@ CUBE = np.array([MATRIX, MATRIX.T, 0 * MATRIX, MATRIX + MATRIX.T])
 
 OF_MATRICES = [
     "count(<i, row> in A)",
+    "sum(<i, _> in A) { i -> 1 }",
+    "A + sum(<i, _> in A) { (i, i) -> 1 }",
+    "sum(<i, row> in A) { i -> 1 + count(<_, _> in row) }",
+    "sum(<i, _> in 0:4, <i, row> in A) { i -> i + 1 }",
+    "sum(<i, row> in A, <i, other> in A) { i -> 1 }",
     "{ 0 -> count(<i, row> in A) }",
     "sum(<i, row> in A) { i -> count(<j, a> in row) }",
     "if (any(<i, row> in A) (row(1) > 0 and row(2) > 0)) then 1 else 2",
@@ -36,6 +41,20 @@ STORED = [
     *((storage, MATRIX, OF_MATRICES) for storage in MATRICES),
     *((storage, CUBE, OF_CUBES) for storage in CUBES),
 ]
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr", "dcsr", "levels(compressed, dense)"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        "sum(<i, _> in A) { i -> 1 }",
+        "sum(<i, row> in A) { i -> 1 + count(<_, _> in row) }",
+        "sum(<i, _> in 0:4, <i, row> in A) { i -> i + 1 }",
+    ],
+)
+def test_rows_are_not_stored_to_see_whether_there_is_something_in_them(storage: str, program: str) -> None:
+    kernel = storel.compile(f"CREATE TENSOR R AS {program}", A=storel.tensor(MATRIX, storage))
+    assert all(store not in kernel.plan for store in ("table of", "hash of", "rows of", "list of"))
 
 
 @pytest.mark.parametrize(

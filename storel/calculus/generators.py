@@ -5,7 +5,8 @@
 
 where the condition is left out if ``e`` is strict in v. Of a row that is asked for in the same way it is that
 there is something in it, which is said of each row, ``sum(<i, row> in A) if any(<_, _> in row) true then e``,
-so that it need not be stored to be known. An array has no missing entries: there the keys are compared.
+so that it need not be stored to be known; where no more is asked, a number stands for the row. An array has no
+missing entries: there the keys are compared.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from storel.calculus.binding import shift, substitute
+from storel.calculus.binding import occurs, shift, substitute
 from storel.calculus.intervals import binder_bounds
 from storel.calculus.nodes import (
     Apply,
@@ -46,16 +47,27 @@ def only_if(condition: Term) -> Term:
     return Singleton(Literal(0, ScalarType.INT64), condition, "or_and")
 
 
-def _has_entries(semiring: str) -> Term:
-    """Return whether there is something in variable 0, a dictionary over ``semiring``.
+def _is_there(kind: Type, semiring: str) -> Term:
+    """Return whether variable 0, of a ``kind`` over ``semiring``, is not its zero, or has entries."""
+    if kind.rank == 0:
+        return Apply("not_equal", (Variable(0), zero_literal(kind, semiring)))
+    return Apply("not_equal", (_ones(kind, semiring), zero_literal(Type(_one(semiring).type), semiring)))
 
-    Ones are added up over its own semiring: what is known about sums over one semiring applies to the whole.
+
+def _ones(kind: Type, semiring: str) -> Term:
+    """Return as many ones as there are numbers in variable 0, added up.
+
+    That is done over its own semiring: what is known about sums over one semiring applies to the whole.
     """
+    ones: Term = _one(semiring)
+    for _ in range(kind.rank):
+        ones = Sum(Variable(0), ones, semiring)
+    return ones
+
+
+def _one(semiring: str) -> Literal:
     one = SEMIRINGS[semiring].one
-    kind = Type(ScalarType.BOOL if isinstance(one, bool) else ScalarType.INT64)
-    return Apply(
-        "not_equal", (Sum(Variable(0), Literal(one, kind.scalar), semiring), zero_literal(kind, semiring))
-    )
+    return Literal(one, ScalarType.BOOL if isinstance(one, bool) else ScalarType.INT64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +152,12 @@ class Nest:
 
         if name is None or name not in bound:
             inner = deeper(bind(scope.bind(name, KEY, positions)))
-            if kind.rank > 1 and not self.form.ignores_zeros(inner, semiring):
-                inner = self.form.guard(_has_entries(semiring), inner)
+            if kind.rank > 1 and not kind.is_array and inner != NOTHING:
+                row = element(kind)
+                if not occurs(inner, 0):
+                    source = Sum(source, Singleton(Variable(1), _ones(row, semiring), semiring), semiring)
+                elif not self.form.ignores_zeros(inner, semiring):
+                    inner = self.form.guard(_is_there(row, semiring), inner)
             return self.form.loop(source, inner)
         position = scope.find(name)
         inner = deeper(bind(scope))
@@ -149,7 +165,6 @@ class Nest:
             row = Lookup(source, position, semiring)
             if self.form.ignores_zeros(inner, semiring):
                 return substitute(inner, row) if rest else Let(row, inner)
-            unequal = Apply("not_equal", (Variable(0), zero_literal(element(kind), semiring)))
-            return Let(row, self.form.guard(unequal if kind.rank == 1 else _has_entries(semiring), inner))
+            return Let(row, self.form.guard(_is_there(element(kind), semiring), inner))
         same = Apply("equal", (Variable(1), shift(position, 2)))
         return self.form.loop(source, self.form.guard(same, deeper(bind(scope.bind(None)))))

@@ -282,8 +282,12 @@ SHAPES = [
     ),
     (
         "sum(<i, r> in A, <i, q> in A) { i -> 1 }",
-        "sum(<p, v> in A) (if (sum(<_, _> in v) 1 != 0) then let t = A(p) in "
-        "if (sum(<_, _> in t) 1 != 0) then { p -> 1 })",
+        "sum(<i, _> in sum(<p, v> in A) { p -> sum(<_, _> in v) 1 }) "
+        "(let t = A(i) in if (sum(<_, _> in t) 1 != 0) then { i -> 1 })",
+    ),
+    (
+        "sum(<i, r> in A) { i -> 1 + sum(<_, a> in r) a }",
+        "sum(<p, v> in A) (if (sum(<_, _> in v) 1 != 0) then { p -> 1 + sum(<_, w> in v) w })",
     ),
     (
         "sum(<i, r> in A) { i -> sum(<_, a> in r) a }",

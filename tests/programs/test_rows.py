@@ -57,6 +57,14 @@ def test_rows_are_not_stored_to_see_whether_there_is_something_in_them(storage: 
     assert all(store not in kernel.plan for store in ("table of", "hash of", "rows of", "list of"))
 
 
+@pytest.mark.parametrize("storage", ["coo", "csc", "hash"])
+def test_of_rows_in_no_order_it_is_only_counted_how_much_is_in_them(storage: str) -> None:
+    kernel = storel.compile(
+        "CREATE TENSOR R AS sum(<i, _> in A) { i -> 1 }", A=storel.tensor(MATRIX, storage)
+    )
+    assert "of int64[" in kernel.plan and "float64" not in kernel.plan
+
+
 @pytest.mark.parametrize(
     ("own", "over"), [("plus_times", "plus_times"), ("min_plus", "min_plus"), ("max_plus", "plus_times")]
 )

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import math
 
-from storel.calculus.nodes import Apply, If, Literal, Lookup, Range, Singleton, Slice, Symbol, Term, children
+from storel.calculus.nodes import (
+    Apply,
+    If,
+    Literal,
+    Lookup,
+    Range,
+    Reduce,
+    Singleton,
+    Slice,
+    Symbol,
+    Term,
+    children,
+)
 from storel.symbols import ArraySymbol, Symbols
 
 _MAY_OVERFLOW = frozenset({"divide", "exp", "log", "sqrt", "power", "floor_divide", "modulo"})
@@ -15,6 +27,8 @@ def is_finite(term: Term, symbols: Symbols) -> bool:
     """Return whether no value that ``term`` reads or makes can be inf or NaN, overflow excepted."""
     match term:
         case Apply(function, _) if function in _MAY_OVERFLOW:
+            return False
+        case Reduce("least" | "greatest"):
             return False
         case Literal(value):
             return math.isfinite(value)

@@ -3,10 +3,10 @@
     sum(<(i,k), v> in A, …) e      with i bound     =  sum(<k, v> in A(i)) e
     sum(<(i,k), v> in A, …) e      with both bound  =  let v = A(i)(k) in if v != 0 then e
 
-where the condition is left out if ``e`` is strict in v. Of a row that is asked for in the same way it is that
-there is something in it, which is said of each row, ``sum(<i, row> in A) if any(<_, _> in row) true then e``,
-so that it need not be stored to be known; where no more is asked, a number stands for the row. An array has no
-missing entries: there the keys are compared.
+where the condition is left out if ``e`` is strict in v and cannot fail. Of a row that is asked for in the
+same way it is that there is something in it, which is said of each row that a loop meets, too, so that it
+need not be stored to be known; where no more is asked, a number stands for the row. An array has no missing
+entries: there the keys are compared.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from storel.calculus.nodes import (
     Term,
     Variable,
 )
+from storel.calculus.safety import is_safe
 from storel.calculus.scope import NOTHING, Scope
 from storel.calculus.strictness import strict
 from storel.calculus.verify import KEY, Type, element, infer, zero_literal
@@ -148,23 +149,42 @@ class Nest:
             return self._keys(Variable(0), semiring, rest, value, inner, body, known) if rest else body(inner)
 
         def bind(outer: Scope) -> Scope:
-            return outer.bind(None if rest else value.name, element(kind), values)
+            row, is_row = element(kind), kind.rank > 1 and not kind.is_array
+            return outer.bind(None if rest else value.name, row, values, is_filled=is_row)
 
         if name is None or name not in bound:
-            inner = deeper(bind(scope.bind(name, KEY, positions)))
-            if kind.rank > 1 and not kind.is_array and inner != NOTHING:
-                row = element(kind)
-                if not occurs(inner, 0):
-                    source = Sum(source, Singleton(Variable(1), _ones(row, semiring), semiring), semiring)
-                elif not self.form.ignores_zeros(inner, semiring):
-                    inner = self.form.guard(_is_there(row, semiring), inner)
+            within = bind(scope.bind(name, KEY, positions))
+            inner = deeper(within)
+            if kind.is_array or inner == NOTHING:
+                return self.form.loop(source, inner)
+            if kind.rank > 1 and not occurs(inner, 0):
+                source = Sum(
+                    source, Singleton(Variable(1), _ones(element(kind), semiring), semiring), semiring
+                )
+            elif self._asks(inner, within, kind, semiring):
+                inner = self.form.guard(_is_there(element(kind), semiring), inner)
             return self.form.loop(source, inner)
         position = scope.find(name)
-        inner = deeper(bind(scope))
+        within = bind(scope)
+        inner = deeper(within)
         if not kind.is_array:
             row = Lookup(source, position, semiring)
-            if self.form.ignores_zeros(inner, semiring):
+            if self.form.ignores_zeros(inner, semiring) and self._is_safe(inner, within):
                 return substitute(inner, row) if rest else Let(row, inner)
             return Let(row, self.form.guard(_is_there(element(kind), semiring), inner))
         same = Apply("equal", (Variable(1), shift(position, 2)))
         return self.form.loop(source, self.form.guard(same, deeper(bind(scope.bind(None)))))
+
+    def _asks(self, body: Term, scope: Scope, kind: Type, semiring: str) -> bool:
+        """Return whether a loop over a dictionary of a ``kind`` has to ask whether an entry is there.
+
+        The numbers in a row rules ask for themselves, where a body does more than to add up.
+        """
+        if not isinstance(self.form, Total):
+            return False
+        is_row = kind.rank > 1
+        return (is_row and not self.form.ignores_zeros(body, semiring)) or not self._is_safe(body, scope)
+
+    def _is_safe(self, body: Term, scope: Scope) -> bool:
+        """Return whether ``body`` cannot fail where there is no entry, which must then not be evaluated."""
+        return body == NOTHING or is_safe(body, self.symbols, scope.types, scope.intervals, reads=False)

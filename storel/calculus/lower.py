@@ -7,12 +7,14 @@ seen over the semiring of what reads it (``views.py``) unless it is the source o
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import reduce
 
 from storel.calculus.binding import occurs, shift, substitute
 from storel.calculus.domains import linear_form
 from storel.calculus.generators import Body, Nest, Reduction, Total, only_if, zero_literal
+from storel.calculus.interpret import evaluate
 from storel.calculus.intervals import bounds
 from storel.calculus.mixed import separate
 from storel.calculus.nodes import (
@@ -224,12 +226,15 @@ class _Lowering:
     ) -> Term:
         """Lower min, max or prod.
 
-        One source without repeated keys has no empty rows, so that min and max nest. Else the loops
-        inside may find nothing, and whether all of them do is asked for apart:
-        ``min(<0, _> in {0 -> any(…) true}) least(…) e``.
+        One source without repeated keys has no empty rows, so that min and max nest; where it is a row that
+        is known to have entries, they cannot fail. Else the loops inside may find nothing, and whether all of
+        them do is asked for apart: ``min(<0, _> in {0 -> any(…) true}) least(…) e``.
         """
         keys = [key.name for generator in generators for key in generator.keys if key.name is not None]
         if monoid == "prod" or (len(generators) == 1 and len(set(keys)) == len(keys)):
+            source = generators[0].source
+            if isinstance(source, syntax.Name) and scope.is_filled(scope.find(source.name)):
+                monoid = _WITH_UNIT.get(monoid, monoid)
             return self._nest(semiring, Reduction(monoid)).lower(generators, scope, body)
         found = self._nest(semiring, Reduction(_WITH_UNIT[monoid])).lower(generators, scope, body)
         truth = Literal(True, ScalarType.BOOL)
@@ -271,7 +276,7 @@ class _Lowering:
     def _application(self, name: str, operands: tuple[Term, ...], scope: Scope) -> Term:
         if name in ("floor", "ceil") and self._type(operands[0], scope).scalar.is_integer:
             return operands[0]
-        return Apply(CALLS[name].name, operands)
+        return _computed(Apply(CALLS[name].name, operands))
 
     def _conditional(
         self,
@@ -305,7 +310,7 @@ class _Lowering:
         if operator not in ("+", "-", "*"):
             inner = semiring if operator in _QUOTIENTS else ORDINARY
             operands = self._scalar(left, scope, inner), self._scalar(right, scope, inner)
-            return Apply(OPERATORS[operator].name, operands)
+            return _computed(Apply(OPERATORS[operator].name, operands))
         one, two = self.term(left, scope, semiring), self.term(right, scope, semiring)
         if operator == "*":
             if NOTHING in (one, two):
@@ -339,6 +344,15 @@ class _Lowering:
             return NOTHING
         same = Apply("equal", (Variable(2), Variable(0)))
         return Sum(left, Sum(shift(right, 2), If(same, body, semiring), semiring), semiring)
+
+
+def _computed(term: Apply) -> Term:
+    """Return the number that a function of numbers is, where it is a finite real: rules ask for 0."""
+    if not all(isinstance(each, Literal) for each in term.arguments):
+        return term
+    kind = infer(term, {}, ()).scalar
+    value = evaluate(term, {}, {}) if kind.is_real else None
+    return Literal(value, kind) if isinstance(value, float) and math.isfinite(value) else term
 
 
 def _natural(key: Term) -> Term:

@@ -17,17 +17,27 @@ NOTHING = Empty(0)
 class Scope:
     """Names, types and bounds, the innermost first; a binder that the text does not name is None.
 
-    ``empty`` are names that stand for ``{}``, or for what is in it, whatever rank that would be.
+    ``empty`` are names that stand for ``{}``, or for what is in it, whatever rank that would be. ``filled``
+    are binders, counted from the outermost, of rows that loops meet: there is something in them.
     """
 
     names: tuple[str | None, ...] = ()
     types: Context = ()
     intervals: tuple[Interval, ...] = ()
     empty: frozenset[str] = frozenset()
+    filled: frozenset[int] = frozenset()
 
-    def bind(self, name: str | None, kind: Type = KEY, within: Interval = ANY) -> Scope:
+    def bind(
+        self, name: str | None, kind: Type = KEY, within: Interval = ANY, *, is_filled: bool = False
+    ) -> Scope:
         """Return the scope inside a binder of values ``within`` an interval."""
-        return Scope((name, *self.names), (kind, *self.types), (within, *self.intervals), self.empty)
+        names, types, intervals = (name, *self.names), (kind, *self.types), (within, *self.intervals)
+        filled = self.filled | {len(self.names)} if is_filled else self.filled
+        return Scope(names, types, intervals, self.empty, filled)
+
+    def is_filled(self, term: Term) -> bool:
+        """Return whether ``term``, a dictionary, is known to have entries."""
+        return isinstance(term, Variable) and len(self.names) - 1 - term.index in self.filled
 
     def where(self, condition: Term, symbols: Symbols) -> Scope:
         """Return the scope of what is only evaluated where ``condition`` holds."""

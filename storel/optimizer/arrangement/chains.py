@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 from storel.calculus.intervals import Interval, binder_bounds
 from storel.calculus.nodes import Range, Sum, Symbol, Term
+from storel.calculus.safety import is_safe
 from storel.calculus.verify import KEY
 from storel.optimizer.arrangement.elimination import loops
 from storel.optimizer.arrangement.nests import Loop, Nest, Part, binders_in, bound, closed, keyed
 from storel.optimizer.physical.facts import ZERO, size_term
-from storel.optimizer.terms.occurrences import is_safe
 from storel.symbols import ParameterSymbol, Symbols
 
 

@@ -14,13 +14,13 @@ from typing import TypeAlias
 
 from storel.calculus.binding import free_mask, free_variables, shift
 from storel.calculus.nodes import Let, Lookup, Multiply, Term, children
+from storel.calculus.safety import is_safe
 from storel.calculus.verify import infer
 from storel.optimizer.terms.occurrences import (
     Occurrence,
     abstracted,
     at,
     has_loop,
-    is_safe,
     occurrences,
     replaced,
 )

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from storel.calculus.binding import free_variables, shift
 from storel.calculus.intervals import binder_bounds
 from storel.calculus.nodes import Let, Lookup, Merge, Multiply, Singleton, Sum, Term, Variable
+from storel.calculus.safety import is_safe
 from storel.calculus.verify import infer
-from storel.optimizer.terms.occurrences import Occurrence, at, is_safe, occurrences, reindexed, replaced
+from storel.optimizer.terms.occurrences import Occurrence, at, occurrences, reindexed, replaced
 from storel.optimizer.terms.products import factors, product
 from storel.symbols import Symbols
 

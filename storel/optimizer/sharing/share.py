@@ -33,6 +33,7 @@ from storel.calculus.nodes import (
     Term,
     Variable,
 )
+from storel.calculus.safety import is_safe
 from storel.calculus.verify import infer
 from storel.optimizer.cost.model import ARITHMETIC, CostModel, Estimator
 from storel.optimizer.physical.shape import semiring_of
@@ -42,7 +43,6 @@ from storel.optimizer.sharing.marking import marked
 from storel.optimizer.terms.occurrences import (
     Occurrence,
     at,
-    is_safe,
     occurrences,
     reindexed,
     replaced,

@@ -12,26 +12,22 @@ from typing import NamedTuple
 
 from storel.calculus.binders import binder_facts
 from storel.calculus.binding import free_mask, shift
-from storel.calculus.intervals import Interval, bounds, narrowed
+from storel.calculus.intervals import Interval
 from storel.calculus.nodes import (
-    Apply,
     Find,
     If,
     Lookup,
     Merge,
-    Range,
     Reduce,
     Singleton,
     Slice,
     Sum,
-    Symbol,
     Term,
     Variable,
     children,
     map_children,
 )
-from storel.calculus.reads import reads_in_bounds, scans_in_bounds
-from storel.calculus.verify import Type, infer
+from storel.calculus.verify import Type
 from storel.symbols import Symbols
 
 
@@ -209,44 +205,3 @@ def reindexed(term: Term, mapping: Callable[[int], int], depth: int = 0) -> Term
     if isinstance(term, Variable):
         return Variable(mapping(term.index - depth) + depth) if term.index >= depth else term
     return map_children(term, lambda child, binders: reindexed(child, mapping, depth + binders))
-
-
-def is_safe(
-    term: Term,
-    symbols: Symbols,
-    types: tuple[Type, ...],
-    intervals: tuple[Interval, ...],
-    *,
-    reads: bool = True,
-) -> bool:
-    """Return whether it is proved that ``term`` does not fail; without ``reads``, unless an array read does.
-
-    What may fail: an array read, a loop over a part of an array, the minimum of nothing, an integer division
-    by zero, an integer to a negative power.
-    """
-    match term:
-        case Lookup(Symbol() | Range() | Slice() as array, key) if reads:
-            if not reads_in_bounds(array, key, symbols, intervals):
-                return False
-        case Slice() if reads and not scans_in_bounds(term, symbols, intervals):
-            return False
-        case Reduce("min" | "max"):
-            return False
-        case Apply("floor_divide" | "modulo", (_, divisor)) if 0 in bounds(divisor, symbols, intervals):
-            if not infer(divisor, symbols, types).scalar.is_real:
-                return False
-        case Apply("power", operands) if not bounds(operands[1], symbols, intervals).is_natural:
-            if not any(infer(each, symbols, types).scalar.is_real for each in operands):
-                return False
-        case _:
-            pass
-    for index, (child, binders) in enumerate(children(term)):
-        inner_types, inner = types, intervals
-        if binders:
-            new_types, new = binder_facts(term, symbols, types, intervals)
-            inner_types, inner = (*reversed(new_types), *types), (*reversed(new), *intervals)
-        if isinstance(term, If) and index == 1:
-            inner = narrowed(term.condition, symbols, intervals)
-        if not is_safe(child, symbols, inner_types, inner, reads=reads):
-            return False
-    return True

@@ -10,8 +10,9 @@ from __future__ import annotations
 from storel.calculus.binders import binder_facts
 from storel.calculus.intervals import Interval, narrowed
 from storel.calculus.nodes import If, Term, children
+from storel.calculus.safety import is_safe
 from storel.calculus.verify import Type
-from storel.optimizer.terms.occurrences import is_safe, replaced
+from storel.optimizer.terms.occurrences import replaced
 from storel.symbols import Symbols
 
 

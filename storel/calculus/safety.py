@@ -1,0 +1,61 @@
+"""Whether a term has a value whatever those of its variables are: what fails ends the whole program."""
+
+from __future__ import annotations
+
+from storel.calculus.binders import binder_facts
+from storel.calculus.intervals import Interval, bounds, narrowed
+from storel.calculus.nodes import Apply, If, Lookup, Range, Reduce, Slice, Symbol, Term, children
+from storel.calculus.reads import reads_in_bounds, scans_in_bounds
+from storel.calculus.verify import Type, infer
+from storel.symbols import Symbols
+
+
+def is_safe(
+    term: Term,
+    symbols: Symbols,
+    types: tuple[Type, ...],
+    intervals: tuple[Interval, ...],
+    *,
+    reads: bool = True,
+) -> bool:
+    """Return whether it is proved that ``term`` does not fail; without ``reads``, unless an array read does.
+
+    What may fail: an array read, a loop over a part of an array, the minimum of nothing, an integer division
+    by zero, an integer to a negative power.
+    """
+    match term:
+        case Lookup(Symbol() | Range() | Slice() as array, key) if reads:
+            if not reads_in_bounds(array, key, symbols, intervals):
+                return False
+        case Slice() if reads and not scans_in_bounds(term, symbols, intervals):
+            return False
+        case Reduce("min" | "max", source) if not _has_elements(source, symbols, intervals):
+            return False
+        case Apply("floor_divide" | "modulo", (_, divisor)) if 0 in bounds(divisor, symbols, intervals):
+            if not infer(divisor, symbols, types).scalar.is_real:
+                return False
+        case Apply("power", operands) if not bounds(operands[1], symbols, intervals).is_natural:
+            if not any(infer(each, symbols, types).scalar.is_real for each in operands):
+                return False
+        case _:
+            pass
+    for index, (child, binders) in enumerate(children(term)):
+        inner_types, inner = types, intervals
+        if binders:
+            new_types, new = binder_facts(term, symbols, types, intervals)
+            inner_types, inner = (*reversed(new_types), *types), (*reversed(new), *intervals)
+        if isinstance(term, If) and index == 1:
+            inner = narrowed(term.condition, symbols, intervals)
+        if not is_safe(child, symbols, inner_types, inner, reads=reads):
+            return False
+    return True
+
+
+def _has_elements(source: Term, symbols: Symbols, intervals: tuple[Interval, ...]) -> bool:
+    """Return whether it is proved that a loop over ``source`` runs at least once."""
+    match source:
+        case Range(low, high) | Slice(_, low, high):
+            last, first = bounds(low, symbols, intervals).high, bounds(high, symbols, intervals).low
+            return last is not None and first is not None and last < first
+        case _:
+            return False

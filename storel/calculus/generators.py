@@ -2,11 +2,15 @@
 
     sum(<(i,k), v> in A, …) e      with i bound     =  sum(<k, v> in A(i)) e
     sum(<(i,k), v> in A, …) e      with both bound  =  let v = A(i)(k) in if v != 0 then e
+    sum(<(i,k), v> in A, …) e      with k bound     =  sum(<i, r> in A) let v = r(k) in if v != 0 then e
+               or, by columns,                      =  sum(<i, v> in sum(<i, r> in A) { i -> r(k) }) e
 
 where the condition is left out if ``e`` is strict in v and cannot fail. Of a row that is asked for in the
 same way it is that there is something in it, which is said of each row that a loop meets, too, so that it
 need not be stored to be known; where no more is asked, a number stands for the row. An array has no missing
-entries: there the keys are compared.
+entries: there the keys are compared. The last line is for ``e`` that is not linear. Rules take its inner
+sum, which is, to the column where columns are stored; of the line above they would have to know that no row
+is made in two places.
 """
 
 from __future__ import annotations
@@ -32,7 +36,7 @@ from storel.calculus.nodes import (
 )
 from storel.calculus.safety import is_safe
 from storel.calculus.scope import NOTHING, Scope
-from storel.calculus.strictness import strict
+from storel.calculus.strictness import linear, strict
 from storel.calculus.verify import KEY, Type, element, infer, zero_literal
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
@@ -87,6 +91,19 @@ class Total:
         """Whether ``body`` adds nothing where its variable 0 is the zero of ``semiring``, or empty."""
         return SEMIRINGS[semiring].zero == SEMIRINGS[self.semiring].zero and strict(body, 0, self.semiring)
 
+    def goes_by_columns(self, _body: Term) -> bool:
+        """Whether rows, variable 0 of a body, are not visited where one entry of each is asked for."""
+        return False
+
+
+class ByColumns(Total):
+    """The same, over columns where a key is bound whose row is not."""
+
+    __slots__ = ()
+
+    def goes_by_columns(self, body: Term) -> bool:
+        return body != NOTHING and not linear(body, 0, self.semiring)
+
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
@@ -101,6 +118,9 @@ class Reduction:
         return Reduce(self.monoid, only_if(condition), shift(body, 2))
 
     def ignores_zeros(self, _body: Term, _semiring: str) -> bool:
+        return False
+
+    def goes_by_columns(self, _body: Term) -> bool:
         return False
 
 
@@ -157,10 +177,14 @@ class Nest:
             inner = deeper(within)
             if kind.is_array or inner == NOTHING:
                 return self.form.loop(source, inner)
+            depth = _first_bound(rest, bound)
+            if depth is not None and self.form.goes_by_columns(inner):
+                column = _column(source, depth, scope.find(rest[depth].name), semiring)
+                others = (keys[0], *rest[:depth], *rest[depth + 1 :])
+                return self._keys(column, semiring, others, value, scope, body, bound)
             if kind.rank > 1 and not occurs(inner, 0):
-                source = Sum(
-                    source, Singleton(Variable(1), _ones(element(kind), semiring), semiring), semiring
-                )
+                ones = _ones(element(kind), semiring)
+                source = Sum(source, Singleton(Variable(1), ones, semiring), semiring)
             elif self._asks(inner, within, kind, semiring):
                 inner = self.form.guard(_is_there(element(kind), semiring), inner)
             return self.form.loop(source, inner)
@@ -188,3 +212,14 @@ class Nest:
     def _is_safe(self, body: Term, scope: Scope) -> bool:
         """Return whether ``body`` cannot fail where there is no entry, which must then not be evaluated."""
         return body == NOTHING or is_safe(body, self.symbols, scope.types, scope.intervals, reads=False)
+
+def _first_bound(keys: tuple[Binder, ...], bound: frozenset[str]) -> int | None:
+    """Return the place of the first of ``keys`` that is bound already."""
+    return next((place for place, key in enumerate(keys) if key.name in bound), None)
+
+
+def _column(source: Term, depth: int, key: Term, semiring: str) -> Term:
+    """Return the entries of a dictionary that have ``key`` below their first key and ``depth`` others."""
+    row, below = Variable(0), shift(key, 2)
+    value = Lookup(row, below, semiring) if depth == 0 else _column(row, depth - 1, below, semiring)
+    return Sum(source, Singleton(Variable(1), value, semiring), semiring)

@@ -50,9 +50,14 @@ _QUOTIENTS = frozenset({"/", "//", "%"})
 _WITH_UNIT = {"min": "least", "max": "greatest"}
 
 
-def lower(expression: Expression, symbols: Symbols, semiring: str = ORDINARY) -> Term:
-    """Return the term of a composed, well-typed expression whose values are over ``semiring``."""
-    term = _Lowering(symbols).term(expression, Scope(), semiring)
+def lower(
+    expression: Expression, symbols: Symbols, semiring: str = ORDINARY, total: type[Total] = Total
+) -> Term:
+    """Return the term of a composed, well-typed expression whose values are over ``semiring``.
+
+    ``total`` makes its sums.
+    """
+    term = _Lowering(symbols, total=total).term(expression, Scope(), semiring)
     return Empty(1) if term == NOTHING else separate(term, symbols)
 
 
@@ -73,6 +78,7 @@ class _Lowering:
     symbols: Symbols
     drops_zeros: bool = False
     is_natural: bool = False
+    total: type[Total] = Total
 
     def term(self, node: Expression, scope: Scope, semiring: str) -> Term:
         """Lower any expression; its values are over ``semiring``."""
@@ -179,7 +185,7 @@ class _Lowering:
         self, generators: tuple[Generator, ...], scope: Scope, semiring: str, over: str, body: Body
     ) -> Term:
         """Return the sum over the semiring ``over``; the sources are computed over ``semiring``."""
-        return self._nest(semiring, Total(over)).lower(generators, scope, body)
+        return self._nest(semiring, self.total(over)).lower(generators, scope, body)
 
     def _nest(self, semiring: str, form: Total | Reduction) -> Nest:
         def source(node: Expression, scope: Scope) -> tuple[Term, str]:

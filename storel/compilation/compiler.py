@@ -22,6 +22,7 @@ from typing import Literal, TypeAlias, get_args
 
 from storel.calculus import printer as term_printer
 from storel.calculus.finite import is_finite as all_finite
+from storel.calculus.generators import ByColumns, Total
 from storel.calculus.lower import lower as lower_expression
 from storel.calculus.lower import lower_mapping
 from storel.calculus.nodes import Term
@@ -130,7 +131,7 @@ def compile_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONVERT
     composed = replace(composed, symbols={**composed.symbols, **_mapping_symbols(composed)})
     symbols = composed.symbols
     budgets = search_options(options)
-    others = () if options.floating_point == "strict" else _in_other_orders(composed, definition)
+    others = () if options.floating_point == "strict" else _others(composed, definition)
     optimized = search(term, symbols, options.rules, budgets, others)
     estimate = appraise(optimized.term, symbols)
     result = choose_result_format(task.storage, definition.shape, estimate.counts, environment.formats)
@@ -163,10 +164,15 @@ def _verify(compilation: Compilation) -> None:
     verify_loops(compilation.kernel)
 
 
-def _in_other_orders(composed: Composed, definition: Definition) -> tuple[Term, ...]:
-    """Return the terms of a definition whose generators stand in other orders, the best ones first."""
-    others = orders(composed.expression, composed.symbols)
-    return tuple(lower_expression(each, composed.symbols, definition.semiring) for each in others)
+def _others(composed: Composed, definition: Definition) -> tuple[Term, ...]:
+    """Return other terms of a definition: generators in other orders, the best ones first, and by columns."""
+    expressions = composed.expression, *orders(composed.expression, composed.symbols)
+    first, *others = (
+        lower_expression(each, composed.symbols, definition.semiring, total)
+        for total in (Total, ByColumns)
+        for each in expressions
+    )
+    return tuple(term for term in dict.fromkeys(others) if term != first)
 
 
 def _mapping_symbols(composed: Composed) -> Symbols:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from strategies.terms import integer
 
+from storel.calculus.generators import ByColumns, Total
 from storel.calculus.interpret import evaluate
 from storel.calculus.lower import lower
 from storel.calculus.nodes import Symbol, Term, map_children
@@ -123,6 +124,12 @@ PROGRAMS: dict[str, str] = {
     "join without values": "sum(<(i,j), _> in A, <(i,j), _> in E) 1",
     "join of rows": "sum(<i, r> in A, <i, q> in E) { i -> 1 }",
     "join of used rows": "sum(<i, r> in A, <i, q> in E) { i -> r * q }",
+    "join of columns": "sum(<(i,j), a> in A, <(k,j), e> in E) { (i,k) -> 1 }",
+    "join of columns with not linear body": "sum(<(i,j), a> in A, <(k,j), e> in E) { i -> min(a, e) * e }",
+    "join of slices": "sum(<j, w> in 0:2, <(i,j,k), t> in T) { (i,k) -> max(t, w) }",
+    "join of fibers": "sum(<(i,j), a> in A, <(k,l,i), t> in T) if (t > a) then { (j,k) -> l }",
+    "join of pairs": "sum(<j, _> in 0:2, <i, v> in y, <(k,j,i), t> in T) { k -> t * t + v }",
+    "count of a join of columns": "count(<(i,j), _> in A, <(k,j), _> in E)",
     "join with not strict body": "sum(<j, v> in x, <(i,j), a> in A) { (i,j) -> a + v }",
     "join with a range": "sum(<i, _> in 1:9, <(i,j), a> in A) { j -> a }",
     "join of a range": "sum(<(i,j), a> in A, <i, _> in 1:9, <j, q> in 1:j) { j -> a + q }",
@@ -177,24 +184,27 @@ PROGRAMS: dict[str, str] = {
 }
 
 
-def compiled(program: str, data: Environment) -> tuple[Term, Composed, Definition, dict[str, Definition]]:
+def compiled(
+    program: str, data: Environment, total: type[Total] = Total
+) -> tuple[Term, Composed, Definition, dict[str, Definition]]:
     """Return the term of a script's last definition."""
     definitions = analyze(parse(Source("test", program)), data.signatures()).definitions
     views = {definition.name: definition for definition in definitions[:-1]}
     last = definitions[-1]
     named = {name: view_of(view) for name, view in views.items()}
     composed = compose(view_of(last), named, data.tensors, data.facts())
-    term = lower(composed.expression, composed.symbols, last.semiring)
+    term = lower(composed.expression, composed.symbols, last.semiring, total)
     verify(term, composed.symbols)
     return term, composed, last, views
 
 
 def check(program: str, data: Environment) -> None:
     """Compare the calculus with the reference interpreter."""
-    term, composed, definition, views = compiled(program, data)
-    found = evaluate(term, composed.symbols, {**data.physical_arrays(), **data.parameters})
-    expected = evaluate_definition(definition, views, reference_values(data))
-    assert same(found, expected), f"{found}\n{expected}\n{show(term)}"
+    for total in (Total, ByColumns):
+        term, composed, definition, views = compiled(program, data, total)
+        found = evaluate(term, composed.symbols, {**data.physical_arrays(), **data.parameters})
+        expected = evaluate_definition(definition, views, reference_values(data))
+        assert same(found, expected), f"{found}\n{expected}\n{show(term)}"
 
 
 def same(one: Any, two: Any) -> bool:
@@ -227,6 +237,10 @@ SCRIPTS: dict[str, str] = {
     "CREATE TENSOR r OVER min_plus AS sum(<(i,j), g> in G) { i -> g }",
     "longest": "CREATE TENSOR r OVER max_plus AS sum(<(i,j), a> in A, <(j,k), b> in B) { (i,k) -> a * b }",
     "reachable": "CREATE TENSOR r OVER or_and AS sum(<(i,k), a> in S, <(k,j), b> in S) { (i,j) -> a * b }",
+    "reached from both": "CREATE TENSOR r OVER or_and AS "
+    "sum(<(i,k), a> in S, <(j,k), b> in S) if (i < j) then { (i,j) -> a * b }",
+    "columns seen as lengths": "CREATE TENSOR r OVER min_plus AS "
+    "sum(<(i,k), a> in A, <(j,k), e> in E) { (i,j) -> e * e * a }",
     "heavy edges": "CREATE TENSOR r OVER or_and AS sum(<(i,j), e> in E) { i -> e > 1.5 }",
     "likeliest": "CREATE TENSOR r OVER max_times AS "
     "sum(<(i,k), a> in S, <(k,j), b> in B) if (b > 0) then { (i,j) -> a * b }",
@@ -303,9 +317,38 @@ def test_repeated_keys_become_lookups(program: str, expected: str) -> None:
     assert show(abbreviated(plain(f"CREATE TENSOR result AS {program}", data), stored)) == expected
 
 
-def plain(program: str, data: Environment) -> Term:
+COLUMNS = [
+    (
+        "sum(<(i,j), a> in A, <j, b> in x) { i -> a * b }",
+        "sum(<p, v> in A) sum(<i, w> in v) (let t = x(i) in { p -> w * t })",
+    ),
+    (
+        "sum(<i, v> in x, <(j,i), a> in A) { j -> v * a }",
+        "sum(<p, v> in x) sum(<q, w> in A) (let t = w(p) in { q -> v * t })",
+    ),
+    (
+        "sum(<i, v> in x, <(j,i), a> in A) { j -> a * a }",
+        "sum(<p, _> in x) sum(<i, v> in sum(<q, v> in A) { q -> v(p) }) { i -> v * v }",
+    ),
+    (
+        "sum(<i, v> in y, <(j,k,i), t> in T) { j -> k }",
+        "sum(<p, _> in y) sum(<i, v> in sum(<q, v> in T) { q -> sum(<i, w> in v) { i -> w(p) } }) "
+        "sum(<j, _> in v) { i -> j }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("program", "expected"), COLUMNS)
+def test_what_is_not_linear_goes_by_columns(program: str, expected: str) -> None:
+    data = environment("dense", "dense", "dense")
+    stored = {plain(f"CREATE TENSOR result AS {name}", data): name for name in ("A", "x", "y", "T")}
+    term = plain(f"CREATE TENSOR result AS {program}", data, ByColumns)
+    assert show(abbreviated(term, stored)) == expected
+
+
+def plain(program: str, data: Environment, total: type[Total] = Total) -> Term:
     """Return the term of a program, its sizes replaced by their values."""
-    term, composed, _, _ = compiled(program, data)
+    term, composed, _, _ = compiled(program, data, total)
     sizes = {name: fact.value for name, fact in composed.symbols.items() if isinstance(fact, SizeSymbol)}
 
     def replaced(part: Term) -> Term:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import storel
 from storel.calculus.nodes import Singleton, Term, children
+from storel.calculus.printer import show
 
 FORMATS = (
     "bcsr(r=2, c=3)", "tiled(r=3, c=2)", "hash", "dia", "band", "morton", "ragged", "csc", "dcsc", "csf",
@@ -43,6 +46,26 @@ def test_squares(storage: str) -> None:
     found = storel.run(SQUARES, A=stored)
     assert isinstance(found, storel.Tensor)
     np.testing.assert_allclose(found.to_numpy(), np.sum(matrix() ** 2, axis=1))
+
+
+M = matrix()
+JOINED = (
+    ("{ (i, k) -> 1 }", (M != 0).astype(np.int64) @ (M != 0).T),
+    ("{ i -> min(a, b) }", np.minimum(M[:, np.newaxis], M).sum(axis=(1, 2))),
+    ("if (b > 2) then { i -> a }", (M @ (M > 2).T).sum(axis=1)),
+)
+
+
+@pytest.mark.parametrize(("value", "expected"), JOINED)
+def test_columns_that_are_stored_are_joined_in_place(value: str, expected: np.ndarray[Any, Any]) -> None:
+    operands = {"A": storel.tensor(matrix(), "csr"), "B": storel.tensor(matrix(), "csc")}
+    program = f"CREATE TENSOR y AS sum(<(i, j), a> in A, <(k, j), b> in B) {value}"
+    kernel = storel.compile(program, **operands)
+    others = [each for each in kernel.compilation.optimized.considered if "normalized" in each.origin]
+    assert any("B_idx(B_pos(v):B_pos(v + 1))" in show(each.term) for each in others)
+    found = kernel(**operands)
+    assert isinstance(found, storel.Tensor)
+    np.testing.assert_allclose(found.to_numpy(), expected)
 
 
 COMPARED = (

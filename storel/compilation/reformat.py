@@ -1,6 +1,7 @@
 """Operands in another format, where a plan would read them against the order of their storage.
 
-A program that does so finds each entry by a search, or where each key has a place, far from the last one.
+A program that does so finds each entry by a search, or goes through all of an operand time and again, or
+where each key has a place, reads it far from the last one.
 Where the estimated time of that exceeds the time of a conversion, plans for the operands' other default
 formats are made, too, one operand after the other, and the cheapest, conversions included, is taken.
 """
@@ -22,6 +23,7 @@ from storel.calculus.nodes import (
     Range,
     Reduce,
     Singleton,
+    Slice,
     Sum,
     Symbol,
     Term,
@@ -71,10 +73,11 @@ def convertible_operands(
     """
     searched = frozenset(_arrays(term)) if is_listed or _searches(term) else frozenset[str]()
     crossed = frozenset(_crossed(term))
+    repeated = frozenset(_repeated(term))
 
     def is_turned(name: str, tensor: Tensor) -> bool:
         arrays = array_names(name, tensor)
-        return bool(arrays & crossed) or (_may_be_sparse(tensor) and bool(arrays & searched))
+        return bool(arrays & crossed) or (_may_be_sparse(tensor) and bool(arrays & (searched | repeated)))
 
     names = [
         name
@@ -143,6 +146,26 @@ def _is_multiplied(index: Term, key: Variable) -> bool:
             return _is_multiplied(left, key) or _is_multiplied(right, key)
         case _:
             return False
+
+
+def _repeated(term: Term, *, is_inside: bool = False) -> Iterator[str]:
+    """Yield the arrays that a loop over their segments goes through, inside of another loop."""
+    if is_inside and isinstance(term, Sum) and isinstance(term.source, Range):
+        yield from _segments(term.body, Variable(1))
+    is_loop = isinstance(term, Sum | Reduce | Merge | Find)
+    for child, binders in children(term):
+        yield from _repeated(child, is_inside=is_inside or (is_loop and binders > 0))
+
+
+def _segments(term: Term, key: Variable) -> Iterator[str]:
+    """Yield the arrays of which the segment that belongs to a key is gone through."""
+    match term:
+        case Sum(Slice(Symbol(name), Lookup(Symbol(), start)), _) if start == key:
+            yield name
+        case _:
+            pass
+    for child, binders in children(term):
+        yield from _segments(child, Variable(key.index + binders))
 
 
 def _searches(term: Term) -> bool:

@@ -10,7 +10,19 @@ import pytest
 import scipy.sparse
 
 import storel
-from storel.calculus.nodes import Add, Find, Literal, Lookup, Multiply, Range, Sum, Symbol, Term, Variable
+from storel.calculus.nodes import (
+    Add,
+    Find,
+    Literal,
+    Lookup,
+    Multiply,
+    Range,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Variable,
+)
 from storel.compilation import scheduling
 from storel.compilation.environment import Environment
 from storel.compilation.expectation import has_only_products
@@ -25,9 +37,15 @@ from storel.compilation.reformat import (
 from storel.scalars import ScalarType
 
 ZERO = Literal(0, ScalarType.INT64)
+ONE = Literal(1, ScalarType.INT64)
 MATRIX = storel.tensor(np.eye(4), "csr")
 SCAN = Sum(Symbol("A_idx"), Lookup(Symbol("A_val"), Variable(1)))
 SEARCH = Find(Symbol("A_idx"), Literal(1, ScalarType.INT64), Lookup(Symbol("A_val"), Variable(0)))
+
+ROW = Slice(
+    Symbol("A_idx"), Lookup(Symbol("A_pos"), Variable(1)), Lookup(Symbol("A_pos"), Add(Variable(1), ONE))
+)
+ROWS = Sum(Range(ZERO, Symbol("A_m")), Sum(ROW, Lookup(Symbol("A_val"), Variable(1))))
 
 
 def environment() -> Environment:
@@ -46,13 +64,15 @@ def test_a_conversion_costs_by_the_longest_array() -> None:
     ("term", "nanoseconds", "found"),
     [
         (SCAN, 100 * WORTHWHILE, []),
+        (ROWS, 100 * WORTHWHILE, []),
+        (Sum(Range(ZERO, Symbol("v_m")), ROWS), 100 * WORTHWHILE, ["A"]),
         (SEARCH, 100 * WORTHWHILE, ["A"]),
         (SEARCH, WORTHWHILE, []),
         (SEARCH, WORTHWHILE + 2 * CONVERSION * 5, []),
         (SEARCH, WORTHWHILE + 2 * CONVERSION * 5 + 1, ["A"]),
     ],
 )
-def test_only_what_is_searched_for_long_is_converted(
+def test_only_what_is_searched_or_repeated_for_long_is_converted(
     term: Term, nanoseconds: float, found: list[str]
 ) -> None:
     assert convertible_operands(term, environment(), nanoseconds) == found
@@ -136,6 +156,23 @@ def test_operands_of_a_result_that_would_be_listed_are_converted() -> None:
     result = kernel(**stored)
     assert isinstance(result, storel.Tensor)
     np.testing.assert_allclose(result.to_numpy(), matrices[0] @ matrices[1])
+
+
+@pytest.mark.parametrize("value", ["a * b", "1"])
+def test_rows_of_one_matrix_that_share_a_column_are_found_by_columns(value: str) -> None:
+    """By rows, all of them are gone through for each, or searched for each entry."""
+    matrix = scipy.sparse.random_array(
+        (2000, 2000), density=0.005, format="csr", rng=np.random.default_rng(0)
+    )
+    program = (
+        f"CREATE TENSOR C STORED AS csr AS sum(<(i, k), a> in A, <(j, k), b> in A) {{ (i, j) -> {value} }}"
+    )
+    kernel = storel.compile(program, A=matrix)
+    assert [tensor.format for tensor in kernel.compilation.converted.values()] == ["csc"]
+    result = kernel(A=matrix)
+    assert isinstance(result, storel.Tensor)
+    factor = matrix if value == "a * b" else matrix.astype(np.bool_).astype(np.int64)
+    np.testing.assert_allclose(result.to_numpy(), (factor @ factor.T).toarray())
 
 
 @pytest.mark.parametrize(("entries_per_row", "expected"), [(20, ["B"]), (80, ["B", "A", "C"])])

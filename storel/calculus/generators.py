@@ -177,10 +177,10 @@ class Nest:
             inner = deeper(within)
             if kind.is_array or inner == NOTHING:
                 return self.form.loop(source, inner)
-            depth = _first_bound(rest, bound)
-            if depth is not None and self.form.goes_by_columns(inner):
-                column = _column(source, depth, scope.find(rest[depth].name), semiring)
-                others = (keys[0], *rest[:depth], *rest[depth + 1 :])
+            later = next((place for place, key in enumerate(rest) if key.name in bound), None)
+            if later is not None and self.form.goes_by_columns(inner):
+                column = _column(source, later, scope.find(str(rest[later].name)), semiring)
+                others = (keys[0], *rest[:later], *rest[later + 1 :])
                 return self._keys(column, semiring, others, value, scope, body, bound)
             if kind.rank > 1 and not occurs(inner, 0):
                 ones = _ones(element(kind), semiring)
@@ -212,11 +212,6 @@ class Nest:
     def _is_safe(self, body: Term, scope: Scope) -> bool:
         """Return whether ``body`` cannot fail where there is no entry, which must then not be evaluated."""
         return body == NOTHING or is_safe(body, self.symbols, scope.types, scope.intervals, reads=False)
-
-def _first_bound(keys: tuple[Binder, ...], bound: frozenset[str]) -> int | None:
-    """Return the place of the first of ``keys`` that is bound already."""
-    return next((place for place, key in enumerate(keys) if key.name in bound), None)
-
 
 def _column(source: Term, depth: int, key: Term, semiring: str) -> Term:
     """Return the entries of a dictionary that have ``key`` below their first key and ``depth`` others."""

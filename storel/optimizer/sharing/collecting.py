@@ -105,6 +105,8 @@ def _is_linear(term: Term, path: tuple[int, ...], semiring: str) -> bool:
     if not path:
         return True
     match term:
+        case If() if path[0] == 0:
+            return False
         case Sum(_, _, own) | Find(_, _, _, own) | Merge(_, _, _, own) | If(_, _, own) | Multiply(_, _, own):
             if own != semiring or (isinstance(term, If) and path[0] == 0):
                 return False

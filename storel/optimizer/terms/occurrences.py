@@ -134,18 +134,23 @@ def occurrences(
 
 
 def _inside(outer: Occurrence, symbols: Symbols, wanted: Callable[[Term], bool]) -> Iterator[Occurrence]:
-    """Yield the children of a subterm that are values, and wanted."""
+    """Yield the children of a subterm that are values, or conditions with loops, and wanted."""
     term, scope = outer.term, outer.scope
     for index, (child, binders) in enumerate(children(term)):
         if not (wanted(child) and is_value(term, index)):
             continue
-        conditional = outer.conditional or (isinstance(term, If) and index == 1)
+        conditional = outer.conditional or (index > 0 and _asks_first(term))
         path, inner = (*outer.path, index), scope
         if binders:
             binding = Binding(term, symbols, scope)
             names = [Binder(binding, position, path) for position in range(binders)]
             inner = (*reversed(names), *scope)
         yield Occurrence(child, path, inner, conditional)
+
+
+def _asks_first(term: Term) -> bool:
+    """Return whether the first child of a term decides whether the others are evaluated."""
+    return isinstance(term, If) or (isinstance(term, Apply) and term.function in ("and", "or"))
 
 
 _VALUE: dict[type, int | None] = {

@@ -38,6 +38,7 @@ def read(array: str, index: int) -> Term:
 
 TOTAL, SHORTER = (Sum(keys, read("b", 1)) for keys in (KEYS, OTHERS))
 PRODUCT = Multiply(read("a", 1), read("b", 1))
+BEYOND = Sum(KEYS, Lookup(Symbol("b"), Add(Variable(1), FOUR)))
 
 CASES = [
     (
@@ -54,6 +55,17 @@ CASES = [
     (
         Sum(KEYS, If(Apply("less", (TOTAL, ZERO)), read("a", 1))),
         "let t = sum(<i, _> in 0:5) b(i) < 0 in sum(<i, _> in 0:5) (if (t) then a(i))",
+    ),
+    (
+        Sum(KEYS, If(Apply("less", (read("a", 1), TOTAL)), read("a", 1))),
+        "let t = sum(<i, _> in 0:5) b(i) in sum(<i, _> in 0:5) (if (a(i) < t) then a(i))",
+    ),
+    (
+        Sum(
+            KEYS, If(Apply("and", (Apply("less", (Variable(1), ZERO)), Apply("less", (ZERO, BEYOND)))), TOTAL)
+        ),
+        "let t = sum(<i, _> in 0:5) b(i) in "
+        "sum(<i, _> in 0:5) (if (i < 0 and 0 < sum(<j, _> in 0:5) b(j + 4)) then t)",
     ),
     (Sum(KEYS, Singleton(Variable(1), PRODUCT)), "sum(<i, _> in 0:5) { i -> a(i) * b(i) }"),
 ]

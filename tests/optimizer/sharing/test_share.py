@@ -1,4 +1,4 @@
-"""Sharing ends where its effort is spent, and the report of the search says so."""
+"""Sharing looks into conditions, ends where its effort is spent, and the report of the search says so."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import storel
+from storel.calculus.nodes import Sum, Term, children
 from storel.optimizer.limits import Stop
 from storel.optimizer.sharing import share
 
@@ -30,3 +31,26 @@ def test_moves_end_where_the_effort_for_them_is_spent(
     assert kernel.compilation.optimized.report[-1].stop is stop
     once = matrix + matrix @ matrix
     np.testing.assert_allclose(kernel(A=matrix).to_numpy(), (once + once @ once).toarray())
+
+
+CORE = """
+CREATE TENSOR degree AS sum(<(i, j), _> in A) { i -> 1 }
+CREATE TENSOR inside AS sum(<(i, j), _> in A) if (degree(i) > 5 and degree(j) > 5) then { i -> 1 }
+CREATE TENSOR core AS sum(<(i, j), _> in A) if (inside(i) > 5 and inside(j) > 5) then { i -> 1 }
+"""
+
+
+def depth(term: Term) -> int:
+    """Return how deep loops nest."""
+    return isinstance(term, Sum) + max((depth(child) for child, _ in children(term)), default=0)
+
+
+def test_a_loop_in_a_condition_is_tabulated() -> None:
+    matrix: Any = sp.csr_array(sp.random(3000, 3000, 0.002, rng=np.random.default_rng(1)))
+    kernel: Any = storel.compile(CORE, A=matrix)
+    assert depth(kernel.compilation.optimized.term) == 2
+    pattern = matrix.toarray() != 0
+    inside = pattern.sum(axis=1) > 5
+    inside = (pattern & np.logical_and.outer(inside, inside)).sum(axis=1) > 5
+    core = (pattern & np.logical_and.outer(inside, inside)).sum(axis=1)
+    np.testing.assert_array_equal(kernel(A=matrix).to_numpy(), core)

@@ -135,5 +135,6 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     >>> nearest("crs", ["csr", "coo"])
     "did you mean 'csr'?"
     """
-    matches = difflib.get_close_matches(name, sorted(candidates), n=1, cutoff=0.5)
+    matches = [each for each in sorted(candidates) if each.lower() == name.lower()]
+    matches = matches or difflib.get_close_matches(name, sorted(candidates), n=1, cutoff=0.5)
     return f"did you mean '{matches[0]}'?" if matches else None

@@ -234,7 +234,7 @@ class _Analyzer:
             None if each.size is None else Extent(each.size, each.is_closed) for each in inferred.dimensions
         ]
         if statement.type is not None:
-            scalar = declared_type(statement.type, kind)
+            scalar = declared_type(statement.type, kind, SEMIRINGS[statement.semiring or PLUS_TIMES.name])
             found += [None] * (len(statement.type.extents) - len(found))
             extents, bound = declared_extents(statement.type, found, self.signatures)
             if statement.name in bound:

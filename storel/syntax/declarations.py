@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from storel.errors import ExtentError, TypeMismatchError
 from storel.scalars import ScalarType
-from storel.semiring import Scalar
+from storel.semiring import PLUS_TIMES, Scalar, Semiring
 from storel.syntax.constants import constant
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import TypeAnnotation
@@ -114,8 +114,8 @@ def _description(signature: Signature) -> str:
             return str(value)
 
 
-def declared_type(annotation: TypeAnnotation, kind: Type) -> ScalarType:
-    """Return the scalar type of a value of type ``kind`` under a declared type; it may widen.
+def declared_type(annotation: TypeAnnotation, kind: Type, ring: Semiring = PLUS_TIMES) -> ScalarType:
+    """Return the scalar type of a value of type ``kind`` over ``ring`` under a declared type; it may widen.
 
     ``real`` and ``int`` stand for every width. Raises ``TypeMismatchError``.
     """
@@ -136,6 +136,9 @@ def declared_type(annotation: TypeAnnotation, kind: Type) -> ScalarType:
             expected=f"{annotation.scalar}, as declared",
             found=kind.scalar.value,
             span=annotation.span,
+            hint=f"over {ring.name} what is missing is {ring.zero}, which is no integer"
+            if isinstance(ring.zero, float)
+            else None,
         )
     return scalar
 

@@ -61,6 +61,7 @@ from storel.syntax.types import (
     summed,
     with_zero,
 )
+from storel.syntax.words import over_entries
 
 
 def infer(expression: Expression, scope: Scope, semiring: Semiring = PLUS_TIMES) -> Type:
@@ -180,7 +181,11 @@ class Inference:
         kind = self.of(expression, scope, ring)
         if not kind.is_scalar:
             raise TypeMismatchError(
-                "ranks do not fit", expected="a scalar", found=str(kind), span=expression.span
+                "ranks do not fit",
+                expected="a scalar",
+                found=str(kind),
+                span=expression.span,
+                hint="sum and the like go over its entries, and a lookup with a key is one of them",
             )
         return ring.with_zero(kind.scalar) if kind.is_zero else kind.scalar
 
@@ -301,6 +306,7 @@ class Inference:
                 f"'{spelling}' takes {function.arity} argument{'s' * (function.arity > 1)}",
                 found=str(len(arguments)),
                 span=span,
+                hint=over_entries(spelling),
             )
         types = [self.scalar(argument, scope, ring) for argument in arguments]
         result = function.result_type(*types)
@@ -325,6 +331,11 @@ class Inference:
 
     def require_equal_ranks(self, one: Type, two: Type, first: str, second: str, span: Span) -> None:
         if not (one.is_zero or two.is_zero or one.rank == two.rank):
+            at_each_key = "what is meant at each key is said so: sum(<i, x> in v) { i -> x + 1 }"
             raise TypeMismatchError(
-                "ranks do not fit", found=f"{first} is {one}, {second} is {two}", span=span
+                "ranks do not fit",
+                expected="two of the same rank",
+                found=f"{first} is {one}, {second} is {two}",
+                span=span,
+                hint=at_each_key if one.is_scalar or two.is_scalar else None,
             )

@@ -12,7 +12,9 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 
 from storel.errors import ProgramSyntaxError
 from storel.source import Source, Span
-from storel.syntax.words import KEYWORDS, OPERATORS, STATEMENT_STARTS, spelled
+from storel.syntax.words import KEYWORDS, LOOPS, OPERATORS, STATEMENT_STARTS, spelled
+
+_ARROWS = frozenset({"MINUSMORETHAN", "__ANON_0"})
 
 _COMPARISONS = frozenset({"EQ", "NE", "LE", "GE", "LT", "GT"})
 
@@ -20,6 +22,9 @@ _CLOSING = {")": "(", "]": "[", "}": "{"}
 
 _BRACKET = re.compile(r"--[^\n]*|'(?:[^'\n]|'')*'|[()\[\]{}]")
 """A bracket, or what may hide one: a comment or a text."""
+
+_CALLED = re.compile(r"(\w+)\s*\($")
+"""A name and the bracket that opens behind it, at the end of a text."""
 
 _FOREIGN_SIGNS = {
     "!": "'not' negates, '!=' compares",
@@ -66,6 +71,7 @@ def _hint(token: Token, expected: Collection[str], source: Source) -> str | None
     text = source.text if token.type == "$END" else source.text[: token.start_pos]
     return (
         _wrong_sign(token, expected, text.rstrip())
+        or _wrong_form(token, expected, text.rstrip())
         or _wrong_word(token, expected)
         or _wrong_bracket(token, expected, source, text)
         or _missing(token, expected)
@@ -86,7 +92,29 @@ def _wrong_sign(token: Token, expected: Collection[str], before: str) -> str | N
         return "write pow(a, b)"
     if token.type == "LSQB" and "LPAR" in expected:
         return "an entry is looked up with A(i), not A[i]"
+    if token.type == "SLASHES" and set(expected) >= STATEMENT_STARTS:
+        return "comments begin with --"
     return None
+
+
+def _wrong_form(token: Token, expected: Collection[str], before: str) -> str | None:
+    """Return how an entry, or what a loop goes over, is written, where it is written otherwise."""
+    called = _CALLED.search(before)
+    if token.type == "LT" and called and "LPAR" in expected:
+        return f"'{called[1]}' goes over nothing: {', '.join(LOOPS)} do"
+    if _ARROWS & set(expected) or token.type in _ARROWS:
+        return "an entry is written { key -> value }"
+    match token.type, sorted(expected):
+        case _, ["LT"]:
+            return "a loop goes over <key, value> in A, or <(i, j), value> in A"
+        case "COMMA", ["GT"]:
+            return "several keys stand in brackets: <(i, j), value> in A"
+        case "GT", ["COMMA"]:
+            return "a value, or _, stands behind the keys: <(i, j), value> in A"
+        case "RPAR", ["COMMA"]:
+            return "a single key stands in no brackets: <i, value> in A"
+        case _:
+            return None
 
 
 def _wrong_word(token: Token, expected: Collection[str]) -> str | None:

@@ -39,6 +39,7 @@ from storel.syntax.nodes.expressions import (
     Window,
 )
 from storel.syntax.spelling import CALLS
+from storel.syntax.words import over_entries
 
 
 def resolve(expression: Expression, known: Collection[str], later: Collection[str] = ()) -> Expression:
@@ -138,7 +139,7 @@ class _Resolver:
         raise UnknownNameError(
             f"unknown tensor or function '{function.name}'",
             span=function.span,
-            hint=nearest(function.name, [*scope, *CALLS]),
+            hint=over_entries(function.name) or nearest(function.name, [*scope, *CALLS]),
         )
 
     def generators(

@@ -18,6 +18,9 @@ KEYWORDS: dict[str, str] = (
 )
 """The terminal of each reserved word. Terminals with an underscore leave no trace in the tree."""
 
+LOOPS = ("sum", "count", *_MONOIDS.split())
+"""The words that go over entries."""
+
 STATEMENT_STARTS = frozenset({"_CREATE", "_LOAD", "_SAVE", "_EXPLAIN", "_INCLUDE", "_PARAMETER"})
 
 _SIGNS = {
@@ -45,6 +48,16 @@ def terminal_of(word: str) -> str | None:
     ('_SUM', None)
     """
     return KEYWORDS.get(word.lower() if word.isupper() else word)
+
+
+def over_entries(word: str) -> str | None:
+    """Return a hint for who gives a tensor to a word that goes over entries, None for any other word.
+
+    >>> over_entries("max"), over_entries("exp")
+    ('max(<i, x> in A) x goes over entries', None)
+    """
+    body = "" if word == "count" else " x"
+    return f"{word}(<i, x> in A){body} goes over entries" if word in LOOPS else None
 
 
 def spelled(terminal: str) -> str:

@@ -52,6 +52,23 @@ def only_if(condition: Term) -> Term:
     return Singleton(Literal(0, ScalarType.INT64), condition, "or_and")
 
 
+TRUE = Literal(True, ScalarType.BOOL)
+
+
+def required(condition: Term, body: Term = TRUE) -> Term:
+    """Return ``body``, a truth, if ``condition`` holds, each of its parts a condition of its own.
+
+    Rules find what meets a condition, an equality first of all; a value is computed for each entry.
+    """
+    match condition:
+        case Apply("and", (left, right)):
+            return required(left, required(right, body))
+        case Apply("equal"):
+            return If(condition, body, "or_and")
+        case _:
+            return condition if body == TRUE else If(condition, body, "or_and")
+
+
 def _is_there(kind: Type, semiring: str) -> Term:
     """Return whether variable 0, of a ``kind`` over ``semiring``, is not its zero, or has entries."""
     if kind.rank == 0:

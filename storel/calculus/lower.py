@@ -13,7 +13,7 @@ from functools import reduce
 
 from storel.calculus.binding import occurs, shift, substitute
 from storel.calculus.domains import linear_form
-from storel.calculus.generators import Body, Nest, Reduction, Total, only_if, zero_literal
+from storel.calculus.generators import Body, Nest, Reduction, Total, only_if, required, zero_literal
 from storel.calculus.interpret import evaluate
 from storel.calculus.intervals import bounds
 from storel.calculus.mixed import separate
@@ -214,7 +214,9 @@ class _Lowering:
                 one = Literal(1, ScalarType.INT64)
                 return self._total(generators, scope, semiring, ORDINARY, lambda _: one)
             case "any":
-                return self._total(generators, scope, semiring, "or_and", truth)
+                return self._total(
+                    generators, scope, semiring, "or_and", lambda inner: required(truth(inner))
+                )
             case "all":
                 fails = self._total(
                     generators, scope, semiring, "or_and", lambda inner: Apply("not", (truth(inner),))

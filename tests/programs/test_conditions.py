@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -50,3 +52,38 @@ def test_what_the_left_side_leaves_open_fails(backend: str) -> None:
     program = "CREATE TENSOR y AS sum(<i, _> in 0:2) { i -> if (i == 0 or i // k(i) == 0) then 1 }"
     with pytest.raises(EvaluationError, match="division by zero"):
         storel.run(program, k=np.zeros(2, np.int64), backend=backend)
+
+
+ANY = {
+    "l == o": [True, True, False, True],
+    "l == o and q(p) > 5": [True, False, False, True],
+    "q(p) > 5 and (l == o and q(p) != 9)": [True, False, False, False],
+    "q(p) != 0 and 18 // q(p) == o": [False, False, True, True],
+}
+
+
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+@pytest.mark.parametrize("condition", ANY)
+def test_any_entry_that_meets_all_conditions(condition: str, backend: str, tmp_path: Path) -> None:
+    np.savez(tmp_path / "lines.npz", line=np.array([0, 0, 3, 1, 3]), q=np.array([6, 0, 9, 5, 2]))
+    program = (
+        f"LOAD ARRAYS FROM '{tmp_path}/lines.npz'\n"
+        f"CREATE TENSOR y AS sum(<o, _> in 0:4) {{ o -> any(<p, l> in line) ({condition}) }}"
+    )
+    result = storel.run(program, backend=backend)
+    assert isinstance(result, storel.Tensor)
+    assert result.to_numpy().astype(np.bool_).tolist() == ANY[condition]
+
+
+def test_what_equals_a_key_is_found_and_not_compared(tmp_path: Path) -> None:
+    line = np.sort(np.random.default_rng(0).integers(0, 20_000, 40_000))
+    np.savez(tmp_path / "lines.npz", line=line, q=line % 7)
+    program = (
+        f"LOAD ARRAYS FROM '{tmp_path}/lines.npz'\n"
+        "CREATE TENSOR y AS sum(<o, _> in 0:20000) if (any(<p, l> in line) (l == o and q(p) > 4)) then 1"
+    )
+    kernel = storel.compile(program)
+    assert kernel.compilation.optimized.cost.nanoseconds < 1e6
+    result = kernel()
+    assert isinstance(result, storel.Tensor)
+    assert result.to_numpy() == len(np.unique(line[line % 7 > 4]))

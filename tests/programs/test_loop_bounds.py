@@ -52,6 +52,7 @@ UPPER = (
     "not (j < i)",
     "not (i > j or j < 0)",
 )
+CLOSE = ("abs(i - j) <= 2", "abs(j - i) < 3", "not (abs(i - j) > 2)", "3 > abs(i - j)")
 BAND = ("i - j <= 1 and j - i <= 2", "j < i + 3 and j >= i - 1", "j - 2 <= i and i < j + 2")
 
 COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
@@ -73,6 +74,7 @@ def computed(script: str, **operands: Array | storel.Tensor) -> tuple[Array, Wor
     + [(each, ROWS <= COLUMNS) for each in UPPER]
     + [(each, 2 * COLUMNS < ROWS) for each in DOUBLE]
     + [(each, 2 * ROWS <= COLUMNS) for each in HALF]
+    + [(each, abs(ROWS - COLUMNS) <= 2) for each in CLOSE]
     + [(each, (ROWS - COLUMNS <= 1) & (COLUMNS - ROWS <= 2)) for each in BAND],
 )
 def test_no_iteration_is_left_out_by_its_condition(condition: str, kept: Array) -> None:
@@ -81,6 +83,26 @@ def test_no_iteration_is_left_out_by_its_condition(condition: str, kept: Array) 
     np.testing.assert_allclose(result, (X * kept) @ V)
     assert work.iterations <= kept.sum() + N
     assert work.multiplications == kept.sum()
+
+
+BESIDE = (
+    "CREATE TENSOR y AS sum(<(i, j), x> in X) if ({}) then {{ i -> x * v(j) }}",
+    "CREATE TENSOR y AS sum(<i, _> in 0:n, <j, x> in v) {{ i -> (if (i == j) then 2 else if ({}) then 1) * x }}",
+    """CREATE TENSOR D AS
+         sum(<i, _> in 0:n, <j, _> in 0:n) if (i == j) then {{ (i, j) -> 2 }} else if ({}) then {{ (i, j) -> 1 }}
+       CREATE TENSOR y AS sum(<(i, j), d> in D) {{ i -> d * v(j) }}""",
+)
+
+
+@pytest.mark.parametrize("condition", ["abs(i - j) == 1", "j == i - 1 or j == i + 1", "i == j + 1 or 1 + i == j"])
+@pytest.mark.parametrize("script", BESIDE)
+def test_what_equalities_select_takes_no_loop(script: str, condition: str) -> None:
+    beside = 1 * (abs(ROWS - COLUMNS) == 1)
+    operands = {"v": V, **({"X": X} if "in X" in script else {"n": N})}
+    result, work = computed(script.format(condition), **operands)
+    expected = X * beside if "in X" in script else 2 * np.eye(N) + beside
+    np.testing.assert_allclose(result, expected @ V)
+    assert work.iterations <= 4 * N
 
 
 def test_a_condition_on_values_in_front_is_no_obstacle() -> None:

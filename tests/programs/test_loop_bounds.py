@@ -87,20 +87,22 @@ def test_no_iteration_is_left_out_by_its_condition(condition: str, kept: Array) 
 
 BESIDE = (
     "CREATE TENSOR y AS sum(<(i, j), x> in X) if ({}) then {{ i -> x * v(j) }}",
-    "CREATE TENSOR y AS sum(<i, _> in 0:n, <j, x> in v) {{ i -> (if (i == j) then 2 else if ({}) then 1) * x }}",
-    """CREATE TENSOR D AS
-         sum(<i, _> in 0:n, <j, _> in 0:n) if (i == j) then {{ (i, j) -> 2 }} else if ({}) then {{ (i, j) -> 1 }}
+    """CREATE TENSOR y AS sum(<i, _> in 0:extent(X, 0), <j, x> in v)
+         {{ i -> (if (i == j) then 2 else if ({}) then 1) * x }}""",
+    """CREATE TENSOR D AS sum(<i, _> in 0:extent(X, 0), <j, _> in 0:extent(X, 1))
+         (if (i == j) then {{ (i, j) -> 2 }} else if ({}) then {{ (i, j) -> 1 }})
        CREATE TENSOR y AS sum(<(i, j), d> in D) {{ i -> d * v(j) }}""",
 )
 
 
-@pytest.mark.parametrize("condition", ["abs(i - j) == 1", "j == i - 1 or j == i + 1", "i == j + 1 or 1 + i == j"])
+@pytest.mark.parametrize(
+    "condition", ["abs(i - j) == 1", "j == i - 1 or j == i + 1", "i == j + 1 or 1 + i == j"]
+)
 @pytest.mark.parametrize("script", BESIDE)
 def test_what_equalities_select_takes_no_loop(script: str, condition: str) -> None:
     beside = 1 * (abs(ROWS - COLUMNS) == 1)
-    operands = {"v": V, **({"X": X} if "in X" in script else {"n": N})}
-    result, work = computed(script.format(condition), **operands)
-    expected = X * beside if "in X" in script else 2 * np.eye(N) + beside
+    result, work = computed(script.format(condition), X=X, v=V)
+    expected = X * beside if "x> in X" in script else 2 * np.eye(N) + beside
     np.testing.assert_allclose(result, expected @ V)
     assert work.iterations <= 4 * N
 

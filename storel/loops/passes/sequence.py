@@ -6,6 +6,7 @@ from storel.loops.nodes import Kernel
 from storel.loops.passes.ahead import look_ahead
 from storel.loops.passes.coalesce import coalesce
 from storel.loops.passes.minima import simplify_minima
+from storel.loops.passes.prefixes import accumulate
 from storel.loops.passes.reorder import reorder
 from storel.loops.passes.runs import group
 from storel.loops.passes.sieve import sift
@@ -19,5 +20,6 @@ from storel.symbols import Symbols
 def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     """Return the kernel as it is rendered; real sums are added up in any order if ``reorders``."""
     kernel = group(coalesce(simplify(kernel)), symbols)
-    kernel = tile(sift(reorder(kernel) if reorders else kernel))
+    kernel = accumulate(reorder(kernel) if reorders else kernel)
+    kernel = tile(sift(kernel))
     return simplify_minima(fold_tails(stream(look_ahead(kernel, symbols), symbols), symbols), symbols)

@@ -129,7 +129,7 @@ class _Composer:
                 case Name(name) if name not in bound:
                     return self._reference(node, name)
                 case Extent(Name(name), dimension) if name not in bound:
-                    return self._extent(name, dimension)
+                    return self._extent(name, dimension, bound)
                 case Mapped():
                     return node
                 case _:
@@ -173,7 +173,13 @@ class _Composer:
         self.symbols.setdefault(chosen, SizeSymbol(chosen, value))
         return chosen
 
-    def _extent(self, name: str, dimension: int) -> Expression:
+    def _extent(self, name: str, dimension: int, bound: frozenset[str]) -> Expression:
+        """Return an extent by the name that it has as the end of loops, which then are seen to be equal."""
         if name in self.tensors:
-            return Number(self.tensors[name].shape[dimension])
-        return Number(self.views[name].extents[dimension])
+            tensor = self.tensors[name]
+            value = tensor.shape[dimension]
+            chosen = self._size(f"{name}_{tensor.storage.extents[dimension]}", value)
+        else:
+            value = self.views[name].extents[dimension]
+            chosen = self._extents.get(value)
+        return Number(value) if chosen is None or chosen in bound else Name(chosen)

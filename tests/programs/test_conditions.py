@@ -87,3 +87,23 @@ def test_what_equals_a_key_is_found_and_not_compared(tmp_path: Path) -> None:
     result = kernel()
     assert isinstance(result, storel.Tensor)
     assert result.to_numpy() == len(np.unique(line[line % 7 > 4]))
+
+
+@pytest.mark.parametrize("condition", ["d(i) > 0", "d(i) != 0"])
+def test_what_some_rows_have_beside_others_is_gathered_with_them(condition: str) -> None:
+    """A matrix and a part of the identity: listed one after the other they would have to be sorted."""
+    a = np.where(np.random.default_rng(0).random((300, 300)) < 0.02, 1.0, 0.0)
+    program = f"""
+        CREATE TENSOR d AS sum(<(i, j), x> in A) {{ i -> x }}
+        CREATE TENSOR L STORED AS csr AS
+          sum(<i, _> in 0:extent(A, 0)) (if {condition} then {{ (i, i) -> 1.0 }})
+          - sum(<(i, j), x> in A) {{ (i, j) -> x / sqrt(d(i) * d(j)) }}"""
+    kernel = storel.compile(program, A=storel.tensor(a, "csr"))
+    assert "coordinates" not in kernel.plan
+    degrees = a.sum(axis=1)
+    roots = np.sqrt(np.where(degrees > 0, degrees, 1))
+    expected = np.diag(1.0 * (degrees > 0)) - a / roots[:, None] / roots * (degrees > 0)
+    result = kernel(A=storel.tensor(a, "csr"))
+    assert isinstance(result, storel.Tensor)
+    kept = degrees > 0  # where d(j) is 0 the quotient is infinite
+    np.testing.assert_allclose(result.to_numpy()[:, kept], expected[:, kept])

@@ -55,7 +55,10 @@ CASES = [
     ("sum(<(i,j), a> in A) a", f"sum(<(i, j), a> in {CSR}) a"),
     ("sum(<A, v> in x) A * v", "sum(<A, v> in sum(<i, _> in 0:x_m) { i -> x_val(i) }) A * v"),
     ("let x = 2 in x", "let x = 2 in x"),
-    ("extent(A, 1) + extent(B, 1)", "3 + 2"),
+    ("extent(A, 1) + extent(B, 1)", "A_n + B_n"),
+    ("sum(<i, v> in x) i < extent(A, 1)", "sum(<i, v> in sum(<i, _> in 0:x_m) { i -> x_val(i) }) i < x_m"),
+    ("let A_n = 2 in A_n + extent(A, 1)", "let A_n = 2 in A_n + 3"),
+    ("extent(D, 0) + extent(A, 0) + extent(D, 0)", "7 + A_m + 7"),
     ("D", "1"),
     ("sum(<i, _> in 0:3) x(i) + 3", "sum(<i, _> in 0:x_m) (sum(<i, _> in 0:x_m) { i -> x_val(i) })(i) + 3"),
     ("sum(<i, _> in 0:2) x(i)", "sum(<i, _> in 0:2) (sum(<i, _> in 0:x_m) { i -> x_val(i) })(i)"),
@@ -69,9 +72,8 @@ CASES = [
 
 @pytest.mark.parametrize(("program", "expected"), CASES)
 def test_tensors_and_views_are_replaced(program: str, expected: str) -> None:
-    assert (
-        spelled(composed(program, {"D": view("1"), "F": view("sum(<j, _> in 0:3) A")}).expression) == expected
-    )
+    views = {"D": view("1", (7,)), "F": view("sum(<j, _> in 0:3) A")}
+    assert spelled(composed(program, views).expression) == expected
 
 
 def test_a_mapping_keeps_its_name_and_semiring() -> None:

@@ -134,6 +134,8 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
 
     >>> nearest("crs", ["csr", "coo"])
     "did you mean 'csr'?"
+    >>> nearest("x", ["X", "y"])
+    "did you mean 'X'?"
     """
     matches = [each for each in sorted(candidates) if each.lower() == name.lower()]
     matches = matches or difflib.get_close_matches(name, sorted(candidates), n=1, cutoff=0.5)

@@ -230,6 +230,7 @@ class Nest:
         """Return whether ``body`` cannot fail where there is no entry, which must then not be evaluated."""
         return body == NOTHING or is_safe(body, self.symbols, scope.types, scope.intervals, reads=False)
 
+
 def _column(source: Term, depth: int, key: Term, semiring: str) -> Term:
     """Return the entries of a dictionary that have ``key`` below their first key and ``depth`` others."""
     row, below = Variable(0), shift(key, 2)

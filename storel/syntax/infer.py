@@ -55,6 +55,7 @@ from storel.syntax.types import (
     Role,
     Type,
     Variable,
+    by_entry,
     chosen,
     joined,
     multiplied,
@@ -180,12 +181,9 @@ class Inference:
     def scalar(self, expression: Expression, scope: Scope, ring: Semiring) -> ScalarType:
         kind = self.of(expression, scope, ring)
         if not kind.is_scalar:
+            hint = None if kind.is_array else by_entry(kind.rank)
             raise TypeMismatchError(
-                "ranks do not fit",
-                expected="a scalar",
-                found=str(kind),
-                span=expression.span,
-                hint="sum and the like go over its entries, and a lookup with a key is one of them",
+                "ranks do not fit", expected="a scalar", found=str(kind), span=expression.span, hint=hint
             )
         return ring.with_zero(kind.scalar) if kind.is_zero else kind.scalar
 
@@ -199,7 +197,9 @@ class Inference:
                 expected="an integer",
                 found=f"a scalar of {scalar.value}",
                 span=expression.span,
-                hint="a value is no key: write the key's name" if is_value else None,
+                hint="a value is no key: write the key's name"
+                if is_value
+                else "round it beforehand, and give an array of integers",
             )
         if isinstance(expression, Name) and is_value:
             message = f"the value '{expression.span.text or expression.name}' of a tensor is used as a key"
@@ -312,8 +312,9 @@ class Inference:
         result = function.result_type(*types)
         if result is None:
             found = ", ".join(scalar.value for scalar in types)
+            hint = "a power is written pow(a, b)" if spelling == "^" else None
             raise TypeMismatchError(
-                f"'{spelling}' is for integers", expected="integers", found=found, span=span
+                f"'{spelling}' is for integers", expected="integers", found=found, span=span, hint=hint
             )
         return result
 
@@ -331,11 +332,7 @@ class Inference:
 
     def require_equal_ranks(self, one: Type, two: Type, first: str, second: str, span: Span) -> None:
         if not (one.is_zero or two.is_zero or one.rank == two.rank):
-            at_each_key = "what is meant at each key is said so: sum(<i, x> in v) { i -> x + 1 }"
+            found, hint = f"{first} is {one}, {second} is {two}", by_entry(max(one.rank, two.rank))
             raise TypeMismatchError(
-                "ranks do not fit",
-                expected="two of the same rank",
-                found=f"{first} is {one}, {second} is {two}",
-                span=span,
-                hint=at_each_key if one.is_scalar or two.is_scalar else None,
+                "ranks do not fit", expected="two of the same rank", found=found, span=span, hint=hint
             )

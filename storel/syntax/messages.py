@@ -31,6 +31,7 @@ _FOREIGN_SIGNS = {
     '"': "texts stand in single quotes",
     "'": "a text ends with a single quote on the same line",
     "#": "comments begin with --",
+    "@": "a product is a sum: sum(<(i, k), a> in A, <(k, j), b> in B) { (i, j) -> a * b }",
     "\N{NO-BREAK SPACE}": "this character looks like a space and is none",
     "\N{MINUS SIGN}": "a minus is written -",
     "\N{EN DASH}": "a minus is written -",
@@ -90,6 +91,8 @@ def _wrong_sign(token: Token, expected: Collection[str], before: str) -> str | N
         return f"write '{'and' if sign == '&' else 'or'}'"
     if token.type == "STAR" and before.endswith("*"):
         return "write pow(a, b)"
+    if token.type == "COMMA" and {"MINUSMORETHAN", "__ANON_0"} & set(expected):
+        return "keys stand in parentheses: { (i, j) -> … }"
     if token.type == "LSQB" and "LPAR" in expected:
         return "an entry is looked up with A(i), not A[i]"
     if token.type == "SLASHES" and set(expected) >= STATEMENT_STARTS:

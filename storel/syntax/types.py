@@ -55,6 +55,17 @@ class Type:
         return f"{names.get(self.rank, f'a tensor of rank {self.rank}')} of {self.scalar.value}"
 
 
+def by_entry(rank: int) -> str:
+    """Return how something is said of each entry of a dictionary, for a hint.
+
+    >>> by_entry(2)
+    'say it of each entry: sum(<(i, j), x> in …) { (i, j) -> … }'
+    """
+    names = ", ".join("ijklmnpq"[:rank]) if rank <= 8 else "i, …"
+    keys = f"({names})" if rank > 1 else names
+    return f"say it of each entry: sum(<{keys}, x> in …) {{ {keys} -> … }}"
+
+
 INTEGER = Type(ScalarType.INT64)
 TRUTH = Type(ScalarType.BOOL)
 ZERO = Type(ScalarType.BOOL, ANY_RANK)

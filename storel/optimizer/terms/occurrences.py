@@ -14,6 +14,7 @@ from storel.calculus.binders import binder_facts
 from storel.calculus.binding import free_mask, shift
 from storel.calculus.intervals import Interval
 from storel.calculus.nodes import (
+    Apply,
     Find,
     If,
     Lookup,

@@ -17,8 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from storel.calculus.binding import free_mask, shift, substitute
+from storel.calculus.bounds import binder_bounds, bounds
 from storel.calculus.domains import linear_form
-from storel.calculus.intervals import Context, binder_bounds, bounds
+from storel.calculus.intervals import Context
 from storel.calculus.nodes import (
     Add,
     Apply,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from storel.calculus.intervals import ANY, Context, Interval, binder_bounds, bounds
+from storel.calculus.bounds import binder_bounds, bounds
+from storel.calculus.intervals import ANY, Context, Interval
 from storel.calculus.nodes import Find, Let, Merge, Reduce, Sum, Term
 from storel.calculus.verify import KEY, Type, element, infer
 from storel.symbols import Symbols

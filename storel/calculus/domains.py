@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storel.calculus.binding import free_variables, shift
-from storel.calculus.intervals import ANY, Context, Interval, bounds
+from storel.calculus.bounds import bounds
+from storel.calculus.intervals import ANY, Context, Interval
 from storel.calculus.nodes import Add, Apply, Literal, Multiply, Symbol, Term, Variable
 from storel.symbols import SizeSymbol, Symbols
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from storel.calculus.binding import occurs, shift, substitute
-from storel.calculus.intervals import binder_bounds
+from storel.calculus.bounds import binder_bounds
 from storel.calculus.nodes import (
     Apply,
     Empty,

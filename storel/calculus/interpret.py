@@ -8,6 +8,7 @@ function of its environment, guided by the types that ``infer`` finds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -74,6 +75,19 @@ def evaluate(
     """
     types = tuple(kind for kind, _ in context)
     return _Interpreter(symbols, values).meaning(term, types)(tuple(value for _, value in context))
+
+
+def computed(term: Apply) -> Term:
+    """Return the number that a function of numbers is, where it is a finite real; else ``term``.
+
+    >>> computed(Apply("sqrt", (Literal(4, KEY.scalar),)))
+    Literal(value=2.0, type=<ScalarType.FLOAT64: 'float64'>)
+    """
+    if not all(isinstance(each, Literal) for each in term.arguments):
+        return term
+    kind = infer(term, {}, ()).scalar
+    value = evaluate(term, {}, {}) if kind.is_real else None
+    return Literal(value, kind) if isinstance(value, float) and math.isfinite(value) else term
 
 
 @dataclass(frozen=True, slots=True)

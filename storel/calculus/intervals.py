@@ -1,42 +1,15 @@
-"""Bounds of integer terms, from the facts about arrays, sizes and enclosing binders.
+"""Bounds of integers, and what becomes of them where integers are added, compared, divided.
 
-    bounds(e)   ⊇ {value of e | every enclosing binder takes a value within its interval}
-
-Interval arithmetic (Moore, 1966) over concrete integers: data is at hand when a program is compiled,
-so extents have values although terms keep their names. ``None`` is an open end. An enclosing
-condition narrows the intervals of the variables that it compares.
+Interval arithmetic (Moore, 1966). ``None`` is an open end. Of a dictionary the bounds are those of its keys.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
 from typing import TypeAlias
 
-from storel.calculus.nodes import (
-    Add,
-    Apply,
-    Empty,
-    Find,
-    If,
-    Let,
-    Literal,
-    Lookup,
-    Merge,
-    Multiply,
-    Range,
-    Reduce,
-    Singleton,
-    Slice,
-    Sum,
-    Symbol,
-    Term,
-    Unique,
-    Variable,
-)
 from storel.functions import WORD
-from storel.symbols import ArraySymbol, EndSymbol, SizeSymbol, Symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +58,6 @@ LEAST, GREATEST = -(2**63), 2**63 - 1
 """The ends of the integers of 64 bits. The absolute value of the least is the least itself."""
 
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
-_MIRRORED = {
-    "equal": "equal", "less": "greater", "less_equal": "greater_equal",
-    "greater": "less", "greater_equal": "less_equal",
-}  # fmt: skip
 
 
 def _either(choose: Callable[[int, int], int], a: int | None, b: int | None) -> int | None:
@@ -99,160 +68,13 @@ def _known(choose: Callable[[int, int], int], a: int | None, b: int | None) -> i
     return b if a is None else a if b is None else choose(a, b)
 
 
-def bounds(term: Term, symbols: Symbols, context: Context = ()) -> Interval:
-    """Return an interval that holds the value of ``term``; ``ANY`` for what is not an integer.
-
-    >>> bounds(Add(Variable(0), Variable(1)), {}, (Interval(0, 3), Interval(1, 2)))
-    Interval(low=1, high=5)
-    """
-    match term:
-        case Variable(index):
-            return context[index] if index < len(context) else ANY
-        case Literal(value):
-            return Interval(int(value), int(value)) if isinstance(value, int) else ANY
-        case Symbol(name):
-            fact = symbols.get(name)
-            if isinstance(fact, EndSymbol):
-                return Interval(fact.low, fact.high)
-            return Interval(fact.value, fact.value) if isinstance(fact, SizeSymbol) else ANY
-        case Lookup(mapping, _, semiring):
-            return _found(mapping, semiring, symbols, context)
-        case Add(left, right, semiring):
-            one, other = bounds(left, symbols, context), bounds(right, symbols, context)
-            if isinstance(one, Entries) or isinstance(other, Entries):
-                return _united(one, other)
-            return wrapped(_add(one, other)) if semiring == "plus_times" else ANY
-        case Multiply(left, right, semiring):
-            one, other = bounds(left, symbols, context), bounds(right, symbols, context)
-            if isinstance(one, Entries) or isinstance(other, Entries):
-                return _intersected(one, other)
-            return wrapped(_multiply(one, other)) if semiring == "plus_times" else ANY
-        case Apply(name, arguments):
-            return wrapped(applied(name, *(bounds(argument, symbols, context) for argument in arguments)))
-        case Let(value, body):
-            return bounds(body, symbols, (bounds(value, symbols, context), *context))
-        case If(condition, body, semiring):
-            found = bounds(body, symbols, narrowed(condition, symbols, context))
-            if isinstance(found, Entries):
-                return found
-            return found.hull(Interval(0, 0)) if semiring == "plus_times" else ANY
-        case Unique(key):
-            return bounds(key, symbols, context)
-        case Singleton(key, value):
-            return Entries(keys=bounds(key, symbols, context), values=bounds(value, symbols, context))
-        case Empty(rank):
-            return reduce(lambda values, _: Entries(keys=NONE, values=values), range(rank), NONE)
-        case Sum(source, body):
-            keys, values = binder_bounds(source, symbols, context)
-            found = bounds(body, symbols, (values, keys, *context))
-            return found if isinstance(body, Singleton) and body.key == Variable(1) else _summed(found)
-        case Reduce("min" | "max", source, body):
-            keys, values = binder_bounds(source, symbols, context)
-            return bounds(body, symbols, (values, keys, *context))
-        case Merge(left, right, body):
-            (p, x), (q, y) = (binder_bounds(side, symbols, context) for side in (left, right))
-            return _summed(bounds(body, symbols, (x.meet(y), q, p, *context)))
-        case Find(source, _, body):
-            return _summed(bounds(body, symbols, (binder_bounds(source, symbols, context)[0], *context)))
-        case Reduce() | Range() | Slice():
-            return ANY
+def _add(a: Interval, b: Interval) -> Interval:
+    return Interval(_either(int.__add__, a.low, b.low), _either(int.__add__, a.high, b.high))
 
 
-def binder_bounds(source: Term, symbols: Symbols, context: Context = ()) -> tuple[Interval, Interval]:
-    """Return the intervals of the key and of the value that a sum over ``source`` binds."""
-    match source:
-        case Range(low, high):
-            first, last = bounds(low, symbols, context), bounds(high, symbols, context)
-            positions = Interval(first.low, None if last.high is None else last.high - 1)
-            return positions, positions
-        case Slice(array, low, high):
-            first, last = bounds(low, symbols, context), bounds(high, symbols, context)
-            positions = Interval(first.low, None if last.high is None else last.high - 1)
-            whole, elements = binder_bounds(array, symbols, context)
-            return positions.meet(whole), elements
-        case Symbol(name):
-            fact = symbols.get(name)
-            if isinstance(fact, ArraySymbol):
-                return Interval(0, fact.length - 1), Interval(fact.low, fact.high)
-            return Interval(0), ANY
-        case _:  # a dictionary that is read: its keys are not negative (``lower`` sees to it)
-            match bounds(source, symbols, context):
-                case Entries(keys=keys, values=values):
-                    return keys.meet(Interval(0)), values
-                case _:
-                    return Interval(0), ANY
-
-
-def decided(condition: Term, symbols: Symbols, context: Context = ()) -> bool | None:
-    """Return the truth of ``condition`` if the bounds decide it.
-
-    >>> decided(Apply("less", (Variable(0), Variable(1))), {}, (Interval(0, 3), Interval(4, 9)))
-    True
-    """
-    truth = bounds(condition, symbols, context)
-    return bool(truth.low) if truth.low is not None and truth.low == truth.high else None
-
-
-def narrowed(condition: Term, symbols: Symbols, context: Context) -> Context:
-    """Return ``context`` inside a body that is only evaluated where ``condition`` holds."""
-    match condition:
-        case Apply("and", (left, right)):
-            return narrowed(right, symbols, narrowed(left, symbols, context))
-        case Apply(name, (left, right)) if name in _MIRRORED:
-            context = _compared(name, left, bounds(right, symbols, context), context)
-            return _compared(_MIRRORED[name], right, bounds(left, symbols, context), context)
-        case _:
-            return context
-
-
-def _compared(name: str, term: Term, other: Interval, context: Context) -> Context:
-    if not isinstance(term, Variable) or term.index >= len(context):
-        return context
-    strict = 1 if name in ("less", "greater") else 0
-    at_most = None if other.high is None else other.high - strict
-    at_least = None if other.low is None else other.low + strict
-    match name:
-        case "equal":
-            known = other
-        case "less" | "less_equal":
-            known = Interval(None, at_most)
-        case _:
-            known = Interval(at_least, None)
-    narrowed_interval = context[term.index].meet(known)
-    return (*context[: term.index], narrowed_interval, *context[term.index + 1 :])
-
-
-def elements(array: ArraySymbol) -> Interval:
-    """Return an interval that holds the elements of an array: of integers all there are, if nothing is known.
-
-    Not those of its own type, in which sums of elements may wrap around.
-    """
-    if array.type.is_integer and array.low is None and array.high is None:
-        return Interval(LEAST, GREATEST)
-    return Interval(array.low, array.high)
-
-
-def _found(mapping: Term, semiring: str, symbols: Symbols, context: Context) -> Interval:
-    """Return the bounds of what is looked up in an array, or in a dictionary, where it may be missing."""
-    match mapping:
-        case Symbol(name):
-            fact = symbols.get(name)
-            return elements(fact) if isinstance(fact, ArraySymbol) else ANY
-        case Slice(inner, _, _):
-            return _found(inner, semiring, symbols, context)
-        case _:
-            match bounds(mapping, symbols, context):
-                case Entries(values=Entries() as row):
-                    return row
-                case Entries(values=value) if semiring == "plus_times":
-                    return value.hull(Interval(0, 0))
-                case _:
-                    return ANY
-
-
-def _summed(found: Interval) -> Interval:
+def summed(found: Interval) -> Interval:
     """Return the bounds of a sum of what has the bounds ``found``: of keys the same, of numbers none."""
-    return Entries(keys=found.keys, values=_summed(found.values)) if isinstance(found, Entries) else ANY
+    return Entries(keys=found.keys, values=summed(found.values)) if isinstance(found, Entries) else ANY
 
 
 def _united(one: Interval, other: Interval) -> Interval:
@@ -266,11 +88,21 @@ def _intersected(one: Interval, other: Interval) -> Interval:
     """Return the bounds of the product of two dictionaries, or of one and a number."""
     if isinstance(one, Entries) and isinstance(other, Entries):
         return Entries(keys=one.keys.meet(other.keys), values=_intersected(one.values, other.values))
-    return _summed(one if isinstance(one, Entries) else other)
+    return summed(one if isinstance(one, Entries) else other)
 
 
-def _add(a: Interval, b: Interval) -> Interval:
-    return Interval(_either(int.__add__, a.low, b.low), _either(int.__add__, a.high, b.high))
+def added(one: Interval, other: Interval, semiring: str) -> Interval:
+    """Return the bounds of a sum over a semiring, of numbers or of dictionaries."""
+    if isinstance(one, Entries) or isinstance(other, Entries):
+        return _united(one, other)
+    return wrapped(_add(one, other)) if semiring == "plus_times" else ANY
+
+
+def multiplied(one: Interval, other: Interval, semiring: str) -> Interval:
+    """Return the bounds of a product over a semiring, of numbers or of dictionaries."""
+    if isinstance(one, Entries) or isinstance(other, Entries):
+        return _intersected(one, other)
+    return wrapped(_multiply(one, other)) if semiring == "plus_times" else ANY
 
 
 def wrapped(found: Interval) -> Interval:

@@ -7,15 +7,14 @@ seen over the semiring of what reads it (``views.py``) unless it is the source o
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import reduce
 
 from storel.calculus.binding import occurs, shift, substitute
+from storel.calculus.bounds import bounds
 from storel.calculus.domains import linear_form
 from storel.calculus.generators import Body, Nest, Reduction, Total, only_if, required, zero_literal
-from storel.calculus.interpret import evaluate
-from storel.calculus.intervals import bounds
+from storel.calculus.interpret import computed
 from storel.calculus.mixed import separate
 from storel.calculus.nodes import (
     Add,
@@ -284,7 +283,7 @@ class _Lowering:
     def _application(self, name: str, operands: tuple[Term, ...], scope: Scope) -> Term:
         if name in ("floor", "ceil") and self._type(operands[0], scope).scalar.is_integer:
             return operands[0]
-        return _computed(Apply(CALLS[name].name, operands))
+        return computed(Apply(CALLS[name].name, operands))
 
     def _conditional(
         self,
@@ -318,7 +317,7 @@ class _Lowering:
         if operator not in ("+", "-", "*"):
             inner = semiring if operator in _QUOTIENTS else ORDINARY
             operands = self._scalar(left, scope, inner), self._scalar(right, scope, inner)
-            return _computed(Apply(OPERATORS[operator].name, operands))
+            return computed(Apply(OPERATORS[operator].name, operands))
         one, two = self.term(left, scope, semiring), self.term(right, scope, semiring)
         if operator == "*":
             if NOTHING in (one, two):
@@ -352,15 +351,6 @@ class _Lowering:
             return NOTHING
         same = Apply("equal", (Variable(2), Variable(0)))
         return Sum(left, Sum(shift(right, 2), If(same, body, semiring), semiring), semiring)
-
-
-def _computed(term: Apply) -> Term:
-    """Return the number that a function of numbers is, where it is a finite real: rules ask for 0."""
-    if not all(isinstance(each, Literal) for each in term.arguments):
-        return term
-    kind = infer(term, {}, ()).scalar
-    value = evaluate(term, {}, {}) if kind.is_real else None
-    return Literal(value, kind) if isinstance(value, float) and math.isfinite(value) else term
 
 
 def _natural(key: Term) -> Term:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from storel.calculus.intervals import Context, bounds
+from storel.calculus.bounds import bounds
+from storel.calculus.intervals import Context
 from storel.calculus.nodes import Literal, Range, Slice, Symbol, Term
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, Symbols

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from storel.calculus.binders import binder_facts
-from storel.calculus.intervals import Interval, bounds, narrowed
+from storel.calculus.bounds import bounds, narrowed
+from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Apply, If, Lookup, Range, Reduce, Slice, Symbol, Term, children
 from storel.calculus.reads import reads_in_bounds, scans_in_bounds
 from storel.calculus.verify import Type, infer

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from storel.calculus.intervals import ANY, Interval, narrowed
+from storel.calculus.bounds import narrowed
+from storel.calculus.intervals import ANY, Interval
 from storel.calculus.nodes import Empty, Symbol, Term, Variable
 from storel.calculus.verify import KEY, Context, Type
 from storel.symbols import Symbols

@@ -101,7 +101,7 @@ def _optimized(
     term: Term, symbols: Symbols, rules: RuleSet | None, options: Options, others: tuple[Term, ...]
 ) -> Optimized:
     chosen = rulefile.shipped() if rules is None else rules
-    sharing = Sharing(symbols, options.cost)
+    sharing = Sharing(symbols, options.cost, reassociates=options.main.iterations > 0)
     if is_unfolded(term):
         return _unsearched(term, symbols, chosen, options, sharing)
     first = _normalized(term, symbols, chosen, options)

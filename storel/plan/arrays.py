@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from storel.calculus.binding import shift
-from storel.calculus.intervals import bounds
+from storel.calculus.bounds import bounds
 from storel.calculus.nodes import Add, Apply, Literal, Lookup, Symbol, Term, Variable, map_children
 from storel.plan.binding import binders, map_terms
 from storel.plan.nodes import (

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from storel.calculus.binding import shift
+from storel.calculus.bounds import bounds
 from storel.calculus.domains import affine
-from storel.calculus.intervals import ANY, Context, Interval, bounds
+from storel.calculus.intervals import ANY, Context, Interval
 from storel.calculus.nodes import Literal, Lookup, Multiply, Symbol, Term, Variable
 from storel.plan.copies import Key, copied_keys
 from storel.plan.nodes import (

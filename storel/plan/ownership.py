@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from storel.calculus.binding import free_variables, shift
-from storel.calculus.intervals import ANY, Context, binder_bounds, bounds
+from storel.calculus.bounds import binder_bounds, bounds
+from storel.calculus.intervals import ANY, Context
 from storel.calculus.nodes import Add, Lookup, Multiply, Range, Slice, Symbol, Term, Variable
 from storel.plan.binding import binders
 from storel.plan.nodes import (

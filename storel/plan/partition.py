@@ -16,7 +16,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from storel.calculus.binding import free_variables
-from storel.calculus.intervals import bounds
+from storel.calculus.bounds import bounds
 from storel.calculus.nodes import Symbol, Term, Variable
 from storel.plan.binding import binders
 from storel.plan.nodes import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from storel.calculus.binding import free_variables
-from storel.calculus.intervals import bounds
+from storel.calculus.bounds import bounds
 from storel.calculus.nodes import (
     Empty,
     Find,

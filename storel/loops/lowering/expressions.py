@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from storel.calculus.bounds import bounds
 from storel.calculus.domains import bounds_within, holds
-from storel.calculus.intervals import Interval, bounds
+from storel.calculus.intervals import Interval
 from storel.calculus.nodes import (
     Add,
     Apply,

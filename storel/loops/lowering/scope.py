@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from storel.calculus.bounds import narrowed
 from storel.calculus.domains import Domain, Domains
-from storel.calculus.intervals import Interval, narrowed
+from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Term
 from storel.loops.nodes import Buffer, Constant, Expression, Local
 from storel.scalars import ScalarType

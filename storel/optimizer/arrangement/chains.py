@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from storel.calculus.intervals import Interval, binder_bounds
+from storel.calculus.bounds import binder_bounds
+from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Range, Sum, Symbol, Term
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import KEY

@@ -13,7 +13,8 @@ from typing import TypeAlias, cast
 
 from storel.calculus.apart import determined, keyed
 from storel.calculus.binders import binder_facts
-from storel.calculus.intervals import ANY, Interval, elements
+from storel.calculus.bounds import elements
+from storel.calculus.intervals import ANY, Interval
 from storel.calculus.nodes import (
     Add,
     If,

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from storel.calculus.binding import shift, substitute
-from storel.calculus.intervals import TRUTH, Interval, binder_bounds, bounds
+from storel.calculus.bounds import binder_bounds, bounds
+from storel.calculus.intervals import TRUTH, Interval
 from storel.calculus.nodes import (
     Add,
     Apply,

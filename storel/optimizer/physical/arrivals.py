@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
-from storel.calculus.intervals import Interval, bounds, narrowed
+from storel.calculus.bounds import bounds, narrowed
+from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Lookup, Symbol, Term, Variable
 from storel.optimizer.physical.facts import array, is_ascending, is_increasing
 from storel.optimizer.physical.scope import Scope

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from storel.calculus.intervals import bounds
+from storel.calculus.bounds import bounds
 from storel.calculus.nodes import Term
 from storel.errors import MemoryLimitError
 from storel.optimizer.physical.actions import ActionPlanner

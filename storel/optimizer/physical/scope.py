@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from storel.calculus.intervals import Interval, narrowed
+from storel.calculus.bounds import narrowed
+from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Term
 from storel.calculus.verify import Type
 from storel.optimizer.estimation.estimate import Estimate, unknown, variable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from storel.calculus.intervals import bounds
+from storel.calculus.bounds import bounds
 from storel.calculus.nodes import Lookup, Sum, Term, Variable, children
 from storel.calculus.verify import Type
 from storel.errors import MemoryLimitError

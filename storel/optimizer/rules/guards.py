@@ -10,7 +10,8 @@ Linearity, strictness and bounds are those of the calculus, which proves all tha
 from __future__ import annotations
 
 from storel.calculus.binding import occurs
-from storel.calculus.intervals import Interval, bounds
+from storel.calculus.bounds import bounds
+from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Add, Apply, Empty, Find, If, Merge, Singleton, Sum, Term, Variable
 from storel.calculus.strictness import linear, strict
 from storel.calculus.verify import Type, infer

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from storel.calculus.binding import free_variables, shift
-from storel.calculus.intervals import binder_bounds
+from storel.calculus.bounds import binder_bounds
 from storel.calculus.nodes import Let, Lookup, Merge, Multiply, Singleton, Sum, Term, Variable
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import infer

@@ -6,6 +6,7 @@
     tabulate    … t(g) …              =>  let x = sum(<y,_> in 0:n) {y -> t(y)} in … x(g) …
     group       … find(<p> in R at g) t …  =>  let x = sum(<p,y> in R) {y -> t} in … x(g) …
     mark        one side of an intersection, to be looked up (marking.py)
+    divide      a sum as a whole (dividing.py)
     collect     what loops bring to a key, before a loop over what lies there (collecting.py)
 
 ``t`` is a term that contains a loop: a scalar, but to be stored or tabulated also a dictionary. A table
@@ -23,7 +24,6 @@ from storel.calculus.nodes import (
     Find,
     If,
     Let,
-    Literal,
     Lookup,
     Range,
     Singleton,
@@ -38,19 +38,20 @@ from storel.calculus.verify import infer
 from storel.optimizer.cost.model import ARITHMETIC, CostModel, Estimator
 from storel.optimizer.physical.shape import semiring_of
 from storel.optimizer.sharing.collecting import collected
+from storel.optimizer.sharing.dividing import divided
 from storel.optimizer.sharing.hoisting import ROUNDS, hoisted, is_movable, named
 from storel.optimizer.sharing.marking import marked
 from storel.optimizer.terms.occurrences import (
     Occurrence,
     at,
     occurrences,
+    range_to,
     reindexed,
     replaced,
 )
 from storel.optimizer.terms.products import Arranged, arranged
 from storel.optimizer.terms.unfolding import nodes
-from storel.scalars import ScalarType
-from storel.symbols import ArraySymbol, SizeSymbol, Symbols
+from storel.symbols import ArraySymbol, Symbols
 
 COMPARED = 6
 """How many moves are compared before the best of them is taken; most programs have no more."""
@@ -65,8 +66,9 @@ Terms with names inside of names have so many moves, each of a long term, that a
 class Sharing:
     """The terms of one program with shared parts named, and what they cost; each is found once."""
 
-    def __init__(self, symbols: Symbols, model: CostModel) -> None:
+    def __init__(self, symbols: Symbols, model: CostModel, *, reassociates: bool = True) -> None:
         self._symbols = symbols
+        self._reassociates = reassociates
         self._estimator = Estimator(symbols, model)
         self.cost = self._estimator.cost
         self.price = self._estimator.nanoseconds
@@ -99,10 +101,18 @@ class Sharing:
     def _tabulate(self, term: Term) -> Term:
         return _improved(
             self._settle(term),
-            lambda term: self._afforded(_moves(term, self._symbols)),
+            lambda term: self._afforded(self._moves(term)),
             self.price,
             self._hoist,
         )
+
+    def _moves(self, term: Term) -> Iterator[Term]:
+        yield from _interchanged(term, self._symbols)
+        if self._reassociates:
+            yield from divided(term, self._symbols)
+        yield from _tabulated(term, self._symbols)
+        yield from _grouped(term, self._symbols)
+        yield from marked(term, self._symbols)
 
     def _afforded(self, moves: Iterator[Term]) -> Iterator[Term]:
         """Yield moves as long as there is effort left for them."""
@@ -156,13 +166,6 @@ def _in_turn(moves: Iterator[Term], start: int) -> Iterator[tuple[int, Term]]:
     yield from earlier
 
 
-def _moves(term: Term, symbols: Symbols) -> Iterator[Term]:
-    yield from _interchanged(term, symbols)
-    yield from _tabulated(term, symbols)
-    yield from _grouped(term, symbols)
-    yield from marked(term, symbols)
-
-
 def _stored(term: Term, symbols: Symbols) -> Iterator[Term]:
     """Yield ``term`` with one row stored, as it is and after one loop that fills a row was moved outward."""
     swapped = list(_interchanged(term, symbols))
@@ -198,7 +201,7 @@ def _tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[
             continue
         key, outer = free[0], found.inside(free[1] if len(free) > 1 else len(found.scope))
         binder = found.scope[key]
-        if outer <= key or not binder.is_key:
+        if outer <= key or not binder.is_key or _is_asked_once(term, found, key, outer):
             continue
         home = found.home(outer)
         keys = _keys(found, key, outer, symbols)
@@ -217,6 +220,15 @@ def _is_table(found: Occurrence, key: int) -> bool:
         and found.path == (*binder.body, 1)
         and binder.term.body.key in (Variable(0), Variable(1))
     )
+
+
+def _is_asked_once(term: Term, found: Occurrence, key: int, outer: int) -> bool:
+    """Return whether what is found is a condition that is asked once for each key inside ``outer``."""
+    around = at(term, found.path[:-1]) if found.path else term
+    if not (isinstance(around, If) and found.path[-1] == 0):
+        return False
+    own = found.scope[key].body
+    return not any(each.is_loop and each.body != own for each in found.scope[:outer])
 
 
 def _with_tables(
@@ -320,12 +332,4 @@ def _keys(found: Occurrence, key: int, outer: int, symbols: Symbols) -> Range | 
             if isinstance(source, Range):
                 return source
     high = binder.interval.high
-    if high is None:
-        return None
-    sizes = [
-        name
-        for name, fact in sorted(symbols.items())
-        if isinstance(fact, SizeSymbol) and fact.value == high + 1
-    ]
-    extent = Symbol(sizes[0]) if sizes else Literal(high + 1, ScalarType.INT64)
-    return Range(Literal(0, ScalarType.INT64), extent)
+    return None if high is None else range_to(high, symbols)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from storel.calculus.binders import binder_facts
 from storel.calculus.binding import shift
+from storel.calculus.bounds import decided, narrowed
 from storel.calculus.domains import Domain, Domains, holds
-from storel.calculus.intervals import Context, decided, narrowed
+from storel.calculus.intervals import Context
 from storel.calculus.nodes import If, Range, Reduce, Slice, Sum, Term, children, map_children
 from storel.calculus.verify import Type
 from storel.symbols import Symbols

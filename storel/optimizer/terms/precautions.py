@@ -8,7 +8,8 @@ To rules both are equal, since what an array holds outside of its bounds changes
 from __future__ import annotations
 
 from storel.calculus.binders import binder_facts
-from storel.calculus.intervals import Interval, narrowed
+from storel.calculus.bounds import narrowed
+from storel.calculus.intervals import Interval
 from storel.calculus.nodes import If, Term, children
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import Type

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from strategies.terms import REAL, Surroundings, dictionary, surroundings
 from strategies.terms import terms as whole_terms
 
+from storel.calculus.bounds import binder_bounds, bounds, decided, narrowed
 from storel.calculus.interpret import evaluate
-from storel.calculus.intervals import ANY, Entries, Interval, binder_bounds, bounds, decided, narrowed
+from storel.calculus.intervals import ANY, Entries, Interval
 from storel.calculus.nodes import (
     Add,
     Apply,

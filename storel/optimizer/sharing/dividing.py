@@ -1,0 +1,166 @@
+"""What a sum is made of is not divided one by one where all of it is divided by the same.
+
+    sum(R) … e / d …   =>  let x = sum(R) … e … in if x != 0 then x / d        d does not depend on R
+
+and so for each entry where the sum is a dictionary. Conditions that kept 0 / 0 from being added up are left
+out with the quotient: what remains is a product of what they asked for. As with all factors that are moved
+through sums, what is added up last differs in its last bits, and where d is 0 or no number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from storel.calculus.binding import free_mask, shift
+from storel.calculus.bounds import bounds
+from storel.calculus.intervals import Entries, Interval
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    Find,
+    If,
+    Let,
+    Literal,
+    Lookup,
+    Merge,
+    Multiply,
+    Singleton,
+    Sum,
+    Term,
+    Variable,
+    children,
+    map_children,
+)
+from storel.calculus.verify import Type, infer, zero_literal
+from storel.optimizer.terms.occurrences import is_value, occurrences, range_to, replaced
+from storel.scalars import ScalarType
+from storel.symbols import Symbols
+
+_RING = "plus_times"
+
+
+def divided(term: Term, symbols: Symbols) -> Iterator[Term]:
+    """Yield ``term`` (closed) with one sum divided as a whole."""
+    for found in occurrences(term, symbols):
+        loop = found.term
+        if not isinstance(loop, Sum) or loop.semiring != _RING:
+            continue
+        rank = infer(loop, symbols, found.types).rank
+        for divisor in dict.fromkeys(_divisors(loop)):
+            whole = _undivided(loop, divisor)
+            # Sums of integers may leave 64 bits where those of quotients do not.
+            if whole is None or not infer(whole, symbols, found.types).scalar.is_real:
+                continue
+            outside = shift(divisor, 1)
+            yield replaced(term, found.path, Let(whole, _quotients(outside, rank)))
+            held = bounds(whole, symbols, found.intervals)
+            looked_up = _by_keys(Variable(0), held, outside, symbols) if rank > 0 else None
+            if looked_up is not None:
+                yield replaced(term, found.path, Let(whole, looked_up))
+
+
+def _divisors(term: Term, inside: int = 0) -> Iterator[Term]:
+    """Yield what values in ``term`` are divided by that does not depend on what ``inside`` it is bound."""
+    match term:
+        case Apply("divide", (_, divisor)) if not free_mask(divisor) & ((1 << inside) - 1):
+            yield shift(divisor, -inside)
+        case _:
+            pass
+    for index, (child, binders) in enumerate(children(term)):
+        if is_value(term, index):
+            yield from _divisors(child, inside + binders)
+
+
+def _undivided(term: Term, divisor: Term) -> Term | None:
+    """Return ``term``, which is linear in its quotients by ``divisor``, without that; None if it is not."""
+
+    def of(child: Term, binders: int = 0) -> Term | None:
+        return _undivided(child, shift(divisor, binders))
+
+    match term:
+        case Apply("divide", (dividend, found)):
+            if found == divisor:
+                return dividend
+            made = of(dividend)
+            return None if made is None else Apply("divide", (made, found))
+        case Multiply(left, right, semiring) if semiring == _RING:
+            if (made := of(left)) is not None:
+                return Multiply(made, right, semiring)
+            return None if (made := of(right)) is None else Multiply(left, made, semiring)
+        case Add(left, right, semiring) if semiring == _RING:
+            one, other = of(left), of(right)
+            return None if one is None or other is None else Add(one, other, semiring)
+        case If(condition, body, semiring) if semiring == _RING:
+            made = of(body)
+            if made is None or _only_asks_for_a_factor(condition, made):
+                return made
+            return If(condition, made, semiring)
+        case Sum(semiring=semiring) | Merge(semiring=semiring) | Find(semiring=semiring) if semiring == _RING:
+            return _with_body(term, of)
+        case Singleton(semiring=semiring) if semiring == _RING:
+            return _with_body(term, of)
+        case Let():
+            return _with_body(term, of)
+        case _:
+            return None
+
+
+def _with_body(term: Term, change: Callable[[Term, int], Term | None]) -> Term | None:
+    """Return ``term`` with its last child, the body, changed."""
+    last = len(children(term)) - 1
+    body, binders = children(term)[last]
+    made = change(body, binders)
+    if made is None:
+        return None
+    position = iter(range(last + 1))
+    return map_children(term, lambda child, _: made if next(position) == last else child)
+
+
+def _only_asks_for_a_factor(condition: Term, body: Term) -> bool:
+    """Return whether ``condition`` is that a factor of ``body`` is not zero, so that it changes nothing."""
+    match condition:
+        case Apply("not_equal", (asked, Literal(value))) if value == 0:
+            return _has_factor(body, asked)
+        case _:
+            return False
+
+
+def _has_factor(term: Term, factor: Term) -> bool:
+    match term:
+        case Multiply(left, right, semiring) if semiring == _RING:
+            return _has_factor(left, factor) or _has_factor(right, factor)
+        case Singleton(_, value, semiring) | If(_, value, semiring) if semiring == _RING:
+            return _has_factor(value, factor)
+        case Sum(_, body, semiring) if semiring == _RING:
+            return _has_factor(body, shift(factor, 2))
+        case _:
+            return term == factor
+
+
+def _quotients(divisor: Term, rank: int) -> Term:
+    """Return what is variable 0, of a ``rank``, divided by ``divisor``, entry by entry."""
+    if rank == 0:
+        return _quotient(Variable(0), divisor)
+    inner = shift(divisor, 2)
+    value = Apply("divide", (Variable(0), inner)) if rank == 1 else _quotients(inner, rank - 1)
+    return Sum(Variable(0), Singleton(Variable(1), value))
+
+
+def _by_keys(table: Term, held: Interval, divisor: Term, symbols: Symbols) -> Term | None:
+    """Return ``table`` divided by ``divisor``, looked up key by key; None if its keys have no bound."""
+    if not isinstance(held, Entries):
+        return _quotient(table, divisor)
+    if held.keys.high is None:
+        return None
+    row = Lookup(shift(table, 2), Variable(1))
+    value = _by_keys(row, held.values, shift(divisor, 2), symbols)
+    return None if value is None else Sum(range_to(held.keys.high, symbols), Singleton(Variable(1), value))
+
+
+def _quotient(dividend: Term, divisor: Term) -> Term:
+    """Return a quotient of numbers: where the dividend is 0 there is nothing."""
+    quotient = Apply("divide", (dividend, divisor))
+    if isinstance(divisor, Literal) and divisor.value != 0:
+        return quotient
+    zero = zero_literal(Type(ScalarType.FLOAT64), _RING)
+    return If(Apply("not_equal", (dividend, zero)), quotient)

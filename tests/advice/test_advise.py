@@ -244,5 +244,5 @@ def test_a_short_form_and_an_object(advice: Advice) -> None:
 
 def test_an_operand_that_there_is_no_advice_on_is_told(advice: Advice) -> None:
     with pytest.raises(UnknownNameError) as caught:
-        advice["X"]
-    assert str(caught.value) == "there is no advice on 'X'\n  expected: A, x"
+        advice["B"]
+    assert str(caught.value) == "there is no advice on 'B'\n  expected: A, x"

@@ -31,6 +31,7 @@ from storel.calculus.nodes import (
     children,
     map_children,
 )
+from storel.calculus.safety import has_no_failure
 from storel.calculus.verify import Type, infer, zero_literal
 from storel.optimizer.terms.occurrences import is_value, occurrences, range_to, replaced
 from storel.scalars import ScalarType
@@ -120,7 +121,7 @@ def _only_asks_for_a_factor(condition: Term, body: Term) -> bool:
     """Return whether ``condition`` is that a factor of ``body`` is not zero, so that it changes nothing."""
     match condition:
         case Apply("not_equal", (asked, Literal(value))) if value == 0:
-            return _has_factor(body, asked)
+            return has_no_failure(body) and _has_factor(body, asked)
         case _:
             return False
 

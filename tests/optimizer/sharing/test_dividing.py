@@ -32,12 +32,13 @@ PROGRAMS = [
     "sum(<(i, j), a> in A) { j -> a / sqrt(2) / 3 }",
     "sum(<(i, j), a> in A) a / (1 + s(2))",
     "sum(<(i, j), a> in A) { i -> n(i) / 7 + a }",
+    "sum(<i, v> in n) v * (10 // v) * 0.5 / s(2)",
 ]
 
 
 def operands(program: str, storage: str = "dense") -> dict[str, storel.Tensor]:
     names = {each: OPERANDS[each] for each in OPERANDS if f" {each})" in program or f"{each}(" in program}
-    names |= {each: OPERANDS[each] for each in "ABx" if f"in {each}" in program}
+    names |= {each: OPERANDS[each] for each in "ABnx" if f"in {each}" in program}
     return {each: storel.tensor(data, storage if each == "A" else None) for each, data in names.items()}
 
 

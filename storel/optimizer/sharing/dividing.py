@@ -46,16 +46,16 @@ def divided(term: Term, symbols: Symbols) -> Iterator[Term]:
         loop = found.term
         if not isinstance(loop, Sum) or loop.semiring != _RING:
             continue
-        rank = infer(loop, symbols, found.types).rank
+        kind = infer(loop, symbols, found.types)
         for divisor in dict.fromkeys(_divisors(loop)):
             whole = _undivided(loop, divisor)
-            # Sums of integers may leave 64 bits where those of quotients do not.
-            if whole is None or not infer(whole, symbols, found.types).scalar.is_real:
+            # Sums of integers may leave 64 bits, and those of float32 lose digits that quotients have.
+            if whole is None or infer(whole, symbols, found.types) != kind:
                 continue
             outside = shift(divisor, 1)
-            yield replaced(term, found.path, Let(whole, _quotients(outside, rank)))
+            yield replaced(term, found.path, Let(whole, _quotients(outside, kind.rank)))
             held = bounds(whole, symbols, found.intervals)
-            looked_up = _by_keys(Variable(0), held, outside, symbols) if rank > 0 else None
+            looked_up = _by_keys(Variable(0), held, outside, symbols) if kind.rank > 0 else None
             if looked_up is not None:
                 yield replaced(term, found.path, Let(whole, looked_up))
 

@@ -85,3 +85,13 @@ def test_a_dense_product_is_divided_row_by_row() -> None:
     found = storel.run(script, **given)
     assert isinstance(found, storel.Tensor)
     np.testing.assert_allclose(found.to_numpy(), weights @ values / weights.sum(axis=1)[:, None])
+
+
+def test_sums_are_not_divided_where_their_terms_have_fewer_bits() -> None:
+    """Of float32 by float64 the quotients are float64, and so is what adds them up."""
+    weights = RANDOM.random((3, 5000)).astype(np.float32)
+    given = {"E": weights, "z": np.array([3.0, 7.0, 11.0])}
+    found = storel.run("CREATE TENSOR R AS sum(<(i, j), e> in E) { i -> e / z(i) }", **given)
+    assert isinstance(found, storel.Tensor)
+    expected = (weights.astype(np.float64) / given["z"][:, None]).sum(axis=1)
+    np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-12)

@@ -8,11 +8,10 @@ seen over the semiring of what reads it (``views.py``) unless it is the source o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
 
-from storel.calculus.binding import occurs, shift, substitute
+from storel.calculus.binding import shift, substitute
 from storel.calculus.bounds import bounds
-from storel.calculus.domains import linear_form
+from storel.calculus.entries import doubtful, entry, unless_zero, where_counted_up
 from storel.calculus.generators import Body, Nest, Reduction, Total, only_if, required, zero_literal
 from storel.calculus.interpret import computed
 from storel.calculus.mixed import separate
@@ -27,7 +26,6 @@ from storel.calculus.nodes import (
     Multiply,
     Range,
     Reduce,
-    Singleton,
     Slice,
     Sum,
     Term,
@@ -133,29 +131,13 @@ class _Lowering:
 
         A row without entries is not looked at, whatever its key is.
         """
-        entry = value
-        for key in reversed(keys):
-            entry = Singleton(key, entry, semiring)
-        doubtful = [key for key in keys if not bounds(key, self.symbols, scope.intervals).is_natural]
+        made, unproved = entry(keys, value, semiring), doubtful(keys, self.symbols, scope)
         if self.is_natural:
-            return reduce(
-                lambda made, key: If(_natural(key), made, semiring),
-                (key for key in doubtful if self._is_counted(key, scope)),
-                entry,
-            )
-        if not self.drops_zeros or not doubtful or self._type(value, scope).rank > 0:
-            return entry
-        natural = [_natural(key) for key in doubtful]
-        zero = zero_literal(self._type(value, scope), semiring)
-        is_some = Apply("not_equal", (value, zero))
-        return If(Apply("or", (reduce(_both, natural), is_some)), entry, semiring)
-
-    def _is_counted(self, key: Term, scope: Scope) -> bool:
-        """Return whether a key grows or falls by one with the position of the innermost loop."""
-        form = linear_form(key, self.symbols, scope.intervals) or {}
-        position = Variable(1)
-        others = (atom for atom in form if atom != position)
-        return abs(form.get(position, 0)) == 1 and not any(occurs(atom, 1) for atom in others)
+            return where_counted_up(made, unproved, self.symbols, scope, semiring)
+        if not self.drops_zeros or not unproved:
+            return made
+        kind = self._type(value, scope)
+        return made if kind.rank > 0 else unless_zero(made, unproved, value, kind, semiring)
 
     def _mapped(self, node: syntax.Mapped) -> Term:
         is_natural = node.has_natural_keys
@@ -351,11 +333,3 @@ class _Lowering:
             return NOTHING
         same = Apply("equal", (Variable(2), Variable(0)))
         return Sum(left, Sum(shift(right, 2), If(same, body, semiring), semiring), semiring)
-
-
-def _natural(key: Term) -> Term:
-    return Apply("less_equal", (Literal(0, ScalarType.INT64), key))
-
-
-def _both(left: Term, right: Term) -> Term:
-    return Apply("and", (left, right))

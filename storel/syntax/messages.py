@@ -91,7 +91,7 @@ def _wrong_sign(token: Token, expected: Collection[str], before: str) -> str | N
         return f"write '{'and' if sign == '&' else 'or'}'"
     if token.type == "STAR" and before.endswith("*"):
         return "write pow(a, b)"
-    if token.type == "COMMA" and {"MINUSMORETHAN", "__ANON_0"} & set(expected):
+    if token.type == "COMMA" and _ARROWS & set(expected):
         return "keys stand in parentheses: { (i, j) -> … }"
     if token.type == "LSQB" and "LPAR" in expected:
         return "an entry is looked up with A(i), not A[i]"
@@ -111,11 +111,11 @@ def _wrong_form(token: Token, expected: Collection[str], before: str) -> str | N
         case _, ["LT"]:
             return "a loop goes over <key, value> in A, or <(i, j), value> in A"
         case "COMMA", ["GT"]:
-            return "several keys stand in brackets: <(i, j), value> in A"
+            return "several keys stand in parentheses: <(i, j), value> in A"
         case "GT", ["COMMA"]:
             return "a value, or _, stands behind the keys: <(i, j), value> in A"
         case "RPAR", ["COMMA"]:
-            return "a single key stands in no brackets: <i, value> in A"
+            return "a single key stands in no parentheses: <i, value> in A"
         case _:
             return None
 

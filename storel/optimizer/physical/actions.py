@@ -40,7 +40,7 @@ from storel.calculus.nodes import (
 from storel.calculus.strictness import strict
 from storel.calculus.verify import Type, infer
 from storel.optimizer.estimation.cardinality import appraise
-from storel.optimizer.physical.facts import array, is_increasing
+from storel.optimizer.physical.facts import array, is_increasing, is_increasing_scan
 from storel.optimizer.physical.normalize import intersected, is_atom
 from storel.optimizer.physical.preferences import StoreKind
 from storel.optimizer.physical.reductions import StoredEntries, any_entry, stored_entries, stored_rows
@@ -224,17 +224,10 @@ class ActionPlanner:
 
     def _together(self, term: Term, scope: Scope, into: Monoid) -> Action:
         parts = [self.value(part, scope, into) for part in addends(term)]
-        branches = [part for part in parts if self._is_increasing_scan(part)]
+        branches = [part for part in parts if is_increasing_scan(part, self.symbols)]
         if len(parts) > 1 and len(branches) == len(parts):
             return Unite(tuple(branch for branch in branches if isinstance(branch, Loop)))
         return Together(tuple(parts))
-
-    def _is_increasing_scan(self, action: Action) -> bool:
-        match action:
-            case Loop(Elements(name, low, high), Enter(Variable(0), _)):
-                return is_increasing(self.symbols, name, low, high)
-            case _:
-                return False
 
     def _product(self, left: Term, right: Term, semiring: str, scope: Scope, into: Monoid) -> Action:
         ranks = self.rank(left, scope), self.rank(right, scope)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from storel.calculus.nodes import Add, Literal, Lookup, Symbol, Term
+from storel.calculus.nodes import Add, Literal, Lookup, Symbol, Term, Variable
+from storel.plan.nodes import Action, Elements, Enter, Loop
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, SizeSymbol, Symbols
 
@@ -32,6 +33,15 @@ def is_increasing(symbols: Symbols, name: str, low: Term, high: Term) -> bool:
 def is_ascending(symbols: Symbols, name: str) -> bool:
     """Return whether no element of the array is less than one before it."""
     return array(symbols, name).never_descends
+
+
+def is_increasing_scan(action: Action, symbols: Symbols) -> bool:
+    """Return whether an action enters the elements of a segment, which strictly increase."""
+    match action:
+        case Loop(Elements(name, low, high), Enter(Variable(0), _)):
+            return is_increasing(symbols, name, low, high)
+        case _:
+            return False
 
 
 def _is_segment(boundaries: str, low: Term, high: Term) -> bool:

@@ -108,9 +108,7 @@ def _is_linear(term: Term, path: tuple[int, ...], semiring: str) -> bool:
         case If() if path[0] == 0:
             return False
         case Sum(_, _, own) | Find(_, _, _, own) | Merge(_, _, _, own) | If(_, _, own) | Multiply(_, _, own):
-            if own != semiring or (isinstance(term, If) and path[0] == 0):
-                return False
-            return _is_linear(children(term)[path[0]][0], path[1:], semiring)
+            return own == semiring and _is_linear(children(term)[path[0]][0], path[1:], semiring)
         case Let():
             return path[0] == 1 and _is_linear(term.body, path[1:], semiring)
         case _:

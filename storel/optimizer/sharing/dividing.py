@@ -24,6 +24,7 @@ from storel.calculus.nodes import (
     Lookup,
     Merge,
     Multiply,
+    Range,
     Singleton,
     Sum,
     Term,
@@ -33,7 +34,8 @@ from storel.calculus.nodes import (
 )
 from storel.calculus.safety import has_no_failure
 from storel.calculus.verify import Type, infer, zero_literal
-from storel.optimizer.terms.occurrences import is_value, occurrences, range_to, replaced
+from storel.optimizer.physical.facts import ZERO, size_term
+from storel.optimizer.terms.occurrences import is_value, occurrences, replaced
 from storel.scalars import ScalarType
 from storel.symbols import Symbols
 
@@ -96,11 +98,9 @@ def _undivided(term: Term, divisor: Term) -> Term | None:
             if made is None or _only_asks_for_a_factor(condition, made):
                 return made
             return If(condition, made, semiring)
-        case Sum(semiring=semiring) | Merge(semiring=semiring) | Find(semiring=semiring) if semiring == _RING:
-            return _with_body(term, of)
-        case Singleton(semiring=semiring) if semiring == _RING:
-            return _with_body(term, of)
         case Let():
+            return _with_body(term, of)
+        case Sum() | Merge() | Find() | Singleton() if term.semiring == _RING:
             return _with_body(term, of)
         case _:
             return None
@@ -153,9 +153,9 @@ def _by_keys(table: Term, held: Interval, divisor: Term, symbols: Symbols) -> Te
         return _quotient(table, divisor)
     if held.keys.high is None:
         return None
-    row = Lookup(shift(table, 2), Variable(1))
+    keys, row = Range(ZERO, size_term(symbols, held.keys.high + 1)), Lookup(shift(table, 2), Variable(1))
     value = _by_keys(row, held.values, shift(divisor, 2), symbols)
-    return None if value is None else Sum(range_to(held.keys.high, symbols), Singleton(Variable(1), value))
+    return None if value is None else Sum(keys, Singleton(Variable(1), value))
 
 
 def _quotient(dividend: Term, divisor: Term) -> Term:

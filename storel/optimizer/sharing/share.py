@@ -36,6 +36,7 @@ from storel.calculus.nodes import (
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import infer
 from storel.optimizer.cost.model import ARITHMETIC, CostModel, Estimator
+from storel.optimizer.physical.facts import ZERO, size_term
 from storel.optimizer.physical.shape import semiring_of
 from storel.optimizer.sharing.collecting import collected
 from storel.optimizer.sharing.dividing import divided
@@ -45,7 +46,6 @@ from storel.optimizer.terms.occurrences import (
     Occurrence,
     at,
     occurrences,
-    range_to,
     reindexed,
     replaced,
 )
@@ -332,4 +332,4 @@ def _keys(found: Occurrence, key: int, outer: int, symbols: Symbols) -> Range | 
             if isinstance(source, Range):
                 return source
     high = binder.interval.high
-    return None if high is None else range_to(high, symbols)
+    return None if high is None else Range(ZERO, size_term(symbols, high + 1))

@@ -17,23 +17,19 @@ from storel.calculus.nodes import (
     Apply,
     Find,
     If,
-    Literal,
     Lookup,
     Merge,
-    Range,
     Reduce,
     Singleton,
     Slice,
     Sum,
-    Symbol,
     Term,
     Variable,
     children,
     map_children,
 )
 from storel.calculus.verify import Type
-from storel.scalars import ScalarType
-from storel.symbols import Fact, SizeSymbol, Symbols
+from storel.symbols import Symbols
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,15 +211,3 @@ def reindexed(term: Term, mapping: Callable[[int], int], depth: int = 0) -> Term
     if isinstance(term, Variable):
         return Variable(mapping(term.index - depth) + depth) if term.index >= depth else term
     return map_children(term, lambda child, binders: reindexed(child, mapping, depth + binders))
-
-
-def range_to(last: int, symbols: Symbols) -> Range:
-    """Return the numbers from 0 to ``last``; a size of that value gives the end its name."""
-    sizes = (name for name, fact in sorted(symbols.items()) if _is_size(fact, last + 1))
-    name = next(sizes, None)
-    end = Literal(last + 1, ScalarType.INT64) if name is None else Symbol(name)
-    return Range(Literal(0, ScalarType.INT64), end)
-
-
-def _is_size(fact: Fact, value: int) -> bool:
-    return isinstance(fact, SizeSymbol) and fact.value == value

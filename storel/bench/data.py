@@ -61,9 +61,11 @@ class Data:
         rng = np.random.default_rng(1)
         shape = tuple(max(2, round(share * self.size)) for share in PROPORTIONS)
         power = 3 if self.name == "power-law" else 1
-        drawn = [np.floor(extent * rng.random(self.nonzeros) ** power) for extent in shape]
-        coordinates, values = combine(np.array(drawn, np.int64), rng.random(self.nonzeros) + 0.5, shape)
-        return Entries(coordinates.astype(np.int32), values, shape)
+        drawn = np.empty((3, self.nonzeros), np.int32)
+        for axis, extent in zip(drawn, shape, strict=True):
+            axis[:] = extent * rng.random(self.nonzeros) ** power
+        coordinates, values = combine(drawn, rng.random(self.nonzeros) + 0.5, shape)
+        return Entries(coordinates, values, shape)
 
     def _places(self, rng: np.random.Generator) -> tuple[Array, Array]:
         match self.name:

@@ -200,7 +200,9 @@ def _stored(operand: Operand) -> Tensor | float:
 def _answer(result: Tensor) -> Answer:
     if result.rank == 0:
         return float(result)
-    return result.to_numpy() if _is_dense(result) else Entries(*result.to_coo(), result.shape)
+    if _is_dense(result):
+        return result.to_numpy()
+    return result.to_scipy() if result.rank == 2 else Entries(*result.to_coo(), result.shape)
 
 
 def _is_dense(result: Tensor) -> bool:

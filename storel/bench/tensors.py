@@ -6,7 +6,8 @@ the third key; sums over fibers of a row are a product with a matrix of ones. Bo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +15,13 @@ import numpy as np
 from storel.arrays import Array
 from storel.bench.data import Data
 from storel.bench.problem import Einsum, Entries, Formulation, Gather, Matrix, Problem, by_rows
+from storel.storage.coordinates import changes
 
 SPARSE_WIDTH, SPARSE_DENSITY = 16, 0.25
 TIMES_WIDTH = 16
+
+PART = 2**18
+"""The fibers that SciPy is given at a time where each takes a row of a matrix, which are many."""
 
 MTTKRP = "CREATE TENSOR A AS sum(<(i,k,l), b> in B, <(k,j), c> in C, <(l,j), d> in D) { (i,j) -> b * c * d }"
 
@@ -31,13 +36,22 @@ class Unfolded:
 
     @classmethod
     def of(cls, tensor: Entries) -> Unfolded:
-        rows, columns, depth = tensor.shape
-        leading = np.ravel_multi_index(tuple(tensor.coordinates[:2]), (rows, columns))
-        pairs, inverse = np.unique(leading, return_inverse=True)
-        fibers = np.array(np.unravel_index(pairs, (rows, columns)))
-        matrix = by_rows((tensor.values, (inverse, tensor.coordinates[2])), (len(pairs), depth))
-        gather = by_rows((np.ones(len(pairs)), (fibers[0], np.arange(len(pairs)))), (rows, len(pairs)))
+        rows, _, depth = tensor.shape
+        *leading, last = tensor.coordinates
+        first = np.flatnonzero(changes(leading, len(last)))
+        fibers = tensor.coordinates[:2, first]
+        matrix = by_rows((tensor.values, last, np.append(first, len(last))), (len(first), depth))
+        gather = by_rows((np.ones(len(first)), (fibers[0], np.arange(len(first)))), (rows, len(first)))
         return cls(matrix, fibers, gather)
+
+    def parts(self) -> Iterator[Unfolded]:
+        """Yield the same in parts of some rows each."""
+        rows = np.unique(
+            np.searchsorted(self.gather.indptr, np.arange(0, max(1, self.fibers.shape[1]), PART))
+        )
+        for begin, end in itertools.pairwise((*rows, self.gather.shape[0])):
+            part = slice(self.gather.indptr[begin], self.gather.indptr[end])
+            yield Unfolded(self.matrix[part], self.fibers[:, part], self.gather[begin:end, part])
 
 
 def mttkrp_sparse(data: Data) -> Problem:
@@ -69,12 +83,18 @@ def mttkrp_of_width(width: int) -> Callable[[Data], Problem]:
         tensor = data.tensor()
         unfolded = Unfolded.of(tensor)
         first, second = (_factor(extent, width) for extent in tensor.shape[1:])
-        matrix, gather, places = unfolded.matrix, unfolded.gather, unfolded.fibers[1]
+        places, parts = unfolded.fibers[1], list(unfolded.parts())
+
+        def scipy() -> Array:
+            return np.concatenate(
+                [part.gather @ ((part.matrix @ second) * first[part.fibers[1]]) for part in parts]
+            )
+
         return Problem(
             MTTKRP,
             {"B": tensor, "C": first, "D": second},
             flops=2 * width * (len(tensor.values) + len(places)),
-            scipy=Formulation(lambda: gather @ ((matrix @ second) * first[places])),
+            scipy=Formulation(scipy),
             einsum=Einsum("ikl,kj,lj->ij", ("B", "C", "D")),
             gathers=(
                 Gather(tensor.coordinates[2], tensor.shape[2], width),

@@ -6,10 +6,14 @@ A memory map is read from its file as it is scanned; only the pieces' results ar
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import numpy as np
 
 from storel.arrays import Array
+
+Span: TypeAlias = tuple[int, int]
+"""The least and the greatest of some integers, or less and more than these."""
 
 ELEMENTS = 1 << 20
 """The length of a piece: long enough that calls cost nothing, short enough for a processor's cache."""
@@ -38,6 +42,22 @@ def steps(array: Array) -> Iterator[tuple[slice, Array, Array]]:
 def is_all_finite(array: Array) -> bool:
     """Return whether no element is inf or NaN."""
     return all(bool(np.isfinite(array[piece]).all()) for piece in blocks(len(array)))
+
+
+def integer_span(array: Array) -> Span | None:
+    """Return between which powers of two integers lie, None for what are none, or no elements.
+
+    So roughly, other data of the same kind has the same span.
+
+    >>> integer_span(np.array([3, 900])), integer_span(np.array([-5, 0])), integer_span(np.array([0.5]))
+    ((0, 1023), (-8, 0), None)
+    """
+    if array.dtype.kind not in "iu" or not len(array):
+        return None
+    least = min(int(array[piece].min()) for piece in blocks(len(array)))
+    greatest = max(int(array[piece].max()) for piece in blocks(len(array)))
+    low = -(1 << (-least - 1).bit_length()) if least < 0 else 0
+    return low, (1 << greatest.bit_length()) - 1 if greatest > 0 else 0
 
 
 def count_unlike(array: Array, value: bool | int | float) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from storel.degrees import DegreeVector, Occurrences, is_countable
 from storel.scalars import ScalarType
-from storel.storage.blocks import count_runs, is_all_finite
+from storel.storage.blocks import Span, count_runs, integer_span, is_all_finite
 from storel.storage.declared import array_length, array_type, stated_facts
 from storel.storage.formats.sizes import evaluate_size
 from storel.storage.tensor import Tensor
@@ -48,7 +48,8 @@ def symbols_of(tensor: Tensor, prefix: str) -> dict[str, Fact]:
 class Likeness:
     """All that a kernel for a tensor relies on: it is right for every tensor of which the same is true.
 
-    Of each array that is its type, and whether it is finite; that entries are made once is evident of nests.
+    Of each array that is its type, whether it is finite, and about how large its integers are; that entries
+    are made once is evident of nests.
     The declaration is here since formats of one name may be declared otherwise, by a script or a directory.
     """
 
@@ -61,7 +62,7 @@ class Likeness:
     makes_keys_once: bool
     has_natural_keys: bool
     sizes: tuple[tuple[str, int], ...]
-    arrays: tuple[tuple[str, str, bool], ...]
+    arrays: tuple[tuple[str, str, bool, Span | None], ...]
     declaration: CreateFormat = field(hash=False, repr=False)
 
 
@@ -79,10 +80,16 @@ def likeness(tensor: Tensor) -> Likeness:
             tensor.signature is None and tensor.makes_keys_once,
             tensor.has_natural_keys,
             tuple(sorted(tensor.sizes.items())),
-            tuple((name, each.dtype.str, _is_finite(each)) for name, each in sorted(tensor.arrays.items())),
+            tuple(_promises(tensor, declaration) for declaration in tensor.storage.arrays),
             tensor.storage.declaration,
         )
     return known
+
+
+def _promises(tensor: Tensor, declaration: ArrayDeclaration) -> tuple[str, str, bool, Span | None]:
+    array = tensor.arrays[declaration.name]
+    span = integer_span(array) if declaration.holds_values else None
+    return declaration.name, array.dtype.str, _is_finite(array), span
 
 
 def is_like(one: Tensor, other: Tensor) -> bool:
@@ -131,6 +138,8 @@ def array_symbol(
     scalar_type = ScalarType.of(array.dtype)
     assert scalar_type is not None
     symbol = declared_symbol(declaration, scalar_type, len(array), sizes, name, prefix, group)
+    if declaration.holds_values and (span := integer_span(array)) is not None:
+        symbol = replace(symbol, low=span[0], high=span[1])
     symbol = replace(
         symbol,
         distinct=count_runs(array) if symbol.ascending else None,

@@ -4,7 +4,7 @@
     hoist       what does not depend on a loop, or is written twice (hoisting.py)
     interchange sum(<k,_> in R) {k -> sum(S) e}  =>  sum(S) sum(<k,_> in R) {k -> e}
     tabulate    … t(g) …              =>  let x = sum(<y,_> in 0:n) {y -> t(y)} in … x(g) …
-    group       … find(<p> in R at g) t …  =>  let x = sum(<p,y> in R) {y -> t} in … x(g) …
+    group       by key what a loop looks for (grouping.py)
     mark        one side of an intersection, to be looked up (marking.py)
     divide      a sum as a whole (dividing.py)
     collect     what loops bring to a key, before a loop over what lies there (collecting.py)
@@ -21,15 +21,12 @@ from itertools import islice
 
 from storel.calculus.binding import free_variables, shift, substitute
 from storel.calculus.nodes import (
-    Find,
     If,
     Let,
     Lookup,
     Range,
     Singleton,
-    Slice,
     Sum,
-    Symbol,
     Term,
     Variable,
 )
@@ -40,6 +37,7 @@ from storel.optimizer.physical.facts import ZERO, size_term
 from storel.optimizer.physical.shape import semiring_of
 from storel.optimizer.sharing.collecting import collected
 from storel.optimizer.sharing.dividing import divided
+from storel.optimizer.sharing.grouping import grouped
 from storel.optimizer.sharing.hoisting import ROUNDS, hoisted, is_movable, named
 from storel.optimizer.sharing.marking import marked
 from storel.optimizer.terms.occurrences import (
@@ -51,7 +49,7 @@ from storel.optimizer.terms.occurrences import (
 )
 from storel.optimizer.terms.products import Arranged, arranged
 from storel.optimizer.terms.unfolding import nodes
-from storel.symbols import ArraySymbol, Symbols
+from storel.symbols import Symbols
 
 COMPARED = 6
 """How many moves are compared before the best of them is taken; most programs have no more."""
@@ -107,11 +105,11 @@ class Sharing:
         )
 
     def _moves(self, term: Term) -> Iterator[Term]:
+        yield from grouped(term, self._symbols)
         yield from _interchanged(term, self._symbols)
         if self._reassociates:
             yield from divided(term, self._symbols)
         yield from _tabulated(term, self._symbols)
-        yield from _grouped(term, self._symbols)
         yield from marked(term, self._symbols)
 
     def _afforded(self, moves: Iterator[Term]) -> Iterator[Term]:
@@ -284,41 +282,6 @@ def _row(keys: Term, entry: Term, semiring: str) -> Term:
     if isinstance(entry, If) and entry.semiring == semiring and not free_variables(entry.condition) & {0, 1}:
         return If(shift(entry.condition, -2), _row(keys, entry.body, semiring), semiring)
     return Sum(keys, Singleton(Variable(1), entry, semiring), semiring)
-
-
-def _grouped(term: Term, symbols: Symbols) -> Iterator[Term]:
-    """Yield ``term`` with one search replaced by a table of what is found under each element."""
-    for found in occurrences(term, symbols):
-        group = _group(found.term, symbols)
-        if group is None or infer(found.term, symbols, found.types).rank > 0:
-            continue
-        key, table = group
-        outer = found.inside(min(free_variables(table), default=len(found.scope)))
-        home = found.home(outer)
-        entries = shift(table, -outer)
-        if outer and is_safe(entries, symbols, found.types[outer:], found.intervals[outer:]):
-            # Seen from the occurrence the table is variable `outer`, as in `_with_tables`.
-            read = Lookup(Variable(outer), shift(key, 1, outer), table.semiring)
-            named = replaced(shift(at(term, home), 1), found.path[len(home) :], read)
-            yield replaced(term, home, Let(entries, named))
-
-
-def _group(term: Term, symbols: Symbols) -> tuple[Term, Sum] | None:
-    """Return the key of a search, which may be repeated by loops, and the table to look it up in."""
-    match term:
-        case Find(Symbol(name) | Slice(Symbol(name)), key, body, semiring):
-            array = symbols[name]
-            if not isinstance(array, ArraySymbol) or array.high is None or array.low is None or array.low < 0:
-                return None
-            # The position of the search is that of the loop, which binds the element as well.
-            return key, Sum(term.source, Singleton(Variable(0), shift(body, 1), semiring), semiring)
-        case Sum(source, body, semiring):
-            group = _group(body, symbols)
-            if group is None or group[1].semiring != semiring or free_variables(group[0]) & {0, 1}:
-                return None
-            return shift(group[0], -2), Sum(source, group[1], semiring)
-        case _:
-            return None
 
 
 def _keys(found: Occurrence, key: int, outer: int, symbols: Symbols) -> Range | None:

@@ -1,0 +1,95 @@
+"""What loops look for by key is grouped by key first: one pass over the data for all keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from strategies.terms import Surroundings
+
+import storel
+from storel.calculus.interpret import evaluate
+from storel.optimizer.rules.rewriting import Rewriter
+from storel.optimizer.rules.rulefile import shipped
+from storel.optimizer.sharing.grouping import grouped
+
+COUNT = 60
+RANDOM = np.random.default_rng(3)
+OPERANDS: dict[str, Any] = {
+    "g": RANDOM.integers(0, 7, COUNT),  # 0 is no entry
+    "h": RANDOM.integers(0, 4, COUNT).astype(np.int32),
+    "n": RANDOM.integers(-3, 4, COUNT),
+    "v": np.where(RANDOM.random(COUNT) < 0.8, RANDOM.random(COUNT), 0),
+    "w": RANDOM.random(9),
+}
+
+GROUPED = [
+    "sum(<i, e> in g) { i -> v(i) - (sum(<j, f> in g) if (e == f) then v(j)) }",
+    "sum(<i, e> in g) { i -> v(i) / sum(<l, f> in g) if (f == e) then 1 }",
+    "sum(<k, s> in w) { k -> sqrt(sum(<i, e> in g) (e == k) * v(i)) }",
+    "sum(<k, s> in w) { k -> s / (1 + sum(<i, e> in g) (e == k)) }",
+    "sum(<i, e> in g, <i, f> in h) { i -> 1 / sum(<l, d> in g, <l, c> in h) if (d == e and c == f) then 1 }",
+    "sum(<k, s> in w) if (0.4 < s) then { k -> sum(<i, e> in h, <i, x> in v) if (2 * e == k) then x }",
+]
+LEFT = [
+    "sum(<i, e> in n) { i -> v(i) - (sum(<j, f> in n) if (e == f) then v(j)) }",  # keys may be negative
+    "sum(<i, e> in g) { i -> exp(sum(<l, d> in g) if (d == e and v(l) < v(i)) then v(l)) }",  # needs i itself
+]
+
+
+def operands(program: str) -> dict[str, storel.Tensor]:
+    names = [each for each in OPERANDS if f"in {each})" in program or f"in {each}," in program]
+    names += [each for each in "v" if f"{each}(" in program]
+    return {each: storel.tensor(OPERANDS[each]) for each in names}
+
+
+@pytest.mark.filterwarnings("ignore:the value")
+@pytest.mark.parametrize("program", GROUPED + LEFT)
+def test_every_move_keeps_the_value(program: str) -> None:
+    kernel = storel.compile(f"CREATE TENSOR R AS {program}", backend="interpret", **operands(program))
+    compilation = kernel.compilation
+    around = Surroundings(dict(compilation.symbols), kernel.environment.physical_arrays())
+    term = Rewriter(shipped(), around.symbols).normal(compilation.term)
+    expected = evaluate(compilation.term, around.symbols, around.values)
+    found = list(grouped(term, around.symbols))
+    for moved in found:
+        assert evaluate(moved, around.symbols, around.values) == expected
+    assert bool(found) is (program in GROUPED)
+
+
+@pytest.mark.filterwarnings("ignore:the value")
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize("program", GROUPED + LEFT)
+def test_answers_are_those_of_the_interpreter(program: str, backend: Any) -> None:
+    script = f"CREATE TENSOR R AS {program}"
+    wanted: Any = storel.run(script, backend="interpret", **operands(program))
+    found: Any = storel.run(script, backend=backend, **operands(program))
+    np.testing.assert_allclose(found.to_numpy(), wanted.to_numpy())
+
+
+@pytest.mark.filterwarnings("ignore:the value")
+@pytest.mark.parametrize("program", GROUPED[:5])
+def test_work_grows_with_the_data_alone(program: str) -> None:
+    """Each entry is met a few times, however many there are."""
+    count = 3000
+    given = {
+        "g": RANDOM.integers(1, 50, count),
+        "h": RANDOM.integers(1, 9, count),
+        "v": RANDOM.random(count) + 0.1,
+        "w": RANDOM.random(60),
+    }
+    given = {each: given[each] for each in operands(program)}
+    compilation = storel.compile(f"CREATE TENSOR R AS {program}", **given).compilation
+    assert compilation.optimized.cost.iterations and sum(compilation.optimized.cost.iterations) < 5 * count
+    assert sum(compilation.optimized.cost.iterations) >= count
+
+
+def test_a_kernel_is_for_integers_of_about_the_same_size() -> None:
+    """The table that a kernel makes has room for the keys that it was compiled for, and for few more."""
+    program = "CREATE TENSOR R AS sum(<i, e> in g) { i -> (sum(<j, f> in g) if (e == f) then 1) / 2 }"
+    few = np.array([1, 3, 3, 1, 2])
+    kernel: Any = storel.compile(program, g=few)
+    for keys in (few, few + 1, few * 1000, -few, few * 2**40):
+        counts = (keys[:, None] == keys).sum(axis=1)
+        np.testing.assert_allclose(kernel(g=keys).to_numpy(), counts / 2)

@@ -273,8 +273,11 @@ class Instance:
         return self.term(pattern, kind, scope)
 
     def fitting_type(self, found: Type, kind: Type) -> Type:
-        """Return the type of what is found if it may stand where ``kind`` is wanted: integers are reals."""
-        is_number = found == KEY and kind == self.value and kind.scalar.is_real
+        """Return the type of what is found if it may stand where ``kind`` is wanted.
+
+        Integers are reals, and so are the results of comparisons.
+        """
+        is_number = found in (KEY, TRUTH) and kind == self.value and kind.scalar.is_real
         if found != kind and not is_number:
             raise UnfitError(f"{found} is not {kind}")
         return found

@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from storel.calculus.nodes import Term
+from storel.calculus.nodes import If, Lookup, Term, Variable, children
 from storel.calculus.verify import Type
 from storel.optimizer.cost.model import is_hashed
 from storel.optimizer.physical.arrivals import Order, orders
 from storel.optimizer.physical.preferences import Gathering
+from storel.optimizer.terms.occurrences import has_loop
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -29,6 +30,7 @@ from storel.plan.nodes import (
     Together,
     Unite,
 )
+from storel.plan.single import is_light
 from storel.scalars import index_type
 from storel.semiring import Semiring
 from storel.storage.formats.signature import LevelKind
@@ -151,3 +153,49 @@ def separated(action: Action) -> Action:
             return Bind(store, separated(value), separated(body))
         case Together(parts) | Unite(parts):
             return Together(tuple(separated(part) for part in parts))
+
+
+def unguarded(action: Action, semiring: str) -> Action:
+    """Enter what conditions guard in any case, as zero where they do not hold, if that takes no time.
+
+    It is right where places hold zeros: nothing is added to them. Which way a condition of values goes a
+    processor cannot foresee, and what goes both ways it computes for several keys at once.
+    """
+    match action:
+        case Accumulate():
+            return action
+        case Guard(condition, body):
+            match unguarded(body, semiring):
+                case Enter(Variable(index) as key, Accumulate(value)) if (
+                    is_light(_without_conditions(value))
+                    and not has_loop(condition)
+                    and not _asks_for(condition, index)
+                ):
+                    return Enter(key, Accumulate(If(condition, value, semiring)))
+                case inner:
+                    return Guard(condition, inner)
+        case Enter(key, body):
+            return Enter(key, unguarded(body, semiring))
+        case Loop(source, body):
+            return Loop(source, unguarded(body, semiring))
+        case Bind(store, value, body):
+            return Bind(store, value, unguarded(body, semiring))
+        case Together(parts):
+            return Together(tuple(unguarded(part, semiring) for part in parts))
+        case Unite():
+            return action
+
+
+def _asks_for(condition: Term, index: int) -> bool:
+    """Return whether a condition is about a variable itself, rather than what is read at it."""
+    match condition:
+        case Variable(found):
+            return found == index
+        case Lookup():
+            return False
+        case _:
+            return any(_asks_for(child, index + binders) for child, binders in children(condition))
+
+
+def _without_conditions(value: Term) -> Term:
+    return _without_conditions(value.body) if isinstance(value, If) else value

@@ -13,6 +13,7 @@ from storel.optimizer.physical.destination import (
     choose_destination,
     result_type,
     separated,
+    unguarded,
 )
 from storel.optimizer.physical.facts import size_term
 from storel.optimizer.physical.normalize import hoist_keys, normalized
@@ -110,11 +111,20 @@ class _Planner:
             self.symbols,
             request.preferences.gather,
         )
+        if isinstance(destination, Levels) and _is_written_once(destination):
+            action = unguarded(action, self.ring.name)
         return Plan(destination, action)
 
 
 def _has_places(levels: Levels) -> bool:
     return all(isinstance(level, Place) for level in levels.levels)
+
+
+def _is_written_once(levels: Levels) -> bool:
+    """Return whether values go to places that hold zeros, to each at most one."""
+    return _has_places(levels) and any(
+        isinstance(level, Place) and level.once for level in levels.levels[-1:]
+    )
 
 
 def entered_extents(plan: Plan, extents: tuple[int, ...], symbols: Symbols) -> tuple[Term, ...]:

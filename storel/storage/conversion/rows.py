@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from storel.arrays import Array
+from storel.errors import FormatError
 from storel.host.memory import require_memory
 from storel.semiring import SEMIRINGS
 from storel.storage.blocks import blocks
@@ -31,6 +32,7 @@ from storel.storage.formats.format import Format
 from storel.storage.stored import Stored
 from storel.storage.unpacking.iterations import Iterations
 from storel.storage.unpacking.unpack import Listing, entries_at_most, in_key_order, list_entries, slices
+from storel.storage.unpacking.vectors import Undefined
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +72,21 @@ class Rows:
 def rows_of(tensor: Stored) -> Rows | None:
     """Return the entries of a matrix by rows.
 
-    None for few entries, and where keys come twice or there are far more rows or columns than entries.
+    None for few entries, where keys come twice or there are far more rows or columns than entries, and for
+    a mapping that vectors do not compute.
     """
     values = [tensor.arrays[each.name] for each in tensor.storage.arrays if each.holds_values]
     if tensor.rank != 2 or not are_many(sum(map(len, values))):
         return None
+    try:
+        return _rows(tensor)
+    except Undefined:
+        raise
+    except FormatError:
+        return None
+
+
+def _rows(tensor: Stored) -> Rows | None:
     if len(tensor.storage.chains) == 1 and (found := _held(tensor) or _listed(tensor)) is not None:
         return found
     coordinates, listed = list_entries(
@@ -137,9 +149,9 @@ def _held(tensor: Stored) -> Rows | None:
 
 def _listed(tensor: Stored) -> Rows | None:
     """Return what the iterations of a mapping make, if they make it row by row."""
-    zero, (chain,) = SEMIRINGS[tensor.semiring].zero, tensor.storage.chains
+    ring, (chain,) = SEMIRINGS[tensor.semiring], tensor.storage.chains
     listing = Listing(1, index_dtype(tensor.shape))
-    listing.expect(entries_at_most(chain, tensor.arrays, zero))
+    listing.expect(entries_at_most(chain, tensor.arrays, ring.zero))
     counts, last = np.zeros(tensor.shape[0], dtype=np.int64), -1
     for part in slices(in_key_order(chain, tensor.arrays, tensor.sizes), tensor.arrays, tensor.sizes):
         made = Iterations.of(part, tensor.arrays, tensor.sizes, may_hold_others=True)
@@ -147,7 +159,7 @@ def _listed(tensor: Stored) -> Rows | None:
             continue
         rows, lengths = made.runs(chain.keys[0])
         before = len(listing.entries[1])
-        places = listing.add(Chain(part.steps, part.keys[1:], part.leaf), made, zero)
+        places = listing.add(Chain(part.steps, part.keys[1:], part.leaf), made, ring)
         if places is not None:
             lengths = np.diff(np.searchsorted(places, np.cumsum(lengths)), prepend=0)
             rows, lengths = rows[lengths > 0], lengths[lengths > 0]

@@ -20,7 +20,9 @@ import numpy as np
 
 from storel.arrays import Array
 from storel.host.memory import require_memory
+from storel.semiring import Semiring
 from storel.storage.formats.chain import Chain, ChainGuard, ChainLoop
+from storel.storage.unpacking.entry_values import evaluate_value, is_computed
 from storel.storage.unpacking.extremes import LARGEST_INT32, Interval, are_within, interval, is_always
 from storel.storage.unpacking.regular import Address, Regular, address_of
 from storel.storage.unpacking.vectors import OPERATORS, Undefined, evaluate_vector, read_at
@@ -110,6 +112,14 @@ class Iterations:
         if found is not None:
             return found
         return evaluate_vector(expression, self._names(expression), self.arrays)
+
+    def entry(self, value: Expression, ring: Semiring) -> Any:
+        """Return what the value of an entry is in each iteration, over a semiring."""
+        if not is_computed(value, self.arrays):
+            return self.value(value)
+        if not self.count:  # nothing may be read then
+            return np.empty(self.shape, bool)
+        return evaluate_value(value, self._names(value), self.arrays, ring)
 
     def vector(self, expression: Expression) -> Array:
         """Return what an expression is in each iteration, one element for each."""

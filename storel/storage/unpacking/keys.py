@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from storel.errors import DataError
+from storel.semiring import Semiring
 from storel.storage.formats.chain import Chain, ChainGuard, ChainLoop
 from storel.storage.formats.sizes import is_same_size
 from storel.storage.unpacking.extremes import Interval
@@ -40,7 +41,7 @@ def are_natural(chain: Chain, known: Known) -> bool:
     return all(_is_never_negative(key, chain, known) for key in chain.keys)
 
 
-def require_keys_inside(chain: Chain, made: Iterations, shape: tuple[int, ...], zero: Any) -> None:
+def require_keys_inside(chain: Chain, made: Iterations, shape: tuple[int, ...], ring: Semiring) -> None:
     """Raise DataError naming the first entry that iterations make outside of a shape."""
     found = [np.asarray(made.value(key)) for key in chain.keys]
     if not made.count or all(
@@ -49,14 +50,19 @@ def require_keys_inside(chain: Chain, made: Iterations, shape: tuple[int, ...], 
         return
     keys = made.keys(chain, np.dtype(np.int64))
     is_outside = ((keys < 0) | (keys >= np.array(shape).reshape(-1, 1))).any(axis=0)
-    values = made.vector(chain.leaf)
-    for first in np.flatnonzero(is_outside & (values != zero)):
+    values = np.broadcast_to(made.entry(chain.leaf, ring), made.shape).reshape(-1)
+    for first in np.flatnonzero(is_outside & (values != ring.zero)):
         place = ", ".join(str(key) for key in keys[:, first])
-        raise DataError(
-            f"the mapping makes the entry ({place}) = {values[first]}",
-            expected=f"keys inside of the shape {shape}",
-            hint="the arrays do not fit together",
-        )
+        raise entry_outside(place, values[first], shape)
+
+
+def entry_outside(place: str, value: Any, shape: tuple[int, ...]) -> DataError:
+    """Return the error for an entry that a mapping makes outside of a shape."""
+    return DataError(
+        f"the mapping makes the entry ({place}) = {value}",
+        expected=f"keys inside of the shape {shape}",
+        hint="the arrays do not fit together",
+    )
 
 
 def _is_never_negative(number: Expression, chain: Chain, known: Known) -> bool:

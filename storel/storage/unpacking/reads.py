@@ -36,16 +36,17 @@ def verify_reads(
     Nor may it make an entry outside of the extents; what is the semiring's zero is none. Mappings that only
     kernels compute are left to them: they check what they read.
     """
-    shape, zero = tuple(sizes[name] for name in storage.extents), SEMIRINGS[semiring].zero
+    shape, ring = tuple(sizes[name] for name in storage.extents), SEMIRINGS[semiring]
     try:
         for chain in storage.chains:
             if _Ranges(arrays, sizes).hold(chain, storage.extents):
                 continue
             for part in slices((chain,), arrays, sizes):
                 made = Iterations.of(part, arrays, sizes)
-                for each in (*part.keys, part.leaf):
+                for each in part.keys:
                     made.value(each)
-                require_keys_inside(part, made, shape, zero)
+                made.entry(part.leaf, ring)
+                require_keys_inside(part, made, shape, ring)
     except Undefined as error:
         hint = "the arrays do not fit together"
         raise DataError(error.message, span=error.span, hint=hint) from error

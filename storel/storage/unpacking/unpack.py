@@ -17,13 +17,15 @@ from typing import Any
 import numpy as np
 
 from storel.arrays import Array
-from storel.semiring import SEMIRINGS
+from storel.errors import FormatError
+from storel.semiring import SEMIRINGS, Semiring
 from storel.storage.blocks import count_unlike
 from storel.storage.coordinates import combine
 from storel.storage.formats.chain import Chain, ChainGuard, ChainLoop
 from storel.storage.formats.format import Format
+from storel.storage.unpacking.interpreted import interpreted_entries
 from storel.storage.unpacking.iterations import Iterations
-from storel.storage.unpacking.vectors import evaluate_vector
+from storel.storage.unpacking.vectors import Undefined, evaluate_vector
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.expressions import Binary, Call, Name, Number, Unary
 
@@ -45,8 +47,14 @@ def enumerate_entries(
     Entries that share a key are added; what is the semiring's zero is left out. ``index_type`` must hold
     every key.
     """
-    listed = list_entries(storage, arrays, sizes, semiring, index_type)
-    return combine(*listed, tuple(sizes[name] for name in storage.extents), SEMIRINGS[semiring])
+    shape = tuple(sizes[name] for name in storage.extents)
+    try:
+        listed = list_entries(storage, arrays, sizes, semiring, index_type)
+    except Undefined:
+        raise
+    except FormatError:  # it is no sum of loops, or a value is not understood
+        return interpreted_entries(storage.mapping, arrays, sizes, shape, semiring, index_type)
+    return combine(*listed, shape, SEMIRINGS[semiring])
 
 
 def list_entries(
@@ -56,13 +64,16 @@ def list_entries(
     semiring: str,
     index_type: np.dtype[Any] = INT64,
 ) -> tuple[Array, Array]:
-    """Return coordinates and values as the mapping makes them, without zeros: unsorted, a key maybe twice."""
-    zero = SEMIRINGS[semiring].zero
+    """Return coordinates and values as the mapping makes them, without zeros: unsorted, a key maybe twice.
+
+    Raises FormatError where the mapping is not understood.
+    """
+    ring = SEMIRINGS[semiring]
     listing = Listing(len(storage.extents), index_type)
     for chain in storage.chains:
-        listing.expect(entries_at_most(chain, arrays, zero))
+        listing.expect(entries_at_most(chain, arrays, ring.zero))
         for part in slices(in_key_order(chain, arrays, sizes), arrays, sizes):
-            listing.add(part, Iterations.of(part, arrays, sizes, may_hold_others=True), zero)
+            listing.add(part, Iterations.of(part, arrays, sizes, may_hold_others=True), ring)
     return listing.entries
 
 
@@ -205,17 +216,17 @@ class Listing:
         self._values = np.empty(places, dtype)
         self._values[: self._count] = values
 
-    def add(self, chain: Chain, made: Iterations, zero: Any) -> Array | None:
+    def add(self, chain: Chain, made: Iterations, ring: Semiring) -> Array | None:
         """Add the entries that iterations of a chain make, without zeros.
 
         Return the numbers of the iterations that make one; None if all do.
         """
-        found = np.broadcast_to(made.value(chain.leaf), made.shape)
+        found = np.broadcast_to(made.entry(chain.leaf, ring), made.shape)
         dtype = np.promote_types(found.dtype, self._values.dtype)
         if dtype != self._values.dtype:
             self._move(len(self._values), dtype)
         values = self._in_a_row(found.astype(dtype, copy=False))
-        kept = values != zero
+        kept = values != ring.zero
         if made.passing is not None:
             kept &= made.passing.reshape(-1)
         count = int(np.count_nonzero(kept))

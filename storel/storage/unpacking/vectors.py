@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any
 
@@ -17,6 +17,10 @@ from storel.syntax.nodes.expressions import Binary, Call, Expression, Let, Name,
 
 class Undefined(FormatError):
     """A mapping means nothing with the arrays that it reads."""
+
+
+class NotComputed(FormatError):
+    """A mapping says what has to be computed iteration by iteration."""
 
 
 class ReadOutside(Undefined):
@@ -34,7 +38,10 @@ class DividedByZero(Undefined):
 
 
 def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Mapping[str, Array]) -> Any:
-    """Return the values of ``expression``; ``names`` are vectors or sizes, ``arrays`` are read."""
+    """Return the values of ``expression``; ``names`` are vectors or sizes, ``arrays`` are read.
+
+    Raises NotComputed for what is not understood.
+    """
     match expression:
         case Number(value):
             return value
@@ -57,6 +64,12 @@ def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Ma
             return read_at(array, arrays[array], evaluate_vector(index, names, arrays))
         case Call(Name(name), arguments) if name in _FUNCTIONS:
             return reduce(_FUNCTIONS[name], (evaluate_vector(each, names, arrays) for each in arguments))
+        case Call(Name(name), arguments) if name in _OF_REALS:
+            operands = [np.asarray(evaluate_vector(each, names, arrays)) for each in arguments]
+            if operands[0].dtype.kind != "f":
+                raise NotComputed("a function of reals is given integers", span=expression.span)
+            with np.errstate(all="ignore"):
+                return _OF_REALS[name](*operands)
         case Call(Name("popcount"), (argument,)):
             return _popcount(evaluate_vector(argument, names, arrays))
         case Call(Name("abs"), (argument,)):
@@ -67,7 +80,7 @@ def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Ma
         case Call(Name(name)) if (expanded := expand_bits(expression, {*names, *arrays})) != expression:
             return evaluate_vector(expanded, names, arrays)
         case _:
-            raise FormatError("this part of a mapping is not understood", span=expression.span)
+            raise NotComputed("this part of a mapping is not understood", span=expression.span)
 
 
 def _connected(
@@ -110,6 +123,19 @@ def _popcount(numbers: Any) -> Any:
 
 
 _FUNCTIONS = {"min": np.minimum, "max": np.maximum}
+
+_OF_REALS: dict[str, Callable[..., Any]] = {
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tanh": np.tanh,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "pow": np.power,
+}
+"""What is computed otherwise, or refused, where the first argument is an integer."""
 
 OPERATORS = {
     "+": np.add,

@@ -22,10 +22,10 @@ from storel.storage.formats.sizes import free_size_names
 from storel.storage.packing import ranking
 from storel.storage.packing.building import Building
 from storel.storage.packing.columns import collected, narrowed
+from storel.storage.packing.equations import Equation
 from storel.storage.packing.leaf import not_understood
 from storel.storage.packing.selection import Names, Selection
 from storel.storage.packing.turned import (
-    Equation,
     Required,
     RequiredBit,
     Run,
@@ -197,6 +197,8 @@ class Placement(Selection):
         for each in self.chain.required:
             if each.element == variable:
                 yield from self.building.ranges(each.array)
+        for digit in (each for each in self.chain.digits if each.name == variable):
+            yield from digit.ranges(self._ranges)
 
     def _at_most(self, expression: Expression) -> int | None:
         proven = self.interval(expression)

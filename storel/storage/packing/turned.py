@@ -5,8 +5,8 @@
          required   off(k) = o
          value      val(k * m + i)
 
-``e // c`` and ``e % c`` as two keys are one equation, ``e = (e // c) * c + e % c``; so is a guard that two
-numbers are equal. Boundaries that are yet to be found cancel out of a key, if one counts from them:
+``e // c`` and ``e % c`` as two keys are one equation (``equations.py``); so is a guard that two numbers are
+equal. Boundaries that are yet to be found cancel out of a key, if one counts from them:
 
     for p in pos(i):pos(i + 1): key (i, p - pos(i))      =  segment i of pos, place r, where r = key₁
     for p, s in start(0:z), for j in s:stop(p): key j    =  runs of consecutive keys
@@ -21,19 +21,12 @@ from dataclasses import dataclass, replace
 from storel.storage.formats.chain import Chain, ChainGuard, ChainLoop
 from storel.storage.formats.format import Format
 from storel.storage.formats.sizes import is_same_size
+from storel.storage.packing.equations import Digit, Equation, digit_text, joined, with_digits
 from storel.storage.packing.leaf import Leaf, leaf_of, place_in_segment
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number
 from storel.syntax.printer import render
 from storel.syntax.substitution import rename, substitute
 from storel.syntax.walk import map_children
-
-
-@dataclass(frozen=True, slots=True)
-class Equation:
-    """``unknown`` equals ``known``, an expression of the names ``key_name`` gives to an entry's keys."""
-
-    unknown: Expression
-    known: Expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +88,7 @@ class TurnedChain:
     runs: tuple[Run, ...]
     leaf: Leaf
     written: Mapping[str, str]
+    digits: tuple[Digit, ...]
     boundaries: frozenset[str]
     """The names that stand for boundaries in equations, where they cancel out."""
 
@@ -156,6 +150,9 @@ class _Turning:
             if isinstance(step, ChainGuard):
                 self._guard(step.condition, equations, guards)
         runs = [run for loop in self.chain.loops if (run := self._run(loop)) is not None]
+        solvable, digits = with_digits(joined(equations), self.written)
+        self.written |= {digit.name: digit_text(digit, self.written) for digit in digits}
+        guards += [ChainGuard(digit.condition) for digit in digits if digit.condition is not None]
         steps = (*(self._bounds(loop) for loop in self.chain.loops), *guards)
         leaf = replace(self.leaf, address=self._known(self.leaf.address))
         place = place_in_segment(self.storage, leaf.address, self._delimiting)
@@ -164,13 +161,14 @@ class _Turning:
         required = tuple(Required(*read, element) for read, element in self._elements.items())
         return TurnedChain(
             steps,
-            tuple(_joined(equations)),
+            tuple(solvable),
             required,
             tuple(self.bits),
             tuple(self.segments),
             tuple(runs),
             leaf,
             self.written,
+            digits,
             frozenset(self.boundaries),
         )
 
@@ -267,20 +265,3 @@ def _replaced(expression: Expression, part: Expression, by: Expression) -> Expre
     if expression == part:
         return by
     return map_children(expression, lambda child: _replaced(child, part, by))
-
-
-def _joined(equations: list[Equation]) -> list[Equation]:
-    """Join quotients with their remainders."""
-    for quotient in equations:
-        for remainder in equations:
-            match quotient.unknown, remainder.unknown:
-                case Binary("//", one, divisor), Binary("%", other, modulus) if (one, divisor) == (
-                    other,
-                    modulus,
-                ):
-                    rest = [each for each in equations if each not in (quotient, remainder)]
-                    whole = Binary("+", Binary("*", quotient.known, divisor), remainder.known)
-                    return _joined([*rest, Equation(one, whole)])
-                case _:
-                    pass
-    return equations

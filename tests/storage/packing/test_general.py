@@ -301,6 +301,21 @@ USERS_OWN = [
     "AS sum(<bi, _> in 0:(m + 1) // 2) sum(<bj, _> in 0:(n + 1) // 2) "
     "let b = bi * ((n + 1) // 2) + bj in "
     "sum(<p, i> in row(pos(b):pos(b + 1))) { (bi * 2 + i, bj * 2 + col(p)) -> val(p) }",
+    # the same, of which a place is one number
+    "USING pos: int[(m + 1) // 2 * ((n + 1) // 2) + 1] ASCENDING FROM 0 TO nnz, "
+    "place: int[nnz] IN 0:4 INCREASING WITHIN pos, val: real[nnz] "
+    "AS sum(<bi, _> in 0:(m + 1) // 2) sum(<bj, _> in 0:(n + 1) // 2) "
+    "let b = bi * ((n + 1) // 2) + bj in "
+    "sum(<p, e> in place(pos(b):pos(b + 1))) { (bi * 2 + e // 2, bj * 2 + e % 2) -> val(p) }",
+    # blocks with a bit for each place
+    "USING pos: int[(m + 1) // 2 + 1] ASCENDING FROM 0 TO blocks, idx: int[blocks] INCREASING WITHIN pos, "
+    "word: int[blocks], rank: int[blocks + 1] ASCENDING FROM 0 TO nnz, val: real[nnz] "
+    "AS sum(<bi, _> in 0:(m + 1) // 2) sum(<p, bj> in idx(pos(bi):pos(bi + 1))) sum(<b, _> in 0:4) "
+    "if (bit(word(p), b) == 1) then "
+    "{ (bi * 2 + b // 2, bj * 2 + b % 2) -> val(rank(p) + popcount(word(p) & ((1 << b) - 1))) }",
+    # positions on the Z-order curve
+    "USING code: int[nnz] INCREASING, val: real[nnz] "
+    "AS sum(<p, z> in code(0:nnz)) { (gather(z, 0), gather(z, 1)) -> val(p) }",
     # rows that begin anywhere, with their lengths
     "USING first: int[m], length: int[m] IN 0:n + 1, idx: int[nnz] IN 0:n, val: real[nnz] "
     "AS sum(<i, b> in first(0:m)) sum(<p, j> in idx(b:b + length(i))) { (i, j) -> val(p) }",
@@ -317,6 +332,15 @@ USERS_OWN = [
 @pytest.mark.parametrize("text", USERS_OWN)
 def test_a_users_mapping_is_solved(text: str) -> None:
     check(created(text), np.array([[0, 1, 0, 2], [0, 0, 0, 0], [3, 5, 0, 4]]))
+
+
+def test_a_remainder_is_less_than_the_divisor() -> None:
+    storage = created(
+        "USING at: int[nnz], val: real[nnz] AS sum(<p, e> in at(0:nnz)) { (e // n, e % n + 1) -> val(p) }"
+    )
+    check(storage, matrix(". 1 / . 2"))
+    with pytest.raises(FormatError, match=r"the first is \(0, 0\) = 3.0: not 0 <= e % n and e % n < n$"):
+        from_dense(storage, matrix("3 1 / . 2"))
 
 
 UNFIT: list[tuple[str, str, str]] = [

@@ -21,6 +21,7 @@ from storel.errors import FormatError
 from storel.storage.formats.chain import Chain, ChainLoop
 from storel.storage.formats.format import Format
 from storel.storage.formats.sizes import is_same_size
+from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import IncreasingTuple
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number
 
@@ -109,7 +110,11 @@ def _signature(storage: Format, chain: Chain) -> LevelSignature | None:
 
 
 def _is_as_long(storage: Format, found: LevelSignature) -> bool:
-    """Return whether no array is declared longer than its level, with room at the end that none reads."""
+    """Return whether arrays are as long as their levels, whatever entries there are, and no longer.
+
+    Of an array whose length is a number of keys, some places may have no entry.
+    """
+    named = {*storage.extents, *(each.name for each in storage.declaration.parameters)}
     declared = {each.name: each.type.extents[0] for each in storage.arrays}
     places: Expression = Number(1)
     for level in found.levels:
@@ -119,6 +124,8 @@ def _is_as_long(storage: Format, found: LevelSignature) -> bool:
             places = Binary("*", places, Name(level.extent))
         elif level.kind is LevelKind.COMPRESSED:
             places = declared[level.idx]
+            if free_names(places) & named:
+                return False
         elif not is_same_size(declared[level.idx], places):
             return False
     return is_same_size(declared[found.values], places)

@@ -14,7 +14,7 @@ from storel.storage.blocks import is_increasing, small_blocks
 from storel.storage.coordinates import changes
 from storel.storage.formats.format import Format
 from storel.storage.formats.sizes import evaluate_size, free_size_names
-from storel.syntax.nodes.declarations import FromTo, InRange, Pad
+from storel.syntax.nodes.declarations import DistinctElements, FromTo, InRange, Pad
 from storel.syntax.nodes.expressions import Expression, Name
 
 
@@ -153,7 +153,14 @@ class Building:
         return found
 
     def finish(self, values_type: np.dtype[Any], zero: Any) -> dict[str, Array]:
-        """Return all arrays; those that nothing was written to are padding."""
+        """Return all arrays; those that nothing was written to are padding.
+
+        Places without an entry in an array whose elements differ hold what no other one does.
+        """
+        for name in self._written:
+            kinds = {type(each) for each in self._declarations[name].properties}
+            if DistinctElements in kinds and Pad not in kinds:
+                self._make_unique(name)
         for name, declaration in self._declarations.items():
             if name not in self.arrays:
                 self.bind_length(name, np.empty(0, dtype=np.int64))
@@ -162,6 +169,14 @@ class Building:
                 else:
                     self._array(name, self._type(name), self._padding(name))
         return self.arrays
+
+    def _make_unique(self, name: str) -> None:
+        """Give the places that nothing was written to the least elements that nobody has."""
+        stored, lows = self.arrays[name], [evaluate_size(low, self.sizes) for low, _ in self.ranges(name)]
+        is_free = ~_marked(len(stored), self._written[name])
+        first = max(lows, default=0)
+        unused = np.setdiff1d(np.arange(first, first + len(stored)), stored[~is_free])
+        stored[is_free] = unused[: np.count_nonzero(is_free)]
 
     def _array(self, name: str, dtype: np.dtype[Any], padding: Any) -> Array:
         if name not in self.arrays:

@@ -316,6 +316,10 @@ USERS_OWN = [
     # positions on the Z-order curve
     "USING code: int[nnz] INCREASING, val: real[nnz] "
     "AS sum(<p, z> in code(0:nnz)) { (gather(z, 0), gather(z, 1)) -> val(p) }",
+    # rows in an order of their own, those without entries, too
+    "USING order: int[m] IN 0:m UNIQUE, pos: int[m + 1] ASCENDING FROM 0 TO nnz, idx: int[nnz] IN 0:n, "
+    "val: real[nnz] "
+    "AS sum(<r, i> in order(0:m)) { i -> sum(<p, j> in idx(pos(r):pos(r + 1))) { j -> val(p) } }",
     # rows that begin anywhere, with their lengths
     "USING first: int[m], length: int[m] IN 0:n + 1, idx: int[nnz] IN 0:n, val: real[nnz] "
     "AS sum(<i, b> in first(0:m)) sum(<p, j> in idx(b:b + length(i))) { (i, j) -> val(p) }",

@@ -8,7 +8,7 @@ A mapping is a sum of chains (formats.md, "Packing is derived", step 1).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from storel.errors import FormatError
@@ -23,8 +23,10 @@ from storel.syntax.nodes.expressions import (
     Range,
     Singleton,
     Sum,
+    Unary,
 )
 from storel.syntax.substitution import rename, substitute
+from storel.syntax.walk import children
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +93,29 @@ def _chains(expression: Expression, so_far: Chain, numbers: count[int]) -> list[
             return _chains(named, so_far, numbers)
         case Binary("+", left, right):
             return _chains(left, so_far, numbers) + _chains(right, so_far, numbers)
+        case Binary("-", left, right) if _makes_entries(left) and _makes_entries(right):
+            return _chains(left, so_far, numbers) + _negated(_chains(right, so_far, numbers))
+        case Unary("-", operand) if _makes_entries(operand):
+            return _negated(_chains(operand, so_far, numbers))
         case _:
             return [Chain(so_far.steps, so_far.keys, expression)]
+
+
+def _makes_entries(expression: Expression) -> bool:
+    """Return whether a value is a dictionary; a difference of numbers is computed as one."""
+    return isinstance(expression, Singleton) or any(map(_makes_entries, children(expression)))
+
+
+def _negated(found: list[Chain]) -> list[Chain]:
+    return [replace(each, leaf=_negative(each.leaf)) for each in found]
+
+
+def _negative(value: Expression) -> Expression:
+    match value:
+        case Unary("-", operand):
+            return operand
+        case _:
+            return Unary("-", value)
 
 
 def _loop(

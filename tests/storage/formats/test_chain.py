@@ -5,10 +5,11 @@ import pytest
 from storel.errors import FormatError
 from storel.source import Source
 from storel.storage.formats.chain import Chain, ChainGuard, ChainLoop, chains
-from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number
+from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number, Unary
 from storel.syntax.parser import parse_expression
 
 ZERO = Number(0)
+LOOP = ChainLoop("p 0", ZERO, Name("m"))
 
 
 def expression(text: str) -> Expression:
@@ -45,6 +46,14 @@ CHAINS: list[tuple[str, list[Chain]]] = [
         [
             Chain((ChainLoop("p 0", ZERO, Name("m")),), (Name("p 0"),), Number(1)),
             Chain((ChainLoop("p 1", ZERO, Name("m")),), (Name("p 1"),), Name("p 1")),
+        ],
+    ),
+    # what is taken away is a chain, too; a difference of numbers is one value
+    (
+        "sum(<i, _> in 0:m) (-({ i -> val(i) } - { i -> i - 1 }))",
+        [
+            Chain((LOOP,), (Name("p 0"),), Unary("-", Call(Name("val"), (Name("p 0"),)))),
+            Chain((LOOP,), (Name("p 0"),), Binary("-", Name("p 0"), Number(1))),
         ],
     ),
     # an inner binder hides the outer one

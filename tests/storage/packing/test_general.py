@@ -330,6 +330,9 @@ USERS_OWN = [
     "USING val: real[m * n] AS sum(<p, v> in val(0:m * n)) { (p // n, p % n) -> v }",
     "USING diag: real[m], val: real[m * n] "
     "AS (sum(<i, v> in diag(0:m)) { (i, i) -> v }) + sum(<p, v> in val(0:m * n)) { (p // n, p % n) -> -v }",
+    # the same as a difference
+    "USING diag: real[m], val: real[m * n] "
+    "AS (sum(<i, v> in diag(0:m)) { (i, i) -> v }) - sum(<p, v> in val(0:m * n)) { (p // n, p % n) -> v }",
 ]
 
 

@@ -16,6 +16,7 @@ from storel.calculus.binding import free_mask, free_variables, shift
 from storel.calculus.nodes import Let, Lookup, Multiply, Term, children
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import infer
+from storel.optimizer.sharing.placing import placed
 from storel.optimizer.terms.occurrences import (
     Occurrence,
     abstracted,
@@ -43,7 +44,7 @@ def hoisted(term: Term, symbols: Symbols) -> Term:
         if found is None:
             break
         term = found
-    return term
+    return placed(term)
 
 
 def _repeated(term: Term, symbols: Symbols) -> Iterator[Term]:

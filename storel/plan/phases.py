@@ -34,6 +34,7 @@ from storel.plan.nodes import (
     Together,
 )
 from storel.plan.partition import Parts, Split, outermost, split_of
+from storel.plan.summands import is_pass, summands
 from storel.plan.sweep import swept
 from storel.symbols import ArraySymbol, Symbols
 
@@ -82,18 +83,18 @@ def phases(
     ``memory`` bytes.
     """
     found = _phases(plan, symbols, reorders, is_finite)
-    if not (reorders and is_finite):
+    if not (reorders and is_finite) or all(phase.contraction is not None for phase in found):
         return found
-    apart = fission(plan)
-    if apart == plan:
-        return found
-    stages = _phases(apart, symbols, reorders, is_finite)
-    needed = sum(phase.contraction.result_bytes for phase in stages if phase.contraction is not None)
-    are_products = all(phase.contraction is not None for phase in stages)
-    return stages if are_products and needed <= memory else found
+    stages = _phases(fission(plan), symbols, reorders, is_finite, apart=True)
+    products = [phase.contraction for phase in stages if phase.contraction is not None]
+    needed = sum(product.result_bytes for product in products)
+    others = (phase.plan.action for phase in stages if phase.contraction is None)
+    return stages if products and needed <= memory and all(map(is_pass, others)) else found
 
 
-def _phases(plan: Plan, symbols: Symbols, reorders: bool, is_finite: bool) -> tuple[Phase, ...]:
+def _phases(
+    plan: Plan, symbols: Symbols, reorders: bool, is_finite: bool, *, apart: bool = False
+) -> tuple[Phase, ...]:
     def completed(phase: Phase) -> Phase:
         known = phase.known(symbols)
         split = split_of(phase.plan, known, reorders=reorders)
@@ -107,11 +108,14 @@ def _phases(plan: Plan, symbols: Symbols, reorders: bool, is_finite: bool) -> tu
             swept=swept(phase.plan, known) if is_whole else 0,
         )
 
-    return tuple(map(completed, _steps(Phase(plan), symbols, count())))
+    return tuple(map(completed, _steps(Phase(plan), symbols, count(), apart)))
 
 
-def _steps(this: Phase, symbols: Symbols, numbers: Iterator[int]) -> Iterator[Phase]:
-    """Yield what ``this`` does, one thing after the other; stores of rows are given ``numbers``."""
+def _steps(this: Phase, symbols: Symbols, numbers: Iterator[int], apart: bool) -> Iterator[Phase]:
+    """Yield what ``this`` does, one thing after the other; stores of rows are given ``numbers``.
+
+    What is added up is taken ``apart`` in any case, or where something is gained by it.
+    """
     plan, known = this.plan, this.known(symbols)
     match plan.action:
         case Bind(RowsStore() as store, value, body):
@@ -125,24 +129,29 @@ def _steps(this: Phase, symbols: Symbols, numbers: Iterator[int]) -> Iterator[Ph
             )
             after = replace(plan, action=rows.read(body))
             yield from _steps(
-                replace(this, plan=after, arrays=(*this.arrays, *rows.symbols(known))), symbols, numbers
+                replace(this, plan=after, arrays=(*this.arrays, *rows.symbols(known))),
+                symbols,
+                numbers,
+                apart,
             )
         case Bind(store, value, body) if (
             not isinstance(value, Accumulate) and (destination := _destination(store)) is not None
         ):
             name = store_name(len(this.stores))
-            for number, each in enumerate(_groups(Plan(destination, value), known)):
+            for number, each in enumerate(_groups(Plan(destination, value), this.stores, known, apart)):
                 yield replace(this, plan=each, filled=store, fills=(name,), continues=number > 0)
             after = replace(plan, action=body)
-            yield from _steps(replace(this, plan=after, stores=(store, *this.stores)), symbols, numbers)
+            yield from _steps(
+                replace(this, plan=after, stores=(store, *this.stores)), symbols, numbers, apart
+            )
         case _:
-            groups = _groups(plan, known)
+            groups = _groups(plan, this.stores, known, apart)
             if len(groups) == 1:
                 yield this
                 return
             for number, each in enumerate(groups):
                 part = replace(this, plan=each, continues=this.continues or number > 0)
-                yield from _steps(part, symbols, numbers)
+                yield from _steps(part, symbols, numbers, apart)
 
 
 def _is_dense(destination: Destination) -> bool:
@@ -180,14 +189,17 @@ def _parts(action: Action) -> list[Action]:
             return [action]
 
 
-def _groups(plan: Plan, symbols: Symbols) -> list[Plan]:
+def _groups(plan: Plan, stores: tuple[Store, ...], symbols: Symbols, apart: bool) -> list[Plan]:
     """Return plans that do one after the other what ``plan`` does.
 
-    Neighbours stay together that nothing is gained by taking apart: loops that can be run in the same parts,
-    and what is not run in parts at all.
+    Unless they are taken ``apart``, products of matrices in front, neighbours stay together that nothing is
+    gained by taking apart: loops that can be run in the same parts, and what is not run in parts at all.
     """
     if not _is_dense(plan.destination):
         return [plan]
+    if apart:
+        parts = (replace(plan, action=each) for each in summands(plan.action))
+        return sorted(parts, key=lambda part: contraction(part, stores, symbols) is None)
     groups: list[list[Action]] = []
     for part in _parts(plan.action):
         if groups and _are_alike([*groups[-1], part], plan, symbols):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import permutations
 from typing import Any
 
@@ -191,3 +192,40 @@ def test_what_follows_adds_to_a_product(threads: int, backend: str) -> None:
     want = reference("mn-mk-kn", given) + given["C"].toarray().T
     for _ in range(2):
         np.testing.assert_allclose(dense(kernel(**given)), want, rtol=1e-9, atol=1e-9)
+
+
+PRODUCT = "sum(<(i, k), x> in A, <(k, j), y> in B) {(i, j) -> x * y}"
+
+WITH_MORE: dict[str, tuple[str, int]] = {
+    "another matrix": (f"CREATE TENSOR R AS {PRODUCT} + N", 1),
+    "less another matrix": (f"CREATE TENSOR R AS N - {PRODUCT}", 1),
+    "a bias": (
+        "CREATE TENSOR R AS sum(<i, _> in 0:extent(A, 0), <j, _> in 0:extent(B, 1)) "
+        "{(i, j) -> b(j) + sum(<k, x> in A(i)) x * B(k, j)}",
+        1,
+    ),
+    "a bias, and a function of it": (
+        f"CREATE TENSOR Q AS {PRODUCT} + N CREATE TENSOR R AS sum(<(i, j), q> in Q) {{(i, j) -> max(q, 0)}}",
+        1,
+    ),
+    "a chain": (
+        "CREATE TENSOR R AS N + "
+        "sum(<(i, k), x> in A, <(k, l), y> in S, <(l, j), z> in B) {(i, j) -> x * y * z}",
+        2,
+    ),
+}
+"""Programs of products with something added, and how many products."""
+
+
+@pytest.mark.parametrize("name", WITH_MORE)
+def test_what_is_added_follows_the_product(name: str) -> None:
+    rng = np.random.default_rng(0)
+    shapes = {"A": (70, 90), "B": (90, 60), "N": (70, 60), "S": (90, 90), "b": (60,)}
+    text, number = WITH_MORE[name]
+    read = {
+        each: rng.random(shape) - 0.5 for each, shape in shapes.items() if re.search(rf"\b{each}\b", text)
+    }
+    kernel = storel.compile(text, **read)
+    assert len(products(kernel)) == number
+    wanted = storel.run(text, floating_point="strict", **read)
+    np.testing.assert_allclose(dense(kernel(**read)), dense(wanted), rtol=1e-10, atol=1e-12)

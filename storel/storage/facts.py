@@ -62,7 +62,7 @@ class Likeness:
     makes_keys_once: bool
     has_natural_keys: bool
     sizes: tuple[tuple[str, int], ...]
-    arrays: tuple[tuple[str, str, bool, Span | None], ...]
+    arrays: tuple[tuple[str, str, bool, Span | None] | None, ...]
     declaration: CreateFormat = field(hash=False, repr=False)
 
 
@@ -80,14 +80,20 @@ def likeness(tensor: Tensor) -> Likeness:
             tensor.signature is None and tensor.makes_keys_once,
             tensor.has_natural_keys,
             tuple(sorted(tensor.sizes.items())),
-            tuple(_promises(tensor, declaration) for declaration in tensor.storage.arrays),
+            tuple(
+                _promises(each, tensor.arrays) for each in tensor.storage.arrays if each.name in tensor.arrays
+            ),
             tensor.storage.declaration,
         )
     return known
 
 
-def _promises(tensor: Tensor, declaration: ArrayDeclaration) -> tuple[str, str, bool, Span | None]:
-    array = tensor.arrays[declaration.name]
+def _promises(
+    declaration: ArrayDeclaration, arrays: Mapping[str, NDArray[Any]]
+) -> tuple[str, str, bool, Span | None] | None:
+    array = arrays.get(declaration.name)
+    if array is None:  # of a tensor that is declared by its statistics
+        return None
     span = integer_span(array) if declaration.holds_values else None
     return declaration.name, array.dtype.str, _is_finite(array), span
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -107,3 +108,29 @@ def test_what_some_rows_have_beside_others_is_gathered_with_them(condition: str)
     assert isinstance(result, storel.Tensor)
     kept = degrees > 0  # where d(j) is 0 the quotient is infinite
     np.testing.assert_allclose(result.to_numpy()[:, kept], expected[:, kept])
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize(
+    "program", ["(x > 0.5) * x", "if (0.25 < x and x < y(i)) then y(i)", "x * (x != y(i))"]
+)
+def test_what_is_read_under_a_condition_is_chosen_without_a_branch(program: str, backend: Any) -> None:
+    x, y = np.random.default_rng(8).random((2, 500))
+    x[::7], y[3] = 0, np.nan
+    script = f"CREATE TENSOR R: real[500] STORED AS dense AS sum(<i, x> in x) {{ i -> {program} }}"
+    given = {"x": x, "y": y} if "y(" in program else {"x": x}
+    kernel: Any = storel.compile(script, backend=backend, **given)
+    assert "accumulate if" in kernel.plan
+    wanted: Any = storel.run(script, backend="interpret", **given)
+    np.testing.assert_array_equal(kernel(**given).to_numpy(), wanted.to_numpy())
+
+
+def test_comparisons_are_factors_and_conditions_alike() -> None:
+    given = {"g": np.array([3, 0, 1, 3, 2, 1, 1]), "v": np.arange(7.0)}
+    loops = "sum(<k, _> in 0:4) { k -> sum(<i, e> in g, <i, x> in v)"
+    plans = [
+        storel.compile(f"CREATE TENSOR R AS {loops} {body} }}", **given).plan
+        for body in ("(if (e == k) then x)", "(e == k) * x", "x * (k == e)")
+    ]
+    assert len(set(plans)) == 1
+    assert plans[0].count("loop") == 1

@@ -18,7 +18,8 @@ COUNT = 60
 RANDOM = np.random.default_rng(3)
 OPERANDS: dict[str, Any] = {
     "g": RANDOM.integers(0, 7, COUNT),  # 0 is no entry
-    "h": RANDOM.integers(0, 4, COUNT).astype(np.int32),
+    "h": RANDOM.integers(0, 4, COUNT),
+    "s": RANDOM.integers(0, 4, COUNT).astype(np.int32),
     "n": RANDOM.integers(-3, 4, COUNT),
     "v": np.where(RANDOM.random(COUNT) < 0.8, RANDOM.random(COUNT), 0),
     "w": RANDOM.random(9),
@@ -35,6 +36,7 @@ GROUPED = [
 LEFT = [
     "sum(<i, e> in n) { i -> v(i) - (sum(<j, f> in n) if (e == f) then v(j)) }",  # keys may be negative
     "sum(<i, e> in g) { i -> exp(sum(<l, d> in g) if (d == e and v(l) < v(i)) then v(l)) }",  # needs i itself
+    "sum(<i, e> in s) { i -> exp(sum(<l, d> in s) if (d == e) then v(l)) }",  # sums of them may leave 32 bits
 ]
 
 

@@ -122,9 +122,8 @@ def _has_places(levels: Levels) -> bool:
 
 def _is_written_once(levels: Levels) -> bool:
     """Return whether values go to places that hold zeros, to each at most one."""
-    return _has_places(levels) and any(
-        isinstance(level, Place) and level.once for level in levels.levels[-1:]
-    )
+    last = levels.levels[-1]
+    return _has_places(levels) and isinstance(last, Place) and last.once
 
 
 def entered_extents(plan: Plan, extents: tuple[int, ...], symbols: Symbols) -> tuple[Term, ...]:

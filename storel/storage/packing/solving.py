@@ -1,0 +1,126 @@
+"""A chain's equations, solved for one variable after the other, each for all entries at once.
+
+An equation that no variable is left in is checked: an entry for which it does not hold is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+
+from storel.arrays import Array
+from storel.storage.formats.format import Format
+from storel.storage.formats.sizes import free_size_names
+from storel.storage.packing.columns import collected
+from storel.storage.packing.equations import Equation
+from storel.storage.packing.selection import Selection
+from storel.storage.packing.turned import TurnedChain
+from storel.storage.unpacking.affine import FEW_BITS, Sides
+from storel.syntax.free_names import free_names
+from storel.syntax.nodes.expressions import Call, Expression, Name, Number
+
+
+@dataclass
+class Solution(Selection):
+    """The entries for which a chain's equations can be solved, and what they say of its variables."""
+
+    storage: Format
+    chain: TurnedChain
+    _pending: list[Equation] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._pending = list(self.chain.equations)
+        self._variables = frozenset(self.chain.written) | {each.element for each in self.chain.required}
+        lengths = (free_size_names(e) for each in self.storage.arrays for e in each.type.extents)
+        self._later = frozenset(each.name for each in self.storage.arrays).union(*lengths)
+
+    def is_known(self, *expressions: Expression) -> bool:
+        unknown = self._unknown
+        return not any(free_names(expression) & unknown for expression in expressions)
+
+    @property
+    def _unknown(self) -> frozenset[str]:
+        """The variables, arrays and length symbols that have no values yet."""
+        found = {*self.building.sizes, *self.vectors, *self.building.arrays}
+        return (self._variables | self._later | self.chain.boundaries) - found
+
+    def _solve_equations(self) -> bool:
+        """Solve equations as long as one of them determines a variable; return whether one did."""
+        before = len(self._pending)
+        while any(self._solve(equation) for equation in self._pending):
+            pass
+        return len(self._pending) < before
+
+    def _solve(self, equation: Equation) -> bool:
+        """Solve an equation for a variable, or check it if it has none; return whether it could be done."""
+        sides = Sides(
+            equation.unknown, equation.known, self.building.arrays, self._unknown, cache(self._bounds)
+        )
+        needed = equation.unknown, equation.known
+        _, some = next(self.pieces(*needed))
+        variables = sides.variables(some)
+        if variables is None or not variables <= self._variables:
+            return False
+        text = "the key" if isinstance(equation.unknown, Number) else self.chain.text(equation.unknown)
+        if not variables:
+            self._pending.remove(equation)
+            fits = self.holds(sides.hold, *needed)
+            self.keep(fits, lambda first: "{} is {}, not {}".format(text, *sides.values(self.at(first))))
+            return True
+        moved = sides.moved(some)
+        are_small = self.interval(moved.known_side, FEW_BITS) is not None and moved.is_solved_in_32_bits()
+        if are_small:
+            sides, needed = moved, (moved.known_side,)
+        solved = sides.solved(some)
+        if solved is None:
+            return False
+        if len(variables) == 1:
+            self._pending.remove(equation)
+
+        fits = np.ones(len(self.entries), dtype=bool)
+
+        def found() -> Iterator[tuple[slice, Array]]:
+            for piece, names in self.pieces(*needed):
+                part = sides.solved(names)
+                assert part is not None
+                if part.fits is not None:
+                    fits[piece] = part.fits
+                yield piece, part.value
+
+        self.vectors[solved.name] = collected(len(self.entries), found(), are_small=are_small)
+        self.keep(fits, lambda first: f"{text} is never {self.evaluate(equation.known, self.at(first))}")
+        return True
+
+    def _bounds(self, variable: str) -> tuple[int, int] | None:
+        """Return the least value of a loop's variable or an element, and the number of values from there."""
+        for low, high in self._ranges(variable):
+            if self.is_known(low):
+                least = min(self.extreme(low, np.min), 0)
+                greatest = self._at_most(high)
+                return None if greatest is None else (least, greatest - least)
+        return None
+
+    def _ranges(self, variable: str) -> Iterator[tuple[Expression, Expression]]:
+        """Yield what a variable runs over, or where the elements of its array are declared to lie."""
+        yield from ((loop.low, loop.high) for loop in self.chain.loops if loop.position == variable)
+        for each in self.chain.required:
+            if each.element == variable:
+                yield from self.building.ranges(each.array)
+        for digit in (each for each in self.chain.digits if each.name == variable):
+            yield from digit.ranges(self._ranges)
+
+    def _at_most(self, expression: Expression) -> int | None:
+        proven = self.interval(expression)
+        if proven is not None:
+            return max(proven[1], 0)
+        if self.is_known(expression):
+            return max(self.extreme(expression, np.max), 0)
+        match expression:
+            case Call(Name("min"), arguments):
+                known = [bound for each in arguments if (bound := self._at_most(each)) is not None]
+                return min(known, default=None)
+            case _:
+                return None

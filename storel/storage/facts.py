@@ -62,7 +62,7 @@ class Likeness:
     makes_keys_once: bool
     has_natural_keys: bool
     sizes: tuple[tuple[str, int], ...]
-    arrays: tuple[tuple[str, str, bool, Span | None] | None, ...]
+    arrays: tuple[tuple[str, str, bool, Span | None], ...]
     declaration: CreateFormat = field(hash=False, repr=False)
 
 
@@ -81,19 +81,16 @@ def likeness(tensor: Tensor) -> Likeness:
             tensor.has_natural_keys,
             tuple(sorted(tensor.sizes.items())),
             tuple(
-                _promises(each, tensor.arrays) for each in tensor.storage.arrays if each.name in tensor.arrays
+                _promises(each, tensor.arrays[each.name])
+                for each in tensor.storage.arrays
+                if each.name in tensor.arrays  # there are none of what is declared by its statistics
             ),
             tensor.storage.declaration,
         )
     return known
 
 
-def _promises(
-    declaration: ArrayDeclaration, arrays: Mapping[str, NDArray[Any]]
-) -> tuple[str, str, bool, Span | None] | None:
-    array = arrays.get(declaration.name)
-    if array is None:  # of a tensor that is declared by its statistics
-        return None
+def _promises(declaration: ArrayDeclaration, array: NDArray[Any]) -> tuple[str, str, bool, Span | None]:
     span = integer_span(array) if declaration.holds_values else None
     return declaration.name, array.dtype.str, _is_finite(array), span
 

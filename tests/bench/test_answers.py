@@ -36,3 +36,11 @@ def test_unsorted_rows_and_stored_zeros_are_read_in_order() -> None:
     matrix = sp.csr_array((np.array([5.0, 0.0, 4.0]), np.array([2, 1, 0]), np.array([0, 3])), shape=(1, 3))
     assert is_same(matrix, np.array([[4.0, 0.0, 5.0]]))
     assert entries_of(matrix).coordinates.tolist() == [[0, 0, 0], [0, 1, 2]]
+
+
+@pytest.mark.parametrize("change", [1.0, np.nan, -2.0])
+def test_matrices_are_compared_as_such(change: float) -> None:
+    matrix, other = sp.csr_array(DENSE), sp.csc_array(DENSE)
+    assert is_same(matrix, other) and is_same(other, matrix)
+    other.data[0] += change
+    assert not is_same(matrix, other) and not is_same(other, matrix)

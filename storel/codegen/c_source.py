@@ -9,7 +9,7 @@ must wrap (``-fwrapv``). Only loops that say ``reduction`` or ``partial`` have t
 
 from __future__ import annotations
 
-from storel.codegen import c_helpers
+from storel.codegen import c_helpers, c_masks
 from storel.codegen.c_body import Body
 from storel.codegen.c_helpers import C_TYPES
 from storel.codegen.identifiers import Identifiers
@@ -58,10 +58,12 @@ def _procedure(procedure: Procedure, inputs: frozenset[str], helpers: set[tuple[
         arguments.append(f"({pointer})slots[{slot}]")
     body = Body(names, helpers)
     body.block(procedure.body)
-    separator = ",\n    "
+    separator, attributes = ",\n    ", "__attribute__((noinline))"
+    if c_masks.may_be_confused(procedure.body):
+        attributes = f"{attributes} {c_masks.WITHOUT}"
     return "\n".join(
         [
-            f"static __attribute__((noinline)) int64_t {name}(",
+            f"static {attributes} int64_t {name}(",
             f"    {separator.join([*parameters, 'int64_t *restrict detail'])})",
             "{",
             *body.lines,

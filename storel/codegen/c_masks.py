@@ -1,0 +1,103 @@
+"""Procedures that GCC must not write with masks.
+
+Where vector code reads under conditions, GCC turns them into masks. If it reads several neighbours at once,
+each under a condition of its own, GCC 12 takes the mask of the first vector for all of them, and numbers are
+wrong; no flag keeps it from that but one that keeps it from masks. Neighbours come of what is written side by
+side, and of inner loops of few iterations, which are unrolled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from storel.loops.dependence import assigned
+from storel.loops.nodes import (
+    Binary,
+    Buffer,
+    Declare,
+    Expression,
+    For,
+    If,
+    Load,
+    Local,
+    Select,
+    Statement,
+    Store,
+    Update,
+    While,
+)
+from storel.loops.passes.polynomials import polynomial
+from storel.loops.types import LOGICAL
+from storel.loops.walk import evaluated, loads_of, note, parts, substituted, walk
+
+WITHOUT = '__attribute__((optimize("no-tree-loop-if-convert")))'
+"""Keeps a procedure from masks; other compilers do not know it, and need not."""
+
+UNROLLED = 16
+"""Up to how many iterations GCC unrolls a loop as a whole: its parameter ``max-completely-peel-times``."""
+
+
+def may_be_confused(body: tuple[Statement, ...]) -> bool:
+    """Return whether a loop of a procedure reads neighbours under conditions of their own."""
+    return any(_Iteration(loop, body).confuses() for loop in walk(body) if isinstance(loop, For | While))
+
+
+class _Iteration:
+    """What one iteration of a loop reads, with the loops in it that are unrolled."""
+
+    def __init__(self, loop: For | While, procedure: tuple[Statement, ...]) -> None:
+        self._body = loop.body
+        self._changing = frozenset(assigned(procedure))
+        self._written = {each.buffer for each in walk(loop.body) if isinstance(each, Store | Update)}
+        self._known: dict[Local, Expression] = {}
+        for statement in walk(procedure):
+            if isinstance(statement, Declare) and statement.local not in self._changing:
+                note(statement, self._known)
+        self._always: set[Load] = set()
+
+    def confuses(self) -> bool:
+        """Return whether more than one place of a buffer is read under conditions."""
+        seen: dict[Buffer, Load] = {}
+        return any(
+            is_repeated or seen.setdefault(load.buffer, load) != load
+            for load, is_repeated in self._guarded(self._body, is_guarded=False, is_repeated=False)
+        )
+
+    def _guarded(
+        self, body: tuple[Statement, ...], *, is_guarded: bool, is_repeated: bool
+    ) -> Iterator[tuple[Load, bool]]:
+        """Yield what is read under conditions alone, and whether a loop of few iterations does it."""
+        for statement in body:
+            for expression in evaluated(statement):
+                if is_guarded or _chooses(expression):
+                    loads = (load for load in loads_of(expression) if load not in self._always)
+                    yield from ((load, is_repeated) for load in loads)
+                else:
+                    self._always.update(filter(self._stays, loads_of(expression)))
+            match statement:
+                case Update(buffer, index) if is_guarded:
+                    yield Load(buffer, index), is_repeated
+                case If(_, inner, otherwise):
+                    inside = (*inner, *otherwise)
+                    yield from self._guarded(inside, is_guarded=True, is_repeated=is_repeated)
+                case For(body=inner) if self._is_unrolled(statement):
+                    yield from self._guarded(inner, is_guarded=is_guarded, is_repeated=True)
+                case _:
+                    pass  # what has a loop inside does not become vector code
+
+    def _stays(self, load: Load) -> bool:
+        """Return whether the iteration finds the same at a place whenever it reads it."""
+        return load.buffer not in self._written and self._changing.isdisjoint(parts(load.index))
+
+    def _is_unrolled(self, loop: For) -> bool:
+        """Return whether a loop has a few iterations, whatever the data."""
+        count = polynomial(substituted(Binary("subtract", loop.high, loop.low), self._known))
+        return count.keys() <= {()} and count.get((), 0) <= UNROLLED
+
+
+def _chooses(expression: Expression) -> bool:
+    """Return whether some parts of an expression are evaluated only where others say so."""
+    return any(
+        isinstance(part, Select) or (isinstance(part, Binary) and part.operator in LOGICAL)
+        for part in parts(expression)
+    )

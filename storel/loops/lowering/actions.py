@@ -18,7 +18,6 @@ from storel.loops.lowering.expressions import ExpressionLowering
 from storel.loops.lowering.iteration import IterationLowering
 from storel.loops.lowering.profile import Profile
 from storel.loops.lowering.scope import Scope
-from storel.loops.lowering.single import adds_one_value, light_value
 from storel.loops.lowering.targets import (
     NowhereTarget,
     Target,
@@ -37,6 +36,7 @@ from storel.plan.nodes import (
     Together,
     Unite,
 )
+from storel.plan.single import adds_one_value, light_value
 
 MOST_IN_REGIONS = 4
 """Branches up to which a union is a loop for each set of them, of which there are 2ⁿ - 1."""

@@ -16,7 +16,6 @@ from storel.loops.lowering.expressions import ExpressionLowering
 from storel.loops.lowering.hashing import HashTarget, clear, open_table, sort_slots
 from storel.loops.lowering.rows import RowsTarget, row_buffers
 from storel.loops.lowering.scope import HashRow, HashTable, Occupied, Rows, Scope, Value, View
-from storel.loops.lowering.single import adds_one_value
 from storel.loops.lowering.stores import (
     ListTarget,
     TableTarget,
@@ -41,6 +40,7 @@ from storel.plan.nodes import (
     Store,
     TableStore,
 )
+from storel.plan.single import adds_one_value
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 

@@ -25,7 +25,6 @@ from storel.loops.lowering.needs import (
     store_needs,
 )
 from storel.loops.lowering.profile import COUNTS, Profile
-from storel.loops.lowering.single import adds_one_value
 from storel.loops.lowering.targets import reduced
 from storel.loops.nodes import (
     Allocation,
@@ -46,6 +45,7 @@ from storel.plan.binding import free_symbols, occurs, store_terms
 from storel.plan.nodes import Action, Coordinates, Levels, Loop, Plan
 from storel.plan.partition import Parts, Split
 from storel.plan.phases import Phase
+from storel.plan.single import adds_one_value
 from storel.symbols import ArraySymbol, EndSymbol, MappingSymbol, ParameterSymbol, SizeSymbol, Symbols
 
 SIZES = Buffer("buffers.sizes", INDEX, Role.INDEX)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from storel.calculus.nodes import If, Literal, Lookup, Term, Variable, children
+from storel.calculus.nodes import If, Lookup, Term, Variable, children
 from storel.calculus.verify import Type
 from storel.optimizer.cost.model import is_hashed
 from storel.optimizer.physical.arrivals import Order, orders
@@ -30,6 +30,7 @@ from storel.plan.nodes import (
     Together,
     Unite,
 )
+from storel.plan.single import is_light
 from storel.scalars import index_type
 from storel.semiring import Semiring
 from storel.storage.formats.signature import LevelKind
@@ -155,11 +156,10 @@ def separated(action: Action) -> Action:
 
 
 def unguarded(action: Action, semiring: str) -> Action:
-    """Enter what is read under conditions in any case, as zero where they do not hold.
+    """Enter what conditions guard in any case, as zero where they do not hold, if that takes no time.
 
     It is right where places hold zeros: nothing is added to them. Which way a condition of values goes a
-    processor cannot foresee, and what goes both ways it computes for several keys at once. Not what is
-    computed: GCC 12 gives wrong numbers for a choice inside of one, as products over min_plus have it.
+    processor cannot foresee, and what goes both ways it computes for several keys at once.
     """
     match action:
         case Accumulate():
@@ -167,7 +167,9 @@ def unguarded(action: Action, semiring: str) -> Action:
         case Guard(condition, body):
             match unguarded(body, semiring):
                 case Enter(Variable(index) as key, Accumulate(value)) if (
-                    _is_read(value) and not has_loop(condition) and not _asks_for(condition, index)
+                    is_light(_without_conditions(value))
+                    and not has_loop(condition)
+                    and not _asks_for(condition, index)
                 ):
                     return Enter(key, Accumulate(If(condition, value, semiring)))
                 case inner:
@@ -195,10 +197,5 @@ def _asks_for(condition: Term, index: int) -> bool:
             return any(_asks_for(child, index + binders) for child, binders in children(condition))
 
 
-def _is_read(value: Term) -> bool:
-    """Return whether a value is one that is read, under conditions: there is nothing to compute in vain."""
-    match value:
-        case If(_, body):
-            return _is_read(body)
-        case _:
-            return isinstance(value, Variable | Literal | Lookup)
+def _without_conditions(value: Term) -> Term:
+    return _without_conditions(value.body) if isinstance(value, If) else value

@@ -20,21 +20,22 @@ def adds_one_value(action: Action) -> bool:
 def light_value(branch: Loop) -> Term | None:
     """Return what a branch of a union adds to its element, if it is one value that takes no time."""
     match branch.body:
-        case Enter(_, Accumulate(value)) if _is_light(value):
+        case Enter(_, Accumulate(value)) if is_light(value):
             return value
         case _:
             return None
 
 
-def _is_light(value: Term) -> bool:
+def is_light(value: Term) -> bool:
+    """Return whether a value is read, or sums and products of what is read, which takes no time."""
     match value:
         case Variable() | Literal() | Symbol():
             return True
         case Lookup(Symbol(), key):
-            return _is_light(key)
+            return is_light(key)
         case Add(left, right) | Multiply(left, right) | Apply("subtract", (left, right)):
-            return _is_light(left) and _is_light(right)
+            return is_light(left) and is_light(right)
         case Apply("negate", (operand,)):
-            return _is_light(operand)
+            return is_light(operand)
         case _:
             return False

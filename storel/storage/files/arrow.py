@@ -87,11 +87,16 @@ def _require_pyarrow(what: str) -> Any:
     return pyarrow
 
 
-def _read(path: Path, read: Callable[[BinaryIO], Any]) -> SparseContents:
+def _read(path: Path, read: Callable[[Any], Any]) -> SparseContents:
+    """Read a table through a file of Arrow's own: its threads would wait for the interpreter to read ours.
+
+    Reading Parquet from Python's files hangs now and then (https://github.com/apache/arrow/issues/50482).
+    """
     pyarrow = _require_pyarrow(str(path))
-    with reading(path) as stream:
+    with reading(path):  # what cannot be opened is told as of any other file
         try:
-            table = read(stream)
+            with pyarrow.OSFile(str(path)) as stream:
+                table = read(stream)
         except (pyarrow.ArrowException, ValueError) as error:
             raise DataError(f"{path} is not a usable {path.suffix} file: {reason(error)}") from error
     return _entries(table, str(path))

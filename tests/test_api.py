@@ -83,6 +83,10 @@ def test_formats_of_a_directory(tmp_path: Path) -> None:
         np.testing.assert_array_equal(tensor.to_numpy(), MATRIX)
     with pytest.raises(FormatError, match="unknown format 'columns'"):
         storel.tensor(MATRIX, "columns")
+    with pytest.raises(FormatError) as caught:
+        storel.read(tmp_path / "stored.npz")
+    assert "stored.npz: its format 'columns' is not known here" in str(caught.value)
+    assert "--formats DIR, from Python formats=…" in str(caught.value)
 
 
 @pytest.mark.parametrize("value", [MATRIX, sp.csr_matrix(MATRIX), MATRIX.astype(np.float32), ENTRIES])

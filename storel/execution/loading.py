@@ -82,7 +82,7 @@ def load_tensor(
     with about(str(path)):
         match contents:
             case StoredContents(format=text, arrays=arrays, semiring=own):
-                own_format = formats.resolve(parse_format(text), len(shape))
+                own_format = formats.described(text, len(shape))
                 stored = from_arrays(own_format, arrays, shape, semiring=own)
                 if storage is None and semiring in (None, own) and _is_admitted(stored.dtype, annotation):
                     return replace(stored, is_closed=is_closed)

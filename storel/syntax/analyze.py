@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 from storel.errors import (
     ExtentError,
-    FormatError,
     ProgramSyntaxError,
     TypeMismatchError,
     UnknownNameError,
@@ -25,7 +24,7 @@ from storel.syntax.bits import expand_bits
 from storel.syntax.declarations import declared_extents, declared_type, typed_zero
 from storel.syntax.expressions import LARGEST_INTEGER
 from storel.syntax.extents import Inferred, infer_extents
-from storel.syntax.format_check import check_format
+from storel.syntax.format_check import check_format, unknown_format
 from storel.syntax.free_names import free_names
 from storel.syntax.indices import marked
 from storel.syntax.infer import Inference
@@ -329,11 +328,7 @@ class _Analyzer:
 
     def require_format(self, reference: FormatReference | None) -> None:
         if reference is not None and self.formats is not None and reference.name not in self.formats:
-            raise FormatError(
-                f"unknown format '{reference.name}'",
-                span=reference.span,
-                hint=nearest(reference.name, self.formats),
-            )
+            raise unknown_format(reference.name, self.formats, reference.span)
 
     def require_ordinary_tensors(self, expression: Expression, span: Span) -> None:
         """A definition that does not say OVER what takes no tensor of another semiring."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from storel.errors import ExtentError, TypeMismatchError
+from storel.errors import ExtentError, TypeMismatchError, nearest
 from storel.scalars import ScalarType
 from storel.semiring import PLUS_TIMES, Scalar, Semiring
 from storel.syntax.constants import constant
@@ -87,11 +87,13 @@ def _size(declared: Expression, known: Mapping[str, Scalar], signatures: Signatu
                 expected="numbers, sizes, and parameters that are natural numbers",
                 found=_description(signatures[name]),
                 span=declared.span,
+                hint=_naming(name, signatures[name]),
             )
         raise ExtentError(
             f"the size '{name}' is not known here",
             expected="numbers, sizes, and parameters that are natural numbers",
             span=declared.span,
+            hint=nearest(name, known) or "a type further up names it, or PARAMETER does",
         )
     size = constant(declared, known)
     if isinstance(size, float) or size < 0:
@@ -112,6 +114,18 @@ def _description(signature: Signature) -> str:
             return "an array"
         case SizeSignature(value):
             return str(value)
+
+
+def _naming(name: str, signature: Signature) -> str | None:
+    """Return how what is no size gives one: a type names the extents that a tensor or an array has."""
+    match signature:
+        case TensorSignature(type_, extents) if extents:
+            names = ", ".join(f"n{axis}" for axis in range(len(extents)))
+            return f"its extents get names by a type: CREATE TENSOR sized: {type_.value}[{names}] AS {name}"
+        case ArraySignature(type_):
+            return f"its length gets a name by a type: LOAD ARRAY {name}: {type_.value}[n]"
+        case TensorSignature() | ParameterSignature() | SizeSignature():
+            return None
 
 
 def declared_type(annotation: TypeAnnotation, kind: Type, ring: Semiring = PLUS_TIMES) -> ScalarType:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Collection, Iterator, Set
 
-from storel.errors import TypeMismatchError, UnknownNameError, nearest
+from storel.errors import FormatError, TypeMismatchError, UnknownNameError, nearest
 from storel.semiring import PLUS_TIMES
+from storel.source import Span
 from storel.syntax.free_names import free_names
 from storel.syntax.indices import marked
 from storel.syntax.infer import Inference
@@ -17,6 +18,13 @@ from storel.syntax.signatures import SCALAR_TYPES
 from storel.syntax.spelling import CALLS
 from storel.syntax.types import INTEGER, Role, Type, Variable
 from storel.syntax.walk import children, scoped_children
+
+OWN_FORMATS = "if it is your own: --formats DIR, from Python formats=…, or CREATE FORMAT further up"
+
+
+def unknown_format(name: str, known: Collection[str], span: Span | None = None) -> FormatError:
+    """Return an error for a format that is not known: a name that is misspelt, or one of the reader's own."""
+    return FormatError(f"unknown format '{name}'", span=span, hint=nearest(name, known) or OWN_FORMATS)
 
 
 def check_format(declaration: CreateFormat) -> None:

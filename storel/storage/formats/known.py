@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from threading import RLock
 
-from storel.errors import FormatError, nearest
+from storel.errors import FormatError
 from storel.host import resources
 from storel.host.paths import as_path
 from storel.host.text import format_source
@@ -22,7 +22,7 @@ from storel.storage.formats.format import Format, without_value
 from storel.storage.formats.levels import CONSTRUCTOR, levels_format, parameters_of
 from storel.storage.formats.parts import written_out
 from storel.storage.formats.sizes import evaluate_size
-from storel.syntax.format_check import check_format
+from storel.syntax.format_check import OWN_FORMATS, check_format, unknown_format
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import (
     FormatReference,
@@ -30,7 +30,7 @@ from storel.syntax.nodes.declarations import (
 )
 from storel.syntax.nodes.expressions import Expression
 from storel.syntax.nodes.statements import CreateFormat
-from storel.syntax.parser import parse
+from storel.syntax.parser import parse, parse_format
 from storel.syntax.spelling import CALLS
 
 SUFFIX = ".sdql"
@@ -115,6 +115,16 @@ class Formats:
             return storage
         return storage.bound(_arguments(storage, reference))
 
+    def described(self, text: str, rank: int) -> Format:
+        """Return the format of data that comes in its arrays, ``text`` what was after ``STORED AS``.
+
+        Raises FormatError as ``resolve`` does. The name was known when data was saved: it is not misspelt.
+        """
+        reference = parse_format(text)
+        if reference.name not in (*UNNAMED, *self.names):
+            raise FormatError(f"its format '{reference.name}' is not known here", hint=OWN_FORMATS)
+        return self.resolve(reference, rank)
+
     def overloads(self, name: str, span: Span | None = None) -> dict[int, Format]:
         """Return the formats called ``name``, by rank."""
         created = {rank: each for (own, rank), each in self.created.items() if own == name}
@@ -128,7 +138,7 @@ class Formats:
                 "or as format= of run, read and tensor",
             )
         if not created:
-            raise FormatError(f"unknown format '{name}'", span=span, hint=nearest(name, self.names))
+            raise unknown_format(name, self.names, span)
         return created
 
     def default(self, rank: int, *, is_dense: bool) -> Format:

@@ -10,6 +10,7 @@ from storel.errors import FormatError, StorelError
 from storel.source import Source
 from storel.storage.build import from_arrays
 from storel.storage.formats.known import Formats
+from storel.syntax.format_check import OWN_FORMATS
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse, parse_format
 
@@ -61,6 +62,7 @@ def test_a_format_may_be_created_once() -> None:
 
 ERRORS = [
     ("crs", 2, "unknown format 'crs'\n  hint: did you mean 'csr'?"),
+    ("zigzag", 2, f"unknown format 'zigzag'\n  hint: {OWN_FORMATS}"),
     (
         "csr",
         3,

@@ -25,6 +25,11 @@ def expected_time(compilation: Compilation) -> float:
     return running_time(compilation) + sum(map(conversion_cost, compilation.converted.values()))
 
 
+def call_time(compilation: Compilation) -> float:
+    """Return the estimated nanoseconds of a call, as it is measured: a run, and what is around the kernel."""
+    return compilation.constants.call + expected_time(compilation)
+
+
 def running_time(compilation: Compilation) -> float:
     """Return the estimated nanoseconds of a run whose operands are as the plan reads them.
 

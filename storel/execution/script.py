@@ -15,7 +15,7 @@ from pathlib import Path
 from storel.candidates.choice import cheapest, smallest
 from storel.compilation.compiler import Compilation, Options, Task
 from storel.compilation.environment import Environment
-from storel.compilation.expectation import expected_time, foreseen
+from storel.compilation.expectation import call_time, foreseen
 from storel.compilation.inlining import Inlining
 from storel.compilation.scheduling import compile_definition, planned
 from storel.errors import ProgramSyntaxError, TypeMismatchError, UnknownNameError, nearest, placed_at
@@ -162,7 +162,7 @@ class Runner:
         compilations = other.outcome.compilations
         read = {name for each in compilations.values() for name in free_names(each.definition.expression)}
         inlined = read - other.environment.tensors.keys()
-        return sum(expected_time(each) for name, each in compilations.items() if name not in inlined)
+        return sum(call_time(each) for name, each in compilations.items() if name not in inlined)
 
     def results(self, analysis: Analysis) -> tuple[str, ...]:
         """Return the names of the results: what is saved or requested, else the last tensor."""

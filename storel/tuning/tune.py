@@ -19,7 +19,7 @@ from typing import TypeAlias
 from storel.advice.trial import is_same
 from storel.compilation import schedule
 from storel.compilation.compiler import Compilation, Task, compile_stored
-from storel.compilation.expectation import expected_time
+from storel.compilation.expectation import call_time, expected_time
 from storel.compilation.schedule import Schedule
 from storel.compilation.scheduling import note_of, planned
 from storel.errors import DataError, StorelError, TypeMismatchError
@@ -91,7 +91,7 @@ def forgotten(runner: Runner, source: Source) -> Tuning:
         if name is not None:
             schedule.drop(name)
         own = of_estimates(planned(task, stored))
-        expected = expected_time(own.compilation)
+        expected = call_time(own.compilation)
         row = Row(describe(own, own), own.schedule, expected, is_chosen=True)
         found.append(Tuned(task.definition.name, (row,), 0, is_remembered=False))
         return own.compilation
@@ -223,7 +223,7 @@ class Search:
         objection: str | None = None,
         is_wrong: bool = False,
     ) -> None:
-        text, expected = describe(candidate, self.own), expected_time(candidate.compilation)
+        text, expected = describe(candidate, self.own), call_time(candidate.compilation)
         self.rows[candidate.schedule] = Row(
             text, candidate.schedule, expected, measured, objection, is_wrong=is_wrong
         )

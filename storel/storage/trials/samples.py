@@ -77,8 +77,8 @@ def fitting(storage: Format, sample: Sample) -> Fit:
     if refusal is None:
         return Fit(sample, None)
     kept = np.zeros(sample.group_count, dtype=bool)
-    if _refusal(storage, sample.part(kept)) is not None:
-        return Fit(None, refusal)
+    if (objection := _refusal(storage, sample.part(kept))) is not None:
+        return Fit(None, objection)  # what speaks against no entries at all is not about some of them
     pending = _parts(sample, np.arange(sample.group_count), refusal)
     while pending:
         tried = pending.pop()

@@ -125,3 +125,9 @@ def test_what_cannot_be_packed_says_why() -> None:
 def test_a_text_that_means_nothing_says_why() -> None:
     with pytest.raises(TypeMismatchError, match="another rank"):
         check(created("T: real[m, n]) USING val: real[m] AS sum(<i, _> in 0:m) { i -> val(i) }"))
+
+
+def test_what_not_even_holds_no_entries_does_not_name_some() -> None:
+    text = "T: real[m, n]) USING val: real[m * n - 1] AS sum(<i, _> in 0:m, <j, _> in 0:n) "
+    with pytest.raises(FormatError, match=r"the mapping reads val\(80\), outside 0:80"):
+        check(created(text + "{ (i, j) -> val(i * n + j) }"))

@@ -56,6 +56,7 @@ from storel.syntax.types import (
     Type,
     Variable,
     by_entry,
+    by_number,
     chosen,
     joined,
     multiplied,
@@ -197,9 +198,7 @@ class Inference:
                 expected="an integer",
                 found=f"a scalar of {scalar.value}",
                 span=expression.span,
-                hint="a value is no key: write the key's name"
-                if is_value
-                else "round it beforehand, and give an array of integers",
+                hint="a value is no key: write the key's name" if is_value else by_number(scalar),
             )
         if isinstance(expression, Name) and is_value:
             message = f"the value '{expression.span.text or expression.name}' of a tensor is used as a key"

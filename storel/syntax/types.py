@@ -66,6 +66,17 @@ def by_entry(rank: int) -> str:
     return f"say it of each entry: sum(<{keys}, x> in …) {{ {keys} -> … }}"
 
 
+def by_number(scalar: ScalarType) -> str:
+    """Return how a number that is no integer becomes a key, for a hint.
+
+    >>> by_number(ScalarType.BOOL)
+    'make a number of it: if … then 1 else 0'
+    """
+    if scalar is ScalarType.BOOL:
+        return "make a number of it: if … then 1 else 0"
+    return "round it beforehand, and give an array of integers"
+
+
 INTEGER = Type(ScalarType.INT64)
 TRUTH = Type(ScalarType.BOOL)
 ZERO = Type(ScalarType.BOOL, ANY_RANK)

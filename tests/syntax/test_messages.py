@@ -135,6 +135,7 @@ BY_SUBJECT = {
         "CREATE TENSOR y AS exp(A)",
         "CREATE TENSOR y AS beta ^ 2",
         "CREATE TENSOR y AS sum(<i, x> in v) { floor(10 * x) -> 1 }",
+        "CREATE TENSOR y AS sum(<i, x> in v) { (x > 1) -> 1 }",
         "CREATE TENSOR y AS exp(1, 2)",
         "CREATE TENSOR y AS beta & 1",
         "CREATE TENSOR y AS 'text'",

@@ -108,7 +108,8 @@ def candidates(
         found.kept.append(Candidate(made.tensor, listing + made.seconds))
         if len(found.kept) > most:
             _drop_largest(found, usual, most)
-    found.kept[1:] = sorted(found.kept[1:], key=lambda each: (each.bytes, each.tensor.format))
+    # Of those that take as much, what data is stored in unasked was tried first, and stays in front.
+    found.kept[1:] = sorted(found.kept[1:], key=lambda each: each.bytes)
     found.dropped.sort(key=lambda each: each.format)
     return found
 

@@ -51,7 +51,10 @@ def conversion_cost(tensor: Tensor) -> float:
     """Return the estimated nanoseconds of converting ``tensor``."""
     if _is_full(tensor):
         return TURNING * math.prod(tensor.shape)
-    return CONVERSION * (max((len(array) for array in tensor.arrays.values()), default=0) or tensor.nnz)
+    longest = max(map(len, tensor.arrays.values()), default=0)
+    # The parts of a composed format have values of their own, and what is in one of them is in no other.
+    values = (tensor.arrays.get(each.name, ()) for each in tensor.storage.arrays if each.holds_values)
+    return CONVERSION * (max(longest, sum(map(len, values))) or tensor.nnz)
 
 
 def least_conversion_cost(tensor: Tensor) -> float:

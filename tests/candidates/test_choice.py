@@ -42,6 +42,18 @@ def test_storing_is_a_part_of_the_price() -> None:
     assert cheapest(tensor, Formats(), lambda _: 1.0, is_stored=False).storage.name in ("band", "diagonal")
 
 
+def test_of_equal_sizes_the_usual_one_is_taken() -> None:
+    """A square matrix takes as much by columns as by rows."""
+    listed = storel.tensor(sparse.random(200, 200, density=0.02, rng=np.random.default_rng(0)), "coo")
+    assert smallest(listed, Formats()).format == "csr"
+
+
+def test_what_is_stored_in_parts_is_stored_in_all_of_them() -> None:
+    """Rows cut at some width and a list of the rest have more places than rows, if shorter arrays."""
+    tensor = storel.tensor(sparse.random(400, 400, density=0.05, rng=np.random.default_rng(1)))
+    assert cheapest(tensor, Formats(), lambda _: 1.0, is_stored=False).format == "csr"
+
+
 @pytest.fixture
 def script(tmp_path: Path) -> Callable[[str, str], storel.Tensor]:
     storel.tensor(BANDED).save(tmp_path / "a.mtx")

@@ -60,6 +60,15 @@ def test_a_conversion_costs_by_the_longest_array() -> None:
     assert conversion_cost(MATRIX) == CONVERSION * 5
 
 
+def test_a_conversion_stores_all_parts() -> None:
+    near, rest = 1, 3
+    stored = storel.tensor(
+        np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 4.0], [5.0, 6.0, 0.0]]), f"hyb(width={near})"
+    )
+    assert len(stored.arrays["rest_val"]) == rest
+    assert conversion_cost(stored) == CONVERSION * (3 * near + rest)
+
+
 @pytest.mark.parametrize(
     ("term", "nanoseconds", "found"),
     [

@@ -37,7 +37,10 @@ def read_parquet(path: Path) -> SparseContents:
     _require_pyarrow(str(path))
     import pyarrow.parquet
 
-    return _read(path, pyarrow.parquet.read_table)
+    def read(stream: Any) -> Any:
+        return pyarrow.parquet.ParquetFile(stream).read()
+
+    return _read(path, read)
 
 
 def read_arrow(path: Path) -> SparseContents:
@@ -88,9 +91,9 @@ def _require_pyarrow(what: str) -> Any:
 
 
 def _read(path: Path, read: Callable[[Any], Any]) -> SparseContents:
-    """Read a table through a file of Arrow's own: its threads would wait for the interpreter to read ours.
+    """Read a table from a file of Arrow's own, for which its threads need not wait for the interpreter.
 
-    Reading Parquet from Python's files hangs now and then (https://github.com/apache/arrow/issues/50482).
+    From Python's, Parquet hangs now and then (https://github.com/apache/arrow/issues/50482).
     """
     pyarrow = _require_pyarrow(str(path))
     with reading(path):  # what cannot be opened is told as of any other file

@@ -241,6 +241,20 @@ def test_a_description_must_fit_the_columns() -> None:
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
+def test_what_columns_are_called_does_not_matter(tmp_path: Path, ending: str) -> None:
+    table = pa.Table.from_arrays([pa.array([1, 0]), pa.array([0, 1]), pa.array([2.0, 3.0])], ["i", "i", "i"])
+    if ending == ".parquet":
+        pyarrow.parquet.write_table(table, tmp_path / f"t{ending}")
+    else:  # Feather refuses such names where it writes
+        with (
+            pa.OSFile(str(tmp_path / f"t{ending}"), "wb") as stream,
+            pa.ipc.new_file(stream, table.schema) as to,
+        ):
+            to.write_table(table)
+    assert storel.read(tmp_path / f"t{ending}").to_numpy().tolist() == [[0, 3], [2, 0]]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("kept", [0, 7, 60, -8])
 def test_a_truncated_table_is_an_error(tmp_path: Path, ending: str, kept: int) -> None:
     path = tmp_path / f"t{ending}"

@@ -95,9 +95,9 @@ def substituted(expression: Expression, values: Mapping[Local, Expression]) -> E
             return Unary(operator, substituted(operand, values), role)
         case Cast(to, operand):
             return Cast(to, substituted(operand, values))
-        case Select(condition, positive, negative):
+        case Select(condition, positive, negative, branchless):
             chosen = substituted(positive, values), substituted(negative, values)
-            return Select(substituted(condition, values), *chosen)
+            return Select(substituted(condition, values), *chosen, branchless)
 
 
 def note(declared: Declare, known: dict[Local, Expression]) -> bool:

@@ -9,9 +9,10 @@ the other are then passed over as a stream, by vector instructions if these woul
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from storel.loops.dependence import changing
+from storel.loops.dependence import assigned, changing
 from storel.loops.nodes import (
     Assign,
     Binary,
@@ -43,7 +44,7 @@ from storel.loops.passes.polynomials import (
     polynomial,
 )
 from storel.loops.types import type_of
-from storel.loops.walk import all_parts, evaluated, parts, walk
+from storel.loops.walk import all_parts, evaluated, loads_of, note, parts, substituted, walk
 from storel.scalars import ScalarType
 
 ZERO = Constant(0, ScalarType.INT64)
@@ -74,28 +75,38 @@ def _statement(statement: Statement) -> Statement:
 def _coalesced(outer: For) -> For | None:
     """Return one loop for a loop that does nothing but to run another one, where that can be."""
     match outer.body:
-        case (*unused, For(low=low) as inner) if low == ZERO and all(
-            isinstance(each, Declare) for each in unused
+        case (*names, For(low=low) as inner) if low == ZERO and all(
+            isinstance(each, Declare) for each in names
         ):
             pass
         case _:
             return None
     needed = all_parts(part for statement in walk((inner,)) for part in evaluated(statement))
     moving, inside = changing(outer), set(needed)
-    declared = {each.local for each in unused if isinstance(each, Declare)}
+    declared = {each.local for each in names if isinstance(each, Declare)}
+    known = _known(names, frozenset(assigned(inner.body)))
     changes = any(part in moving or isinstance(part, Load) for part in parts(inner.high))
-    if changes or inside & declared or {outer.role, inner.role} != {Role.LOOP}:
+    if changes or inside & (declared - known.keys()) or {outer.role, inner.role} != {Role.LOOP}:
         return None
     high, breadth = outer.high, polynomial(inner.high)
     if any(each <= 0 for each in breadth.values()) or list(breadth) != [()]:
         high = Binary("maximum", outer.low, high)  # n may be negative: then there are no iterations
-    digits = _Digits(outer.local, inner.local, breadth)
+    digits = _Digits(outer.local, inner.local, breadth, known)
     try:
         body = digits.block(inner.body)
     except _OccursOtherwise:
         return None
     low, high = (expression_of(multiplied(polynomial(each), breadth)) for each in (outer.low, high))
     return replace(inner, low=low, high=high, body=body)
+
+
+def _known(names: list[Statement], assigned: frozenset[Local]) -> dict[Local, Expression]:
+    """Return the values of the names that stand for one throughout, and for which nothing is read."""
+    known: dict[Local, Expression] = {}
+    for each in names:
+        if isinstance(each, Declare) and each.local not in assigned and not loads_of(each.value):
+            note(each, known)
+    return known
 
 
 class _OccursOtherwise(Exception):
@@ -109,6 +120,7 @@ class _Digits:
     outer: Local
     inner: Local
     breadth: Polynomial
+    known: Mapping[Local, Expression]
 
     def block(self, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
         return tuple(map(self._statement, body))
@@ -133,6 +145,9 @@ class _Digits:
                 return replace(statement, detail=self._read(detail))
 
     def _read(self, expression: Expression) -> Expression:
+        return self._renamed(substituted(expression, self.known))
+
+    def _renamed(self, expression: Expression) -> Expression:
         inside = set(parts(expression))
         if self.outer not in inside and self.inner not in inside:
             return expression
@@ -140,17 +155,17 @@ class _Digits:
             return found
         match expression:
             case Load(buffer, index):
-                return Load(buffer, self._read(index))
+                return Load(buffer, self._renamed(index))
             case Binary(operator, left, right, role):
-                return Binary(operator, self._read(left), self._read(right), role)
+                return Binary(operator, self._renamed(left), self._renamed(right), role)
             case Unary(operator, operand, role):
-                return Unary(operator, self._read(operand), role)
+                return Unary(operator, self._renamed(operand), role)
             case Cast(to, operand):
-                return Cast(to, self._read(operand))
+                return Cast(to, self._renamed(operand))
             case Select(condition, positive, negative):
-                chosen = self._read(positive), self._read(negative)
+                chosen = self._renamed(positive), self._renamed(negative)
                 return replace(
-                    expression, condition=self._read(condition), positive=chosen[0], negative=chosen[1]
+                    expression, condition=self._renamed(condition), positive=chosen[0], negative=chosen[1]
                 )
             case Constant() | Local():
                 raise _OccursOtherwise

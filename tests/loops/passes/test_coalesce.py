@@ -61,6 +61,9 @@ CASES: list[tuple[Statement, int]] = [
     # what is only declared, and writes in the order of the reads
     (over(I, N, Declare(K, Load(KEYS, I)), over(J, FOUR, read(ROW))), 1),
     (over(I, N, over(J, FOUR, Update(Y, ROW, "add", Load(A, ROW)))), 1),
+    # another name of the outer variable, and of what is counted from it
+    (over(I, N, Declare(K, I), over(J, FOUR, Update(Y, plus(times(K, FOUR), J), "add", Load(A, ROW)))), 1),
+    (over(I, N, Declare(K, times(I, FOUR)), Declare(L, K), over(J, FOUR, read(plus(L, J)))), 1),
     # another factor, a digit of its own, a square
     (over(I, N, over(J, FOUR, read(plus(times(I, integer(5)), J)))), 2),
     (over(I, N, over(J, FOUR, read(I))), 2),
@@ -72,6 +75,9 @@ CASES: list[tuple[Statement, int]] = [
     (over(I, N, over(J, FOUR, read(ROW), low=integer(1))), 2),
     (over(I, N, over(J, FOUR, read(ROW)), read(I)), 2),
     (over(I, N, Declare(K, Load(KEYS, I)), over(J, FOUR, read(plus(ROW, K)))), 2),
+    # a name that does not stand for the same throughout, or for something else
+    (over(I, N, Declare(K, I), over(J, FOUR, read(plus(times(K, FOUR), J)), Assign(K, J))), 2),
+    (over(I, N, Declare(K, plus(I, integer(1))), over(J, FOUR, read(plus(times(K, I), J)))), 2),
 ]
 
 

@@ -64,9 +64,13 @@ def test_what_is_interrupted_goes_on_to_its_end() -> None:
         time.sleep(0.1)
         signal.raise_signal(signal.SIGINT)
 
-    threading.Thread(target=interrupt).start()
-    with contextlib.suppress(KeyboardInterrupt):
-        run_interruptibly(task)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in the background
+    try:
+        threading.Thread(target=interrupt).start()
+        with contextlib.suppress(KeyboardInterrupt):
+            run_interruptibly(task)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not ended.is_set()
     may_end.set()
     assert ended.wait(10)

@@ -101,11 +101,17 @@ def _coalesced(outer: For) -> For | None:
 
 
 def _known(names: list[Statement], assigned: frozenset[Local]) -> dict[Local, Expression]:
-    """Return the values of the names that stand for one throughout, and for which nothing is read."""
+    """Return the values of the names that stand for one throughout, and for which nothing is read.
+
+    What is said by other names is not among them.
+    """
     known: dict[Local, Expression] = {}
+    others: set[Expression] = set()
     for each in names:
-        if isinstance(each, Declare) and each.local not in assigned and not loads_of(each.value):
-            note(each, known)
+        if isinstance(each, Declare):
+            stays = each.local not in assigned and not loads_of(each.value)
+            if not (stays and others.isdisjoint(parts(each.value)) and note(each, known)):
+                others.add(each.local)
     return known
 
 

@@ -8,7 +8,7 @@ side, and of inner loops of few iterations, which are unrolled.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 
 from storel.loops.dependence import assigned
 from storel.loops.nodes import (
@@ -39,20 +39,23 @@ UNROLLED = 16
 
 def may_be_confused(body: tuple[Statement, ...]) -> bool:
     """Return whether a loop of a procedure reads neighbours under conditions of their own."""
-    return any(_Iteration(loop, body).confuses() for loop in walk(body) if isinstance(loop, For | While))
+    changing, known = frozenset(assigned(body)), dict[Local, Expression]()
+    for statement in walk(body):
+        if isinstance(statement, Declare) and statement.local not in changing:
+            note(statement, known)
+    loops = (statement for statement in walk(body) if isinstance(statement, For | While))
+    return any(_Iteration(loop, changing, known).confuses() for loop in loops)
 
 
 class _Iteration:
-    """What one iteration of a loop reads, with the loops in it that are unrolled."""
+    """What one iteration of a loop reads, with the loops in it that are unrolled.
 
-    def __init__(self, loop: For | While, procedure: tuple[Statement, ...]) -> None:
-        self._body = loop.body
-        self._changing = frozenset(assigned(procedure))
+    ``changing`` are the locals that the procedure assigns, ``known`` the values of others.
+    """
+
+    def __init__(self, loop: For | While, changing: Set[Local], known: Mapping[Local, Expression]) -> None:
+        self._body, self._changing, self._known = loop.body, changing, known
         self._written = {each.buffer for each in walk(loop.body) if isinstance(each, Store | Update)}
-        self._known: dict[Local, Expression] = {}
-        for statement in walk(procedure):
-            if isinstance(statement, Declare) and statement.local not in self._changing:
-                note(statement, self._known)
         self._always: set[Load] = set()
 
     def confuses(self) -> bool:

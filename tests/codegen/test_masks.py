@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from strategies.loops import FLOAT64, N, index, integer, plus
@@ -82,6 +80,6 @@ def _reads_up_to(width: Expression) -> tuple[Statement, ...]:
         (_reads_up_to(N), False),  # by one that stays a loop
     ],
 )
-def test_masks_are_confused_where_neighbours_are_read(body: tuple[Statement, ...], expected: Any) -> None:
+def test_masks_are_confused_where_neighbours_are_read(body: tuple[Statement, ...], expected: bool) -> None:
     assert may_be_confused((For(ROW, integer(0), N, body),)) is expected
     assert not may_be_confused(body)  # nothing repeats it

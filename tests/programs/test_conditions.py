@@ -112,9 +112,15 @@ def test_what_some_rows_have_beside_others_is_gathered_with_them(condition: str)
 
 @pytest.mark.parametrize("backend", ["c", "numba"])
 @pytest.mark.parametrize(
-    "program", ["(x > 0.5) * x", "if (0.25 < x and x < y(i)) then y(i)", "x * (x != y(i))"]
+    "program",
+    [
+        "(x > 0.5) * x",
+        "if (0.25 < x and x < y(i)) then y(i)",
+        "x * (x != y(i))",
+        "if (x > y(i)) then 2 * x * y(i)",
+    ],
 )
-def test_what_is_read_under_a_condition_is_chosen_without_a_branch(program: str, backend: Any) -> None:
+def test_what_takes_no_time_is_chosen_without_a_branch(program: str, backend: Any) -> None:
     x, y = np.random.default_rng(8).random((2, 500))
     x[::7], y[3] = 0, np.nan
     script = f"CREATE TENSOR R: real[500] STORED AS dense AS sum(<i, x> in x) {{ i -> {program} }}"

@@ -84,7 +84,7 @@ def _coalesced(outer: For) -> For | None:
     needed = all_parts(part for statement in walk((inner,)) for part in evaluated(statement))
     moving, inside = changing(outer), set(needed)
     declared = {each.local for each in names if isinstance(each, Declare)}
-    known = _known(names, frozenset(assigned(inner.body)))
+    known = _known(names, inner)
     changes = any(part in moving or isinstance(part, Load) for part in parts(inner.high))
     if changes or inside & (declared - known.keys()) or {outer.role, inner.role} != {Role.LOOP}:
         return None
@@ -100,17 +100,14 @@ def _coalesced(outer: For) -> For | None:
     return replace(inner, low=low, high=high, body=body)
 
 
-def _known(names: list[Statement], assigned: frozenset[Local]) -> dict[Local, Expression]:
-    """Return the values of the names that stand for one throughout, and for which nothing is read.
-
-    What is said by other names is not among them.
-    """
+def _known(names: list[Statement], inner: For) -> dict[Local, Expression]:
+    """Return the values of names for which nothing is read, and that mean the same all through ``inner``."""
     known: dict[Local, Expression] = {}
-    others: set[Expression] = set()
+    others: set[Expression] = set(assigned(inner.body))
     for each in names:
         if isinstance(each, Declare):
-            stays = each.local not in assigned and not loads_of(each.value)
-            if not (stays and others.isdisjoint(parts(each.value)) and note(each, known)):
+            stays = each.local not in others and others.isdisjoint(parts(each.value))
+            if not (stays and not loads_of(each.value) and note(each, known)):
                 others.add(each.local)
     return known
 

@@ -93,7 +93,7 @@ def _require_pyarrow(what: str) -> Any:
 def _read(path: Path, read: Callable[[Any], Any]) -> SparseContents:
     """Read a table from a file of Arrow's own, for which its threads need not wait for the interpreter.
 
-    From Python's, Parquet hangs now and then (https://github.com/apache/arrow/issues/50482).
+    A process that has read Parquet from Python's may hang (https://github.com/apache/arrow/issues/50482).
     """
     pyarrow = _require_pyarrow(str(path))
     with reading(path):  # what cannot be opened is told as of any other file

@@ -77,6 +77,7 @@ CASES: list[tuple[Statement, int]] = [
     (over(I, N, Declare(K, Load(KEYS, I)), over(J, FOUR, read(plus(ROW, K)))), 2),
     # a name that does not stand for the same throughout, or for something else
     (over(I, N, Declare(K, I), over(J, FOUR, read(plus(times(K, FOUR), J)), Assign(K, J))), 2),
+    (over(I, N, Declare(K, plus(times(I, FOUR), L)), over(J, FOUR, read(plus(K, J)), Assign(L, N))), 2),
     (over(I, N, Declare(K, Load(KEYS, I)), Declare(L, K), over(J, FOUR, read(plus(ROW, L)))), 2),
     (over(I, N, Declare(K, plus(I, integer(1))), over(J, FOUR, read(plus(times(K, I), J)))), 2),
 ]

@@ -31,6 +31,7 @@ OPTIONAL = (
     "-fno-trapping-math",
     "-fopenmp-simd",
     "-fno-loop-unroll-and-jam",  # it makes gathers of contiguous rows
+    "-mincoming-stack-boundary=3",  # else GCC 12 may place vectors off their 16 bytes, which ends the process
 )
 
 ROUNDED = "-ffp-contract=off"

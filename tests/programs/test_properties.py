@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import SearchStrategy
 from numpy.typing import NDArray
 from strategies.nested_programs import nested_programs
-from strategies.random_programs import Program, evaluate, programs
+from strategies.random_programs import WIDE, Program, evaluate, programs
 
 from storel.errors import StorelError
 
@@ -38,6 +38,11 @@ def assert_agree(got: NDArray[Any], want: NDArray[Any], program: Program) -> Non
 @pytest.mark.parametrize(("backend", "examples"), [("c", 40), ("numba", 4)])
 def test_backends_agree_with_the_reference(backend: str, examples: int) -> None:
     check_programs(programs(), backend, examples)
+
+
+@pytest.mark.parametrize(("backend", "examples"), [("c", 20)])
+def test_rows_as_long_as_vectors_agree_with_the_reference(backend: str, examples: int) -> None:
+    check_programs(programs(WIDE), backend, examples)
 
 
 @pytest.mark.usefixtures("several_threads")

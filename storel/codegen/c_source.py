@@ -33,21 +33,29 @@ _HELPERS = [
 _RESERVED = (*" ".join(_KEYWORDS).split(), *_HELPERS)
 
 
-def render(kernel: Kernel) -> str:
-    """Return the C source of ``kernel``."""
+def render(kernel: Kernel, *, is_numbered: bool = False) -> str:
+    """Return the C source of ``kernel``.
+
+    If it ``is_numbered``, parameters are called by their places, so that kernels that differ in names have
+    one text.
+    """
     helpers: set[tuple[str, ScalarType]] = set()
     inputs = frozenset(buffer.name for buffer in kernel.inputs)
-    procedures = [_procedure(procedure, inputs, helpers) for procedure in kernel.procedures]
+    procedures = [_procedure(each, inputs, helpers, is_numbered) for each in kernel.procedures]
     used = sorted(helpers, key=lambda helper: c_helpers.name(*helper))
     return "\n".join(["#include <stdint.h>\n", *(c_helpers.text(*helper) for helper in used), *procedures])
 
 
-def _procedure(procedure: Procedure, inputs: frozenset[str], helpers: set[tuple[str, ScalarType]]) -> str:
+def _procedure(
+    procedure: Procedure, inputs: frozenset[str], helpers: set[tuple[str, ScalarType]], is_numbered: bool
+) -> str:
     """Return the static function and the exported one that unpacks its arguments.
 
     The static function is not inlined, because gcc forgets ``restrict`` when it inlines.
     """
     name, names = procedure.name, Identifiers(_RESERVED)
+    if is_numbered:
+        names.number(each.name for each in (*procedure.scalars, *procedure.buffers))
     parameters = [f"{C_TYPES[local.type]} {names[local.name]}" for local in procedure.scalars]
     arguments = [
         f"*(const {C_TYPES[local.type]} *)(slots + {n})" for n, local in enumerate(procedure.scalars)

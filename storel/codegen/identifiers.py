@@ -18,6 +18,17 @@ class Identifiers(dict[str, str]):
         super().__init__()
         self._taken = set(reserved)
 
+    def number(self, names: Iterable[str]) -> None:
+        """Call ``names`` by their places from now on.
+
+        >>> identifiers = Identifiers(reserved=[])
+        >>> identifiers.number(["A.val", "x"])
+        >>> identifiers["x"], identifiers["A.val"]
+        ('parameter_1', 'parameter_0')
+        """
+        for place, name in enumerate(names):
+            self[name] = self.fresh(f"parameter_{place}")
+
     def __missing__(self, name: str) -> str:
         identifier = self.fresh(name)
         self[name] = identifier

@@ -43,19 +43,25 @@ _HELPERS = [name for helped in sorted(HELPED) for name in (helped, f"{helped}_re
 _RESERVED = (*keyword.kwlist, *" ".join(_NAMES).split(), *_HELPERS)
 
 
-def render(kernel: Kernel) -> str:
-    """Return the text of a Python module that defines ``kernel``."""
+def render(kernel: Kernel, *, is_numbered: bool = False) -> str:
+    """Return the text of a Python module that defines ``kernel``.
+
+    If it ``is_numbered``, parameters are called by their places, so that kernels that differ in names have
+    one text.
+    """
     helpers: set[tuple[str, ScalarType]] = set()
-    procedures = [_procedure(procedure, helpers) for procedure in kernel.procedures]
+    procedures = [_procedure(procedure, helpers, is_numbered) for procedure in kernel.procedures]
     texts = {numba_helpers.name(*helper): numba_helpers.text(*helper) for helper in helpers}
     functions = [texts[name] for name in sorted(texts)]
     return "\n\n\n".join([numba_helpers.PRELUDE.rstrip(), *functions, *procedures]) + "\n"
 
 
-def _procedure(procedure: Procedure, helpers: set[tuple[str, ScalarType]]) -> str:
+def _procedure(procedure: Procedure, helpers: set[tuple[str, ScalarType]], is_numbered: bool) -> str:
     """Return the procedure, and the callback that unpacks its arguments."""
     name = procedure.name
     names = Identifiers(_RESERVED)
+    if is_numbered:
+        names.number(each.name for each in (*procedure.scalars, *procedure.buffers))
     parameters = [names[parameter.name] for parameter in (*procedure.scalars, *procedure.buffers)]
     body = _Body(names, helpers)
     body.block(procedure.body)

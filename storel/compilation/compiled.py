@@ -82,8 +82,8 @@ class Compilation:
 
     @cached_property
     def source(self) -> str:
-        """The text of the kernel in its backend's language."""
-        return self._rendered(self.kernel)
+        """The text of the kernel in its backend's language, by the program's names, for reading."""
+        return self._rendered(self.kernel, is_numbered=False)
 
     @cached_property
     def phases(self) -> tuple[Phase, ...]:
@@ -124,7 +124,8 @@ class Compilation:
         """The kernel's text, one for each phase where it is run in parts."""
         is_strict = not self.is_reordered
         if not self.phases:
-            return Program(self.backend, (Unit(self.kernel, self.source),), is_strict=is_strict)
+            unit = Unit(self.kernel, self._rendered(self.kernel))
+            return Program(self.backend, (unit,), is_strict=is_strict)
         return Program(self.backend, tuple(map(self._unit, self.phases)), self.used_threads, is_strict)
 
     @property
@@ -152,8 +153,9 @@ class Compilation:
         kernel = lower(phase, extents, symbols, is_finite=self.is_finite, profile=profile)
         return improved(kernel, symbols, reorders=self.is_reordered)
 
-    def _rendered(self, kernel: Kernel) -> str:
-        return c_source.render(kernel) if self.backend == "c" else numba_source.render(kernel)
+    def _rendered(self, kernel: Kernel, *, is_numbered: bool = True) -> str:
+        render = c_source.render if self.backend == "c" else numba_source.render
+        return render(kernel, is_numbered=is_numbered)
 
     def replanned(self, term: Term, preferences: Preferences = PLANNERS_OWN) -> Compilation:
         """Return the same with the plan of another term that means the same, such as one considered."""

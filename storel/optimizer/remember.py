@@ -1,8 +1,8 @@
 """Plans that were searched for once, on disk: whoever asks again needs no e-graph.
 
 The name of a plan says all that the search depends on: the term, the facts about its names (statistics
-included), the rules, the options, and the code. A search that ran out of time is not remembered, since
-it might end elsewhere the next time.
+included), the rules, the options, and the code, but not what the user calls things (``naming.py``). A search
+that ran out of time is not remembered, since it might end elsewhere the next time.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from storel.degrees import summary_of
 from storel.errors import TypeMismatchError
 from storel.host import cache as cache_on_disk
 from storel.optimizer.limits import Stop
+from storel.optimizer.naming import by_place
 from storel.optimizer.outcome import DEFAULT, Optimized, Options
 from storel.optimizer.rules import rulefile
 from storel.optimizer.rules.rulefile import RuleSet
@@ -36,26 +37,29 @@ def optimized(
 
     Raises TypeMismatchError if given rules make of a term one that has no meaning.
     """
+    naming = by_place((term, *others), symbols)
+    named, facts, starts = naming.term(term), naming.symbols(symbols), tuple(map(naming.term, others))
 
     def search() -> Optimized:
         from storel.optimizer.optimize import optimize  # loads the e-graph library
 
-        try:
-            found = optimize(term, symbols, rules, options, others)
-            if rules is not None:
-                verify(found.term, symbols)
-        except InvariantError as error:
-            if rules is None:
-                raise
-            raise TypeMismatchError(
-                "the given rules make a term that has no meaning",
-                found=str(error),
-                hint="storel rules --check FILE finds the rule",
-            ) from error
-        return found
+        return optimize(named, facts, rules, options, starts)
 
-    name = name_of(term, symbols, rules, options, others)
-    return search() if name is None else cache_on_disk.kept(f"plan-{name}", search, _is_repeatable)
+    name = name_of(named, facts, rules, options, starts)
+    try:
+        found = search() if name is None else cache_on_disk.kept(f"plan-{name}", search, _is_repeatable)
+        found = naming.back.found(found)
+        if rules is not None:
+            verify(found.term, symbols)
+    except InvariantError as error:
+        if rules is None:
+            raise
+        raise TypeMismatchError(
+            "the given rules make a term that has no meaning",
+            found=str(error),
+            hint="storel rules --check FILE finds the rule",
+        ) from error
+    return found
 
 
 def name_of(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from storel.calculus.nodes import Literal
 from storel.calculus.printer import show
@@ -18,13 +18,17 @@ from storel.optimizer.encoding.layouts import TERMS, ENode
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The classes that a phase ended with, and for each the node that extraction takes, and its cost."""
+    """The classes that a phase ended with, and for each the node that extraction takes, and its cost.
+
+    ``names`` are what symbols are called where they are shown, if it is not what nodes call them.
+    """
 
     classes: Classes
     layouts: Mapping[str, str]
     literals: tuple[Literal, ...]
     chosen: Mapping[int, ENode]
     costs: Mapping[int, float]
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,5 +91,7 @@ def _shown(graph: Graph, numbers: Mapping[int, int], node: ENode) -> Iterator[in
             yield numbers[argument]
         elif constructor == "Const" and isinstance(argument, int):
             yield show(graph.literals[argument])
+        elif constructor == "Sym":
+            yield graph.names.get(str(argument), str(argument))
         else:
             yield f"x{argument}" if kind == "b" or constructor == "Var" else str(argument)

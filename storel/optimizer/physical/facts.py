@@ -19,9 +19,10 @@ def array(symbols: Symbols, name: str) -> ArraySymbol:
 
 
 def size_term(symbols: Symbols, value: int) -> Term:
-    """Return the size symbol with this value, the first by name, so that the kernel is not specialized."""
-    names = sorted(f.name for f in symbols.values() if isinstance(f, SizeSymbol) and f.value == value)
-    return Symbol(names[0]) if names else Literal(value, ScalarType.INT64)
+    """Return the size symbol with this value, the first known, so that the kernel is not specialized."""
+    names = (fact.name for fact in symbols.values() if isinstance(fact, SizeSymbol) and fact.value == value)
+    name = next(names, None)
+    return Literal(value, ScalarType.INT64) if name is None else Symbol(name)
 
 
 def is_increasing(symbols: Symbols, name: str, low: Term, high: Term) -> bool:

@@ -165,8 +165,10 @@ SEVERAL_NESTS = {
 }
 
 
-@pytest.mark.parametrize("backend", ["c", "numba"])
-@pytest.mark.parametrize("storage", ["hyb(width=4)", "bucketed_ell", "csr"])
+@pytest.mark.parametrize(
+    ("storage", "backend"),
+    [("hyb(width=4)", "c"), ("bucketed_ell", "c"), ("csr", "c"), ("hyb(width=4)", "numba")],
+)
 @pytest.mark.parametrize("name", SEVERAL_NESTS)
 def test_sums_of_several_nests(name: str, storage: str, backend: str) -> None:
     expression = SEVERAL_NESTS[name]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -18,9 +20,11 @@ PROGRAMS = {
 }
 
 
+NAMES = ("dense", "csr", "coo", "dcsr", "sell", "levels(compressed, singleton)")
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("name", ["dense", "csr", "coo", "dcsr", "sell", "levels(compressed, singleton)"])
-@pytest.mark.parametrize("backend", ["interpret", "c", "numba"])
+@pytest.mark.parametrize(("name", "backend"), [*product(NAMES, ["interpret", "c"]), ("csr", "numba")])
 def test_products_of_keys_and_narrow_values_are_wide(program: str, name: str, backend: str) -> None:
     arguments = {"A": storel.tensor(A, name), "V": V}
     used = {operand: tensor for operand, tensor in arguments.items() if f"in {operand}" in program}

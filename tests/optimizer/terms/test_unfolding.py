@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -80,8 +81,7 @@ def test_plans_grow_no_faster_than_programs(kind: str) -> None:
     assert "normalize: node limit after 0 iterations" in report
 
 
-@pytest.mark.parametrize("backend", ["c", "numba"])
-@pytest.mark.parametrize("kind", STEPS)
+@pytest.mark.parametrize(("kind", "backend"), [*product(STEPS, ["c"]), ("a vector", "numba")])
 def test_what_is_not_searched_is_right(kind: str, backend: str) -> None:
     values: dict[str, Any] = {
         each: storel.run(program(kind, 14), backend=each, **operands(kind)) for each in (backend, "interpret")

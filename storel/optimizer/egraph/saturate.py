@@ -48,20 +48,32 @@ used again, which makes an e-graph slower by and by. What is copied is put by wh
 most processes plan little.
 """
 
+SPENT = 20_000
+"""E-nodes of terms that were held after which an e-graph is made anew, which takes as long as ten searches.
+
+The library keeps a report of each step that was ever run, even of copies: some KiB for each of these nodes.
+"""
+
 
 class Base:
     """An e-graph that holds the schema, the analyses and the rules, and for a while a term."""
 
     def __init__(self, rules: RuleSet, encoding: Encoding = NAMED) -> None:
-        self.graph = EGraph()
+        self.rules = rules
         self.encoding = encoding
+        self._load()
+
+    def _load(self) -> None:
+        """Make an e-graph that holds no term."""
+        encoding = self.encoding
+        self.graph = EGraph()
         self.run(constructors.schema(encoding))
         self.run(analyses.program(encoding))
         self.parts: dict[str, list[str]] = {name: [name] for name in (*EAGER, *PHASES, IN_ORDER)}
         for ruleset in (*EAGER, "normalize", IN_ORDER, REORDERING):
             self.run(f"(ruleset {ruleset})")
         self.run(f"(unstable-combined-ruleset main {IN_ORDER} {REORDERING})")
-        for rule in rules.rules:
+        for rule in self.rules.rules:
             if ON_TERMS not in rule.tags:
                 self._add(rule)
         self._steps = {
@@ -77,7 +89,7 @@ class Base:
             self._counted |= set(encoding.operators)
         self._sizes = self.graph.parse_program("(print-size)")
         self._forgetting = self._forgotten()
-        self._held = 0
+        self._held = self._held_in_all = 0
         self._is_put_by = False
 
     def _forgotten(self) -> list[Any]:
@@ -103,7 +115,10 @@ class Base:
         finally:
             self._held += self.nodes()
             self.graph.run_program(*self._forgetting)
-            if self._held > WORN:
+            if self._held_in_all + self._held > SPENT:
+                self._load()
+            elif self._held > WORN:
+                self._held_in_all += self._held
                 self._held = 0
                 self.run("(pop)\n(push)" if self._is_put_by else "(push)")
                 self._is_put_by = True

@@ -89,7 +89,12 @@ def convertible_operands(
         and is_turned(name, tensor)
         and nanoseconds > WORTHWHILE + 2 * conversion_cost(tensor)
     ]
-    return names if nanoseconds > WORTHWHILE * len(names) * _loops(term) ** 2 / FEW else []
+    return names if is_worth_plans(len(names), term, nanoseconds) else []
+
+
+def is_worth_plans(number: int, term: Term, nanoseconds: float) -> bool:
+    """Return whether a program that becomes ``term``, and takes this long, is worth a number of plans."""
+    return nanoseconds > WORTHWHILE * number * _loops(term) ** 2 / FEW
 
 
 def array_names(name: str, tensor: Tensor) -> set[str]:
@@ -107,18 +112,25 @@ def _may_be_sparse(tensor: Tensor) -> bool:
     return not (_is_full(tensor) and is_dense(tensor.nnz, tensor.shape))
 
 
-def conversions(tensor: Tensor, environment: Environment) -> Iterator[Tensor]:
-    """Yield ``tensor`` in each other format that data of its rank may be stored in unasked.
+def forms(tensor: Tensor, environment: Environment) -> Iterator[Tensor]:
+    """Yield ``tensor`` in each format that data of its rank may be stored in unasked, its own if it is one.
 
     One that was made for an earlier program is at hand; most of these are not worth keeping.
     """
     alternatives = environment.formats.alternatives
-    others = alternatives(tensor.rank, is_dense=True) if _is_full(tensor) else []
+    found = alternatives(tensor.rank, is_dense=True) if _is_full(tensor) else []
     if _may_be_sparse(tensor):
-        others += alternatives(tensor.rank, is_dense=False)
-    for alternative in others:
-        if alternative.name != tensor.storage.name:
+        found += alternatives(tensor.rank, is_dense=False)
+    for alternative in found:
+        if alternative.name == tensor.storage.name:
+            yield tensor
+        else:
             yield tensor.kept_as(alternative) or tensor.stored_as(alternative)
+
+
+def conversions(tensor: Tensor, environment: Environment) -> Iterator[Tensor]:
+    """Yield ``tensor`` in each other format that data of its rank may be stored in unasked."""
+    return (each for each in forms(tensor, environment) if each is not tensor)
 
 
 def _crossed(term: Term) -> Iterator[str]:

@@ -6,8 +6,10 @@ measuring and is remembered (``schedule.py``), that one is taken without asking.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from itertools import product
 
 from storel.calculus.nodes import Range, Sum, Term, children
 from storel.compilation import machine, schedule
@@ -15,7 +17,14 @@ from storel.compilation.compiled import Compilation
 from storel.compilation.compiler import Task, compile_stored, search_options
 from storel.compilation.environment import Environment
 from storel.compilation.expectation import expected_time, has_only_products
-from storel.compilation.reformat import array_names, conversions, convertible_operands, least_conversion_cost
+from storel.compilation.reformat import (
+    array_names,
+    conversions,
+    convertible_operands,
+    forms,
+    is_worth_plans,
+    least_conversion_cost,
+)
 from storel.compilation.schedule import Formats, Schedule
 from storel.host import threads
 from storel.optimizer.outcome import Priced
@@ -23,10 +32,15 @@ from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
 from storel.optimizer.remember import name_of as name_of_search
 from storel.plan.binding import free_symbols
 from storel.plan.nodes import Coordinates
+from storel.storage.compose import name_of_uses, operand_of
 from storel.storage.tensor import Tensor
 
 WORTH_PRODUCTS = 200_000.0
 """The nanoseconds from which on plans are looked at for dense products."""
+
+
+MOST_USES = 4
+"""Uses of an operand up to which each is tried by itself: plans of more loops are searched for in seconds."""
 
 
 def compile_definition(task: Task) -> Compilation:
@@ -43,29 +57,82 @@ def planned(task: Task, stored: Compilation | None = None) -> Compilation:
 
     Operands that would be searched too often are converted first (``reformat.py``), one by one. A trial
     converts its operand, so it must promise to save more than that: what another conversion takes is what
-    its own does at least. The cheapest conversions are tried first. ``stored`` is the compilation that
-    converts nothing, if it is at hand.
+    its own does at least. The cheapest conversions are tried first. What is used several times may then be
+    stored otherwise for one of its uses. ``stored`` is the compilation that converts nothing, if it is at
+    hand.
     """
     environment = task.environment
     best = by_products(stored or compile_stored(task))
-    made: dict[str, tuple[Tensor, ...]] = {}
+
+    @cache
+    def forms_of(name: str) -> tuple[Tensor, ...]:
+        return tuple(forms(environment.tensors[name], environment))
+
     while pending := _convertible(best, environment):
         cheapest = best
         for name in sorted(pending, key=lambda name: least_conversion_cost(environment.tensors[name])):
             tensor = environment.tensors[name]
-            if 2 * least_conversion_cost(tensor) >= expected_time(cheapest):
+            if not _may_save(tensor, cheapest):
                 continue
-            if name not in made:
-                made[name] = tuple(conversions(tensor, environment))
-            for other in made[name]:
-                trial = compile_stored(task, {**best.converted, name: other})
-                cheapest = min(cheapest, trial, key=expected_time)
+            for other in forms_of(name):
+                if other is not tensor:
+                    trial = compile_stored(task, {**best.converted, name: other})
+                    cheapest = min(cheapest, trial, key=expected_time)
         if cheapest is best:
             break
         best = cheapest
+    for name, times in sorted(best.composed.uses.items()):
+        if times > 1:
+            best = _use_by_use(task, best, name, forms_of)
     for name, tensor in best.converted.items():
-        environment.tensors[name].keep(tensor)
+        environment.tensors[operand_of(name)].keep(tensor)
     return best
+
+
+def _use_by_use(
+    task: Task, best: Compilation, name: str, forms_of: Callable[[str], tuple[Tensor, ...]]
+) -> Compilation:
+    """Return the cheapest compilation in which one use of an operand is stored otherwise than the rest.
+
+    A plan does not tell which use it reads against the order, so one after the other is tried, until a plan
+    reads none so and makes its result in order.
+    """
+    own, uses = task.environment.tensors[name], range(best.composed.uses[name])
+    if (
+        len(uses) > MOST_USES
+        or not _may_save(own, best)
+        or _is_read_in_order(name, best, task.environment)
+        or not is_worth_plans(len(uses), best.optimized.term, expected_time(best))
+    ):
+        return best
+    stored = best.converted.get(name, own)
+    others = {each: tensor for each, tensor in best.converted.items() if each != name}
+    cheapest = best
+    for use, other in product(uses, forms_of(name)):
+        if other is stored:
+            continue
+        changed = [other if each == use else stored for each in uses]
+        trial = compile_stored(task, {**others, **_by_uses(name, own, changed)})
+        if expected_time(trial) < expected_time(cheapest):
+            cheapest = trial
+            is_packed = trial.result.packing(trial.plan.destination) > 0
+            is_in_order = not is_packed and _is_read_in_order(name, trial, task.environment)
+            if is_in_order or not _may_save(own, trial):
+                break
+    return cheapest
+
+
+def _by_uses(name: str, own: Tensor, stored: Sequence[Tensor]) -> dict[str, Tensor]:
+    """Return the tensors that the uses of an operand are converted to, each named by the uses of it."""
+    numbers: dict[Tensor, list[int]] = {}
+    for number, tensor in enumerate(stored, 1):
+        numbers.setdefault(tensor, []).append(number)
+    return {name_of_uses(name, each): tensor for tensor, each in numbers.items() if tensor is not own}
+
+
+def _may_save(tensor: Tensor, compilation: Compilation) -> bool:
+    """Return whether a compilation takes long enough for a conversion of a tensor to be tried."""
+    return 2 * least_conversion_cost(tensor) < expected_time(compilation)
 
 
 def by_products(compilation: Compilation) -> Compilation:
@@ -102,23 +169,30 @@ def _has_only_ranges(term: Term) -> bool:
 
 
 def _convertible(compilation: Compilation, environment: Environment) -> list[str]:
-    """Return the operands, not yet converted, that a compilation still reads against their order.
+    """Return the operands, not yet converted, that a compilation reads against their order."""
+    found = _against_order(compilation, environment)
+    return [name for name in found if name not in compilation.converted]
+
+
+def _against_order(compilation: Compilation, environment: Environment) -> list[str]:
+    """Return the operands, and uses of them, that a compilation reads against the order they are stored in.
 
     The kernels of dense products take their operands in any order.
     """
+    tensors = {**environment.tensors, **compilation.converted}
     names = convertible_operands(
         compilation.optimized.term,
-        environment,
+        replace(environment, tensors=tensors),
         expected_time(compilation),
         is_listed=isinstance(compilation.plan.destination, Coordinates),
     )
     read = _read_by_loops(compilation)
-    return [
-        name
-        for name in names
-        if name not in compilation.converted
-        and not read.isdisjoint(array_names(name, environment.tensors[name]))
-    ]
+    return [name for name in names if not read.isdisjoint(array_names(name, tensors[name]))]
+
+
+def _is_read_in_order(name: str, compilation: Compilation, environment: Environment) -> bool:
+    """Return whether no use of an operand is read against the order it is stored in."""
+    return name not in map(operand_of, _against_order(compilation, environment))
 
 
 def _read_by_loops(compilation: Compilation) -> set[str]:
@@ -199,7 +273,8 @@ def _converted(task: Task, formats: Formats) -> dict[str, Tensor] | None:
     found: dict[str, Tensor] = {}
     tensors = task.environment.tensors
     for name, wanted in formats:
-        others = conversions(tensors[name], task.environment) if name in tensors else ()
+        own = tensors.get(operand_of(name))
+        others = () if own is None else conversions(own, task.environment)
         tensor = next((each for each in others if each.format == wanted), None)
         if tensor is None:
             return None

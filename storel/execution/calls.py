@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -34,6 +34,7 @@ from storel.runtime.listening import run_interruptibly
 from storel.runtime.program import Program
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
+from storel.storage.compose import operand_of
 from storel.storage.facts import Likeness, likeness
 from storel.storage.formats.format import Format
 from storel.storage.formats.known import Formats
@@ -62,17 +63,20 @@ def as_value(given: Any, formats: Formats) -> Value:
     return number
 
 
+class Converted(NamedTuple):
+    """What a kernel reads in place of an operand, or of some uses: its format, and what that is like."""
+
+    storage: Format
+    read: Likeness
+
+
 @dataclass(frozen=True, eq=False)
 class Operand:
-    """What a kernel was compiled for: tensors like ``own``, which are ``read`` as they are or converted.
-
-    ``converted`` is the format in which they are read, None if it is their own.
-    """
+    """What a kernel was compiled for: tensors like ``own``, which are read as they are, or ``converted``."""
 
     name: str
     own: Likeness
-    converted: Format | None
-    read: Likeness
+    converted: Mapping[str, Converted]
     _inputs: WeakKeyDictionary[Tensor, Inputs] = field(
         default_factory=WeakKeyDictionary[Tensor, Inputs], repr=False
     )
@@ -87,17 +91,21 @@ class Operand:
             return known
         if self.own.is_declared or likeness(tensor) != self.own:
             return None
-        stored = tensor if self.converted is None else tensor.converted(self.converted)
-        if likeness(stored) != self.read:
-            return None
+        stored = {self.name: tensor}
+        for name, (storage, read) in self.converted.items():
+            stored[name] = tensor.converted(storage)
+            if likeness(stored[name]) != read:
+                return None
         require_numbers(definition, unsigned, {self.name: tensor})
-        found = located({f"{self.name}_{array}": each for array, each in stored.arrays.items()})
+        found = located(
+            {f"{name}_{array}": each for name, made in stored.items() for array, each in made.arrays.items()}
+        )
         self._inputs[tensor] = found
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how the operand is pickled: the tensors that were met stay behind."""
-        return Operand, (self.name, self.own, self.converted, self.read)
+        return Operand, (self.name, self.own, self.converted)
 
 
 @dataclass(frozen=True)
@@ -128,15 +136,13 @@ class Call:
     @staticmethod
     def of(compilation: Compilation, environment: Environment, memory_limit: int | None) -> Call:
         """Return calls with data like that of ``environment``, which the definition was compiled for."""
-        operands: dict[str, Operand] = {}
-        for name, tensor in environment.tensors.items():
-            read = compilation.converted.get(name)
-            own = likeness(tensor)
-            operands[name] = (
-                Operand(name, own, None, own)
-                if read is None
-                else Operand(name, own, read.storage, likeness(read))
-            )
+        converted: dict[str, dict[str, Converted]] = {name: {} for name in environment.tensors}
+        for name, tensor in compilation.converted.items():
+            converted[operand_of(name)][name] = Converted(tensor.storage, likeness(tensor))
+        operands = {
+            name: Operand(name, likeness(tensor), converted[name])
+            for name, tensor in environment.tensors.items()
+        }
         return Call(
             program=compilation.program,
             definition=compilation.definition,

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 
 from storel.errors import Cause, EvaluationError
 from storel.source import NOWHERE
+from storel.storage.compose import operand_of
 from storel.syntax.nodes.expressions import (
     Binary,
     Call,
@@ -47,7 +48,7 @@ def _entered(expression: Expression, stored: Collection[str]) -> Iterator[Expres
     match expression:
         case Singleton():
             yield expression
-        case Mapped(name) if name in stored:
+        case Mapped(name) if operand_of(name) in stored:
             yield expression
         case Mapped(_, body) | Sum(body=body) | Merge(body=body) | Unary(_, body):
             yield from _entered(body, stored)
@@ -61,7 +62,7 @@ def _entered(expression: Expression, stored: Collection[str]) -> Iterator[Expres
 
 def _parts(expression: Expression, stored: Collection[str]) -> Iterator[Expression]:
     """Yield what a user wrote: an expression and all in it, but for how tensors are stored."""
-    if not isinstance(expression, Mapped) or expression.tensor not in stored:
+    if not isinstance(expression, Mapped) or operand_of(expression.tensor) not in stored:
         yield expression
         for child, _ in scoped_children(expression):
             yield from _parts(child, stored)

@@ -17,7 +17,7 @@ from storel.compilation.compiler import STAGES
 from storel.execution.profile import Profile
 from storel.explanation.figures import COUNTED, EXPECTED, TIME_ATTRIBUTED, TIME_EXPECTED, count, duration
 from storel.explanation.markup import Markup, element, joined
-from storel.explanation.text import NO_PROFILES, expected_time, memory, runner_up_text, runs
+from storel.explanation.text import NO_PROFILES, conversions, expected_time, memory, runner_up_text, runs
 from storel.explanation.tree import Explained, Operator, explained, flattened
 from storel.optimizer.egraph.browse import Class, Node, reached
 from storel.optimizer.limits import PhaseReport
@@ -45,9 +45,7 @@ def _resource(name: str) -> str:
 
 def _definition(this: Explained, prefix: str) -> Markup:
     compilation = this.compilation
-    converted = "".join(
-        f" {name} is converted to {tensor.format} first." for name, tensor in compilation.converted.items()
-    )
+    converted = "".join(f" {each}." for each in conversions(compilation))
     return element(
         "section",
         element("h1", this.name),

@@ -22,6 +22,7 @@ from storel.explanation.phases import DividedLoop, MatrixProduct, shared_phases
 from storel.explanation.tree import Explained, Operator, explained, flattened
 from storel.optimizer.limits import PhaseReport
 from storel.optimizer.outcome import Priced
+from storel.storage.compose import operand_of, uses_in
 
 SHOWN_RUNNERS_UP = 3
 
@@ -62,6 +63,22 @@ def operators_text(this: Explained) -> str:
     return "\n".join((*lines, *_threads(this.compilation), *_measured(this)))
 
 
+def conversions(compilation: Compilation) -> list[str]:
+    """Return which operands are converted before the kernel runs, or which uses, in the text's order."""
+    converted = compilation.converted.items()
+    return [f"{_read(name)} converted to {tensor.format} first" for name, tensor in converted]
+
+
+def _read(name: str) -> str:
+    match uses_in(name):
+        case ():
+            return f"{name} is"
+        case (number,):
+            return f"{name}, use {number} of {operand_of(name)}, is"
+        case numbers:
+            return f"{name}, uses {' and '.join(numbers)} of {operand_of(name)}, are"
+
+
 def phase_text(report: PhaseReport) -> str:
     """Return how a phase of rewriting ended, and which rules it applied."""
     fired = ", ".join(f"{name} {times}" for name, times in sorted(report.matches.items()) if times)
@@ -90,9 +107,7 @@ def _definition(this: Explained, stage: str | None) -> str:
     if stage is not None:
         return next(each.show(compilation) for each in STAGES if each.name == stage)
     blocks = [f"=== {this.name} in {compilation.result.wanted.name}"]
-    blocks += [
-        f"{name} is converted to {tensor.format} first" for name, tensor in compilation.converted.items()
-    ]
+    blocks += conversions(compilation)
     if compilation.schedule is not None:
         blocks.append("this was measured to be faster than what is estimated to be (storel tune)")
     for each in STAGES:

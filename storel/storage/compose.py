@@ -5,11 +5,14 @@ A reference to a stored tensor becomes ``Mapped``: the mapping of its format, wi
 that loops over equal extents are equal, also those whose ends the program writes as numbers. A reference
 to a view becomes the view's own, composed expression. ``Mapped`` is closed but for arrays and sizes:
 nothing around it can capture its names.
+
+Uses of a tensor may be stored otherwise than the rest: ``A@1,3`` stands for the first and the third one of
+``A``, in the order of the text in which each view is written out where it is used first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from storel.errors import ProgramSyntaxError
@@ -29,13 +32,14 @@ class Composed:
     """A program with its storage, and the facts about every name that it leaves free.
 
     ``unsigned`` are the tensors that may not hold negative numbers, each with the semiring that says so;
-    ``mappings`` are those of stored tensors that make no entry twice.
+    ``mappings`` are those of stored tensors that make no entry twice, ``uses`` says how often each is used.
     """
 
     expression: Expression
     symbols: Symbols
     unsigned: Mapping[str, str]
     mappings: tuple[Mapped, ...] = ()
+    uses: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 DEEPEST = 200
@@ -55,11 +59,33 @@ class View:
 def compose(view: View, views: Mapping[str, View], tensors: Mapping[str, Tensor], facts: Symbols) -> Composed:
     """Inline the mappings of ``tensors`` and the definitions ``views``.
 
-    ``facts`` are about the names that stay: raw arrays, parameters, sizes.
+    Uses that are among ``tensors`` by a name of their own take that one's mapping. ``facts`` are about the
+    names that stay: raw arrays, parameters, sizes.
     """
-    composer = _Composer(views, tensors, dict(facts))
+    named = {(operand_of(name), number): name for name in tensors for number in uses_in(name)}
+    composer = _Composer(views, tensors, dict(facts), named)
     expression = composer.with_sizes(composer.definition(view), frozenset())
-    return Composed(expression, composer.symbols, composer.unsigned, composer.mappings())
+    return Composed(expression, composer.symbols, composer.unsigned, composer.mappings(), composer.uses)
+
+
+def name_of_uses(operand: str, numbers: Iterable[int]) -> str:
+    """Return what some uses of a tensor are called together, which no program can spell.
+
+    >>> name_of_uses("A", (1, 3)), operand_of("A@1,3"), uses_in("A@1,3"), uses_in("A")
+    ('A@1,3', 'A', ('1', '3'), ())
+    """
+    return f"{operand}@{','.join(map(str, numbers))}"
+
+
+def operand_of(name: str) -> str:
+    """Return the tensor whose uses a name stands for; that of a tensor stands for all that have no other."""
+    return name.partition("@")[0]
+
+
+def uses_in(name: str) -> tuple[str, ...]:
+    """Return the numbers in a name of uses, none for that of a tensor."""
+    _, _, numbers = name.partition("@")
+    return tuple(numbers.split(",")) if numbers else ()
 
 
 def unsigned_names(expression: Expression, semiring: str) -> dict[str, str]:
@@ -72,7 +98,9 @@ class _Composer:
     views: Mapping[str, View]
     tensors: Mapping[str, Tensor]
     symbols: dict[str, Fact]
+    named_uses: Mapping[tuple[str, str], str]
     unsigned: dict[str, str] = field(default_factory=dict[str, str])
+    uses: dict[str, int] = field(default_factory=dict[str, int])
     _extents: dict[int, str] = field(default_factory=dict[int, str])
     _mapped: dict[str, Mapped] = field(default_factory=dict[str, Mapped])
     _depth: int = 0
@@ -138,6 +166,8 @@ class _Composer:
             self._depth -= 1
 
     def _reference(self, node: Name, name: str) -> Expression:
+        if name in self.tensors:
+            name = self._next_use(name)
         if name not in self._mapped:
             if name in self.tensors:
                 self._mapped[name] = self._stored(name, self.tensors[name])
@@ -149,6 +179,11 @@ class _Composer:
                 return node
         return replace(self._mapped[name], span=node.span)
 
+    def _next_use(self, name: str) -> str:
+        """Return the name that the next use of a tensor goes by: its own, if it is stored as most are."""
+        number = self.uses[name] = self.uses.get(name, 0) + 1
+        return self.named_uses.get((name, str(number)), name)
+
     def _note_array_of_a_tensor(self, name: str) -> None:
         """Note the facts about ``A_pos`` where a program reads the arrays of a tensor A itself."""
         for prefix, tensor in self.tensors.items():
@@ -158,12 +193,15 @@ class _Composer:
                 self.symbols[name] = fact
 
     def _stored(self, name: str, tensor: Tensor) -> Mapped:
-        """Return the mapping of a stored tensor under the names of its symbols."""
+        """Return the mapping of a stored tensor under names of its own, but for extents that have one."""
         self.symbols.update(symbols_of(tensor, name))
         names = {each.name: f"{name}_{each.name}" for each in tensor.storage.arrays}
-        for size, value in tensor.sizes.items():
-            is_extent = size in tensor.storage.extents
-            names[size] = self._size(f"{name}_{size}", value) if is_extent else f"{name}_{size}"
+        names |= {size: f"{name}_{size}" for size in tensor.sizes}
+        for extent in tensor.storage.extents:
+            chosen = self._size(names[extent], tensor.sizes[extent])
+            if chosen != names[extent]:
+                del self.symbols[names[extent]]
+            names[extent] = chosen
         mapping = expand_bits(rename(tensor.storage.mapping, names), names.values())
         return Mapped(name, mapping, tensor.semiring, tensor.has_natural_keys)
 

@@ -26,6 +26,7 @@ from storel.errors import DataError, StorelError, TypeMismatchError
 from storel.execution.run import execute
 from storel.execution.script import Runner
 from storel.source import Source
+from storel.storage.compose import operand_of
 from storel.tuning.candidates import (
     Candidate,
     describe,
@@ -191,7 +192,7 @@ class Search:
         _ = compilation.compiled
         start = time.perf_counter()
         for name, tensor in compilation.converted.items():
-            environment.tensors[name].stored_as(tensor.storage)
+            environment.tensors[operand_of(name)].stored_as(tensor.storage)
         converting = 1e9 * (time.perf_counter() - start) if compilation.converted else 0.0
         limit = self.task.options.memory_limit
         found = fastest(lambda: execute(compilation, environment, limit), self.fastest - converting)

@@ -24,8 +24,9 @@ from storel.calculus.nodes import (
     Variable,
 )
 from storel.compilation import scheduling
+from storel.compilation.compiler import NOTHING_CONVERTED
 from storel.compilation.environment import Environment
-from storel.compilation.expectation import has_only_products
+from storel.compilation.expectation import expected_time, has_only_products, running_time
 from storel.compilation.reformat import (
     CONVERSION,
     TURNING,
@@ -33,8 +34,10 @@ from storel.compilation.reformat import (
     conversion_cost,
     conversions,
     convertible_operands,
+    forms,
 )
 from storel.scalars import ScalarType
+from storel.storage.compose import operand_of, uses_in
 
 ZERO = Literal(0, ScalarType.INT64)
 ONE = Literal(1, ScalarType.INT64)
@@ -177,7 +180,7 @@ def test_rows_of_one_matrix_that_share_a_column_are_found_by_columns(value: str)
         f"CREATE TENSOR C STORED AS csr AS sum(<(i, k), a> in A, <(j, k), b> in A) {{ (i, j) -> {value} }}"
     )
     kernel = storel.compile(program, A=matrix)
-    assert [tensor.format for tensor in kernel.compilation.converted.values()] == ["csc"]
+    assert {name: each.format for name, each in kernel.compilation.converted.items()} == {"A@2": "csc"}
     result = kernel(A=matrix)
     assert isinstance(result, storel.Tensor)
     factor = matrix if value == "a * b" else matrix.astype(np.bool_).astype(np.int64)
@@ -191,11 +194,12 @@ def test_no_conversion_is_tried_that_takes_longer_than_it_can_save(
     tried: list[int] = []
 
     def counted(tensor: storel.Tensor, environment: Environment) -> Iterator[storel.Tensor]:
-        for other in conversions(tensor, environment):
-            tried.append(tensor.nnz)
+        for other in forms(tensor, environment):
+            if other is not tensor:
+                tried.append(tensor.nnz)
             yield other
 
-    monkeypatch.setattr(scheduling, "conversions", counted)
+    monkeypatch.setattr(scheduling, "forms", counted)
     rng = np.random.default_rng(0)
     operands: dict[str, Any] = {
         name: scipy.sparse.random_array((4000, 4000), density=share * entries_per_row / 4000, rng=rng).tocsr()
@@ -214,7 +218,7 @@ def test_a_chain_of_dense_products_is_neither_copied_nor_turned(monkeypatch: pyt
     def refused(tensor: storel.Tensor, environment: Environment) -> Iterator[storel.Tensor]:
         raise AssertionError(f"a conversion of {tensor} among {environment} is tried")
 
-    monkeypatch.setattr(scheduling, "conversions", refused)
+    monkeypatch.setattr(scheduling, "forms", refused)
     rng = np.random.default_rng(0)
     extents = [341, 258, 209, 115, 130, 25, 39]
     operands = {f"M{n}": rng.random((extents[n], extents[n + 1])) for n in range(6)}
@@ -227,3 +231,82 @@ def test_a_chain_of_dense_products_is_neither_copied_nor_turned(monkeypatch: pyt
     result = kernel(**operands)
     assert isinstance(result, storel.Tensor)
     np.testing.assert_allclose(result.to_numpy(), np.linalg.multi_dot(list(operands.values())))
+
+
+SQUARE = scipy.sparse.random_array(
+    (700, 700), density=0.02, format="csr", rng=np.random.default_rng(5)
+).tocsr()
+DENSE = SQUARE.toarray()
+WEIGHTS = np.random.default_rng(6).random(700)
+SEVERAL_USES = [
+    ("sum(<(i, k), a> in A, <(j, k), b> in A) { (i, j) -> a * b }", DENSE @ DENSE.T),
+    ("sum(<(p, q), v> in A, <(o, q), w> in A) { (o, p) -> w * v }", DENSE @ DENSE.T),
+    ("sum(<i, r> in A, <k, a> in r, <j, s> in A, <k, b> in s) { (i, j) -> a * b }", DENSE @ DENSE.T),
+    ("sum(<(k, i), a> in A, <(k, j), b> in A) { (i, j) -> a * b }", DENSE.T @ DENSE),
+    ("sum(<(k, j), b> in A, <(k, i), a> in A) { (i, j) -> b * a }", DENSE.T @ DENSE),
+    (
+        "sum(<(i, k), a> in A, <(j, k), b> in A, <(j, l), c> in A) { (i, l) -> a * b * c }",
+        DENSE @ DENSE.T @ DENSE,
+    ),
+    (
+        "sum(<(j, l), c> in A, <(i, k), a> in A, <(j, k), b> in A) { (i, l) -> c * a * b }",
+        DENSE @ DENSE.T @ DENSE,
+    ),
+    ("sum(<(i, k), a> in A, <(j, k), b> in A) x(i) * a * b * x(j)", WEIGHTS @ DENSE @ DENSE.T @ WEIGHTS),
+]
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize("storage", ["csr", "csc", "coo"])
+@pytest.mark.parametrize(("expression", "expected"), SEVERAL_USES)
+def test_an_operand_is_read_in_several_ways(
+    expression: str, expected: Any, storage: str, backend: Any
+) -> None:
+    operands: dict[str, Any] = {"A": storel.tensor(SQUARE, storage)}
+    if "x(" in expression:
+        operands["x"] = WEIGHTS
+    kernel = storel.compile(f"CREATE TENSOR C AS {expression}", backend=backend, **operands)
+    converted = kernel.compilation.converted
+    assert all(operand_of(name) == "A" for name in converted)
+    assert ("x" in operands) != any(map(uses_in, converted))
+    result = kernel(**operands)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_allclose(result.to_numpy(), expected)
+
+
+def test_what_one_use_is_read_as_is_all_that_is_paid_for() -> None:
+    kernel = storel.compile(f"CREATE TENSOR C AS {SEVERAL_USES[0][0]}", A=SQUARE)
+    ((name, converted),) = kernel.compilation.converted.items()
+    assert (name, converted.format) == ("A@2", "csc")
+    compilation = kernel.compilation
+    assert expected_time(compilation) == running_time(compilation) + conversion_cost(converted)
+    assert "A@2, use 2 of A, is converted to csc first" in kernel.explain()
+    assert "A@2_pos" in kernel.plan
+
+
+def test_uses_of_views_are_uses_of_what_they_read() -> None:
+    program = (
+        "CREATE TENSOR norm AS sum(<(i, k), a> in A) { i -> a * a }; "
+        "CREATE TENSOR C AS sum(<(i, k), a> in A, <(j, k), b> in A) "
+        "{ (i, j) -> a * b / sqrt(norm(i) * norm(j)) }"
+    )
+    kernel = storel.compile(program, A=SQUARE)
+    assert any(map(uses_in, kernel.compilation.converted))
+    lengths = np.sqrt((DENSE**2).sum(axis=1))
+    result = kernel(A=SQUARE)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_allclose(result.to_numpy(), DENSE @ DENSE.T / np.outer(lengths, lengths))
+
+
+def test_no_use_is_tried_once_all_is_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other trials than that of the second use could only be as good."""
+    tried: list[list[str]] = []
+    compiled = scheduling.compile_stored
+
+    def noted(task: Any, converted: Any = NOTHING_CONVERTED) -> Any:
+        tried.append(list(converted))
+        return compiled(task, converted)
+
+    monkeypatch.setattr(scheduling, "compile_stored", noted)
+    storel.compile(f"CREATE TENSOR C AS {SEVERAL_USES[0][0]}", A=SQUARE)
+    assert tried == [[], ["A"], ["A@2"]]

@@ -363,6 +363,25 @@ def test_converted_operands_are_converted_once(count: Count) -> None:
     assert (count.runs, count.conversions) == (1, len(kernel.compilation.converted))
 
 
+@pytest.mark.parametrize("storage", ["csr", "coo"])
+def test_uses_are_converted_once(storage: str, count: Count) -> None:
+    program = "CREATE TENSOR C AS sum(<(i, k), a> in A, <(j, k), b> in A) { (i, j) -> a * b }"
+    matrix = sp.random_array((700, 700), density=0.02, rng=np.random.default_rng(5)).tocsr()
+    first, second = storel.tensor(matrix, storage), storel.tensor(other_values(matrix), storage)
+    kernel = storel.compile(program, A=first)
+    converted = len(kernel.compilation.converted)
+    assert "A" not in kernel.compilation.converted
+    for each, conversions in ((first, 0), (second, converted), (first, 0)):
+        count.conversions = 0
+        expected = each.to_numpy() @ each.to_numpy().T
+        for run in (kernel, kernel, pickle.loads(pickle.dumps(kernel))):
+            np.testing.assert_allclose(dense(run(A=each)), expected)
+        assert (count.runs, count.conversions) == (1, conversions)
+    narrow = storel.tensor(matrix[:, :300], storage)
+    np.testing.assert_allclose(dense(kernel(A=narrow)), narrow.to_numpy() @ narrow.to_numpy().T)
+    assert count.runs == 2
+
+
 def test_conversions_live_as_long_as_the_tensor() -> None:
     tensor = storel.tensor(sparse())
     columns = tensor.to("csc").storage
@@ -460,7 +479,7 @@ def test_operands_without_a_step_are_copied() -> None:
 
 def test_an_operand_refers_to_no_tensor() -> None:
     tensor = storel.tensor(np.ones(3))
-    operand = Operand("x", likeness(tensor), None, likeness(tensor))
+    operand = Operand("x", likeness(tensor), {})
     definition = storel.compile(SCALE, x=tensor, c=1.0).compilation.definition
     found = operand.inputs(tensor, definition, {})
     assert found is not None and found is operand.inputs(tensor, definition, {})

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 import storel
-from storel.errors import EvaluationError
+from storel.errors import Cause, EvaluationError
+from storel.execution.places import show_place
+from storel.source import Source
+from storel.syntax.nodes.expressions import Binary, Mapped
+from storel.syntax.parser import parse_expression
 
 X = np.array([2, -1, 3])
 VIEW = "CREATE TENSOR z AS sum(<i, v> in x) { i -> 5 // (v - 2) }; "
@@ -36,3 +40,12 @@ def test_a_failure_shows_its_place_if_there_is_but_one(program: str, place: str 
             kernel(x=storel.tensor(X))
         span = caught.value.span
         assert (span and span.source.text[span.start : span.end]) == place
+
+
+def test_how_uses_are_stored_is_no_place() -> None:
+    written = parse_expression(Source("written", "1 // v"))
+    stored = Mapped("A@2", parse_expression(Source("stored", "1 // w")), "plus_times")
+    error = EvaluationError("the divisor is 0")
+    error.cause = Cause.DIVISION
+    show_place(error, Binary("+", written, stored), {"A"})
+    assert error.span == written.span

@@ -112,3 +112,22 @@ def test_views_are_composed_in_turn() -> None:
     expression = composed("F", views).expression
     assert isinstance(expression, Mapped) and expression.tensor == "F"
     assert "A_val(p)" in spelled(expression)
+
+
+def test_uses_that_are_stored_otherwise_have_names_of_their_own() -> None:
+    stored = tensors()
+    stored |= {"A@1,3": stored["A"].to("coo"), "A@4": stored["A"].to("csc")}
+    twice = {"V": view("sum(<(i, j), v> in A) v")}
+    found = compose(view("A(0)(0) + A(0)(1) + V + V + A(1)(0) + B(0)(1)"), twice, stored, {})
+    assert found.uses == {"A": 4, "B": 1}
+    names = [each for each in found.symbols if each.endswith("_val")]
+    assert names == ["A@1,3_val", "A_val", "A@4_val", "B_val"]
+
+
+def test_an_extent_has_one_name() -> None:
+    sizes = {
+        name: fact
+        for name, fact in composed("A(0)(1) + B(0)(1) + x(2)").symbols.items()
+        if isinstance(fact, SizeSymbol)
+    }
+    assert sorted(sizes) == ["A_m", "A_n", "A_nnz"]

@@ -76,6 +76,37 @@ def test_operands_are_converted_where_that_is_faster(prefer: Prefer, monkeypatch
     assert [(name, each.format) for name, each in after.converted.items()] == list(chosen.schedule.converted)
 
 
+SEVERAL_USES = "CREATE TENSOR C AS sum(<(i, k), a> in A, <(j, k), b> in A) {(i, j) -> a * b}"
+
+
+@pytest.fixture
+def converting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make conversions cheap, so that small operands are converted."""
+    monkeypatch.setattr("storel.compilation.reformat.WORTHWHILE", 0.0)
+    monkeypatch.setattr("storel.compilation.reformat.CONVERSION", 0.01)
+
+
+@pytest.mark.usefixtures("converting")
+def test_uses_that_are_converted_are_remembered_so(prefer: Prefer) -> None:
+    kernel = storel.compile(SEVERAL_USES, A=A)
+    assert list(kernel.compilation.converted) == ["A@2"]
+    prefer("by lists")
+    chosen = storel.tune(SEVERAL_USES, A=A)["C"].chosen
+    assert chosen.description.startswith("by lists")
+    assert chosen.schedule.converted == (("A@2", "csc"),)
+    kernel = storel.compile(SEVERAL_USES, A=A)
+    assert kernel.compilation.schedule == chosen.schedule
+    result = kernel(A=A)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_allclose(result.to_numpy(), (A @ A.T).toarray())
+
+
+@pytest.mark.usefixtures("converting")
+def test_what_it_takes_to_convert_a_use_is_measured_with_it() -> None:
+    tuning = storel.tune(SEVERAL_USES, seconds=0.0, A=A)
+    assert tuning["C"].rows[0].measured is not None
+
+
 def test_what_is_estimated_stays_where_nothing_is_faster(prefer: Prefer, notes: Notes) -> None:
     prefer("by lists")
     storel.tune(PRODUCT, A=A, B=B)
@@ -138,6 +169,8 @@ def test_what_another_machine_remembers_is_not_taken(prefer: Prefer, monkeypatch
         {"term": 3},
         {"divides": 1},
         {"converted": {"A": "no format"}},
+        {"converted": {"A@1": "no format"}},
+        {"converted": {"@1": "csc"}},
         {"converted": {"Z": "csc"}},
         {"converted": {"A": []}},
         {"converted": []},

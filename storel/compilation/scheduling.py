@@ -170,8 +170,8 @@ def _has_only_ranges(term: Term) -> bool:
 
 def _convertible(compilation: Compilation, environment: Environment) -> list[str]:
     """Return the operands, not yet converted, that a compilation reads against their order."""
-    found = _against_order(compilation, environment)
-    return [name for name in found if name not in compilation.converted]
+    fixed = {*compilation.converted, *compilation.composed.opened}
+    return [name for name in _against_order(compilation, environment) if name not in fixed]
 
 
 def _against_order(compilation: Compilation, environment: Environment) -> list[str]:
@@ -208,7 +208,7 @@ def scheduled(task: Task, stored: Compilation, wanted: Schedule) -> Compilation 
     ``stored`` is the compilation that converts nothing.
     """
     changed = _converted(task, wanted.converted)
-    if changed is None:
+    if changed is None or not stored.composed.opened.isdisjoint(changed):
         return None
     return by_schedule(compile_stored(task, changed) if changed else stored, wanted)
 

@@ -32,7 +32,8 @@ class Composed:
     """A program with its storage, and the facts about every name that it leaves free.
 
     ``unsigned`` are the tensors that may not hold negative numbers, each with the semiring that says so;
-    ``mappings`` are those of stored tensors that make no entry twice, ``uses`` says how often each is used.
+    ``mappings`` are those of stored tensors that make no entry twice, ``uses`` says how often each is used,
+    ``opened`` are those whose arrays the program reads itself, so that these must stay what they are.
     """
 
     expression: Expression
@@ -40,6 +41,7 @@ class Composed:
     unsigned: Mapping[str, str]
     mappings: tuple[Mapped, ...] = ()
     uses: Mapping[str, int] = field(default_factory=dict[str, int])
+    opened: frozenset[str] = frozenset()
 
 
 DEEPEST = 200
@@ -65,7 +67,14 @@ def compose(view: View, views: Mapping[str, View], tensors: Mapping[str, Tensor]
     named = {(operand_of(name), number): name for name in tensors for number in uses_in(name)}
     composer = _Composer(views, tensors, dict(facts), named)
     expression = composer.with_sizes(composer.definition(view), frozenset())
-    return Composed(expression, composer.symbols, composer.unsigned, composer.mappings(), composer.uses)
+    return Composed(
+        expression,
+        composer.symbols,
+        composer.unsigned,
+        composer.mappings(),
+        composer.uses,
+        frozenset(composer.opened),
+    )
 
 
 def name_of_uses(operand: str, numbers: Iterable[int]) -> str:
@@ -101,6 +110,7 @@ class _Composer:
     named_uses: Mapping[tuple[str, str], str]
     unsigned: dict[str, str] = field(default_factory=dict[str, str])
     uses: dict[str, int] = field(default_factory=dict[str, int])
+    opened: set[str] = field(default_factory=set[str])
     _extents: dict[int, str] = field(default_factory=dict[int, str])
     _mapped: dict[str, Mapped] = field(default_factory=dict[str, Mapped])
     _depth: int = 0
@@ -191,6 +201,7 @@ class _Composer:
                 fact := symbols_of(tensor, prefix).get(name), ArraySymbol
             ):
                 self.symbols[name] = fact
+                self.opened.add(prefix)
 
     def _stored(self, name: str, tensor: Tensor) -> Mapped:
         """Return the mapping of a stored tensor under names of its own, but for extents that have one."""

@@ -310,3 +310,19 @@ def test_no_use_is_tried_once_all_is_in_order(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(scheduling, "compile_stored", noted)
     storel.compile(f"CREATE TENSOR C AS {SEVERAL_USES[0][0]}", A=SQUARE)
     assert tried == [[], ["A"], ["A@2"]]
+
+
+@pytest.mark.parametrize(("storage", "array"), [("csc", "A_pos"), ("coo", "A_col")])
+@pytest.mark.parametrize("other", ["A", "B"])
+def test_what_is_read_array_by_array_stays_as_it_is(storage: str, array: str, other: str) -> None:
+    matrix = scipy.sparse.random_array((700, 700), density=0.02, format="csr", rng=np.random.default_rng(1))
+    tensor = storel.tensor(matrix, storage)
+    loops = f"sum(<(i, k), a> in A, <(j, k), b> in {other})"
+    program = f"CREATE TENSOR R AS {loops} {{ (i, j) -> a * b * {array}(3) }}"
+    given: dict[str, Any] = {"A": tensor, "B": matrix} if other == "B" else {"A": tensor}
+    kernel = storel.compile(program, **given)
+    assert kernel.compilation.converted and "A" not in kernel.compilation.converted
+    result = kernel(**given)
+    assert isinstance(result, storel.Tensor)
+    factor = tensor.arrays[array.removeprefix("A_")][3]
+    np.testing.assert_allclose(result.to_numpy(), (matrix @ matrix.T).toarray() * factor, rtol=1e-9)

@@ -329,11 +329,16 @@ def _written(key: Estimate, result: Estimate, place: Place | None, constants: Co
 
 
 def _stored(value: Estimate, place: Place | None, constants: Constants) -> float:
-    """Return the cost of storing a dictionary; in a loop a large one is a list, which is not cleared."""
+    """Return the cost of storing a dictionary.
+
+    In a loop a large one is a list, which is not cleared, or if it has several keys a table, which is: how
+    much is in it, which a hash table must know, is hardly ever known before the loop.
+    """
     slots = math.prod(value.spans)
     if value.total <= TILE and slots <= TILE:
         return constants.tile * value.total
-    if is_hashed(slots, value.total):
+    is_inside, is_nested = place is not None and place.is_repeated, len(value.spans) > 1
+    if is_hashed(slots, value.total) and not (is_inside and is_nested):
         return constants.hash_build * value.contributions
-    cleared = place is not None and not place.is_repeated and math.isfinite(slots)
-    return constants.store * value.total + (constants.clear * slots if cleared else 0.0)
+    is_cleared = place is not None and (is_nested or not is_inside) and math.isfinite(slots)
+    return constants.store * value.total + (constants.clear * slots if is_cleared else 0.0)

@@ -53,8 +53,13 @@ READS = [
 ]
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize(("expression", "expected"), READS)
+@pytest.mark.parametrize(
+    ("expression", "expected", "backend"),
+    [
+        *((*read, backend) for read in READS for backend in ("interpret", "c")),
+        *((*read, "numba") for read in READS[::3]),
+    ],
+)
 def test_parts_are_read_at_positions_of_the_whole(
     expression: str, expected: int | str, backend: str, tmp_path: Path
 ) -> None:

@@ -42,6 +42,11 @@ def strict(term: Term, index: int, semiring: str = "plus_times") -> bool:
     >>> strict(Multiply(Variable(0), Variable(1)), 0), strict(Apply("exp", (Variable(0),)), 0)
     (True, False)
     """
+    return _vanishes(term, 1 << index, semiring)
+
+
+def _vanishes(term: Term, zeros: int, semiring: str = "plus_times") -> bool:
+    """Return whether ``term`` is surely zero where the variables ``zeros``, a bit for each, are zero."""
     zero = SEMIRINGS[semiring].zero
 
     def agrees(other: str) -> bool:
@@ -49,11 +54,11 @@ def strict(term: Term, index: int, semiring: str = "plus_times") -> bool:
         return SEMIRINGS[other].zero == zero
 
     def of(child: Term, binders: int = 0) -> bool:
-        return strict(child, index + binders, semiring)
+        return _vanishes(child, zeros << binders, semiring)
 
     match term:
         case Variable(position):
-            return position == index
+            return bool(zeros >> position & 1)
         case Literal(value, _):
             return value == zero
         case Empty():
@@ -69,49 +74,51 @@ def strict(term: Term, index: int, semiring: str = "plus_times") -> bool:
         case Lookup(mapping, _, over):
             return agrees(over) and of(mapping)
         case Let(value, body):
-            return of(body, 1) or (of(value) and strict(body, 0, semiring))
+            return _vanishes(body, zeros << 1 | of(value), semiring)
         case If(condition, body, over):
-            return agrees(over) and (of(body) or false_at_zero(condition, index, zero))
+            return agrees(over) and (of(body) or _is_false(condition, zeros, zero))
         case Add(left, right, over):
             return agrees(over) and of(left) and of(right)
         case Multiply(left, right, over):
             return agrees(over) and (of(left) or of(right))
         case Apply(name, arguments):
-            return zero == 0 and _strict_application(name, arguments, index)
+            return zero == 0 and _application_vanishes(name, arguments, zeros)
         case Reduce(monoid, source, body):
             return zero == 0 and monoid == "any" and (of(source) or of(body, 2))
         case Symbol() | Range() | Slice() | Unique():
             return False
 
 
-def false_at_zero(condition: Term, index: int, zero: bool | int | float) -> bool:
-    """Return whether ``condition`` is surely false where variable ``index`` is ``zero``."""
+def _is_false(condition: Term, zeros: int, zero: bool | int | float) -> bool:
+    """Return whether ``condition`` is surely false where the variables ``zeros`` are ``zero``."""
     match condition:
         case Apply("not_equal", (Variable(position), Literal(value))):
-            return position == index and value == zero
+            return bool(zeros >> position & 1) and value == zero
         case Apply("not_equal", (Sum(Variable(position), _, over), Literal(value))):
-            return position == index and value == SEMIRINGS[over].zero
+            return bool(zeros >> position & 1) and value == SEMIRINGS[over].zero
         case Apply("and", (left, right)):
-            return false_at_zero(left, index, zero) or false_at_zero(right, index, zero)
+            return _is_false(left, zeros, zero) or _is_false(right, zeros, zero)
         case Apply("or", (left, right)):
-            return false_at_zero(left, index, zero) and false_at_zero(right, index, zero)
+            return _is_false(left, zeros, zero) and _is_false(right, zeros, zero)
         case _:
-            return zero == 0 and strict(condition, index)
+            return zero == 0 and _vanishes(condition, zeros)
 
 
-def _strict_application(name: str, arguments: tuple[Term, ...], index: int) -> bool:
+def _application_vanishes(name: str, arguments: tuple[Term, ...], zeros: int) -> bool:
+    """Return whether a function of ``arguments``, each of which is asked once, is surely zero."""
     function = FUNCTIONS[name]
-    if any(strict(arguments[position], index) for position in function.annihilators):
+    vanishing = [_vanishes(argument, zeros) for argument in arguments]
+    if any(vanishing[position] for position in function.annihilators):
         return True
     match name, arguments:
-        case (("divide" | "floor_divide" | "modulo"), (dividend, Literal(value))):
-            return value != 0 and value == value and strict(dividend, index)
-        case "power", (base, Literal(value)):
-            return value > 0 and strict(base, index)
-        case (("greater" | "less" | "not_equal"), (left, right)):
-            return strict(left, index) and strict(right, index)
+        case (("divide" | "floor_divide" | "modulo"), (_, Literal(value))):
+            return value != 0 and value == value and vanishing[0]
+        case "power", (_, Literal(value)):
+            return value > 0 and vanishing[0]
+        case (("greater" | "less" | "not_equal"), _):
+            return all(vanishing)
         case _:
-            return function.preserves_zero and all(strict(argument, index) for argument in arguments)
+            return function.preserves_zero and all(vanishing)
 
 
 def linear(term: Term, index: int, semiring: str = "plus_times") -> bool:

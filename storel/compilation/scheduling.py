@@ -38,7 +38,6 @@ from storel.storage.tensor import Tensor
 WORTH_PRODUCTS = 200_000.0
 """The nanoseconds from which on plans are looked at for dense products."""
 
-
 MOST_USES = 4
 """Uses of an operand up to which each is tried by itself: plans of more loops are searched for in seconds."""
 

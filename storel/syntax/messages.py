@@ -12,7 +12,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 
 from storel.errors import ProgramSyntaxError
 from storel.source import Source, Span
-from storel.syntax.words import KEYWORDS, LOOPS, OPERATORS, STATEMENT_STARTS, spelled
+from storel.syntax.words import EXPRESSION_STARTS, KEYWORDS, LOOPS, OPERATORS, STATEMENT_STARTS, spelled
 
 _ARROWS = frozenset({"MINUSMORETHAN", "__ANON_0"})
 
@@ -75,7 +75,7 @@ def _hint(token: Token, expected: Collection[str], source: Source) -> str | None
         or _wrong_form(token, expected, text.rstrip())
         or _wrong_word(token, expected)
         or _wrong_bracket(token, expected, source, text)
-        or _missing(token, expected)
+        or _missing(token, expected, source)
     )
 
 
@@ -162,12 +162,15 @@ def _open_bracket(text: str) -> int | None:
     return opened[-1] if opened else None
 
 
-def _missing(token: Token, expected: Collection[str]) -> str | None:
+def _missing(token: Token, expected: Collection[str], source: Source) -> str | None:
     if "_THEN" in expected:
         return "a condition is followed by 'then'"
     if token.type in ("NAME", "INTEGER", "REAL") and "STAR" in expected:
         return "a product is written a * b"
     if set(expected) >= STATEMENT_STARTS and "STAR" not in expected:
+        is_assigned = source.text[token.end_pos or 0 :].lstrip().startswith(("=", ":="))
+        if is_assigned or token.type in EXPRESSION_STARTS - {"NAME"}:
+            return "what is computed has a name: CREATE TENSOR name AS expression"
         return f"statements begin with {_joined([spelled(start) for start in sorted(STATEMENT_STARTS)])}"
     return None
 
@@ -177,10 +180,7 @@ def _wanted(expected: Collection[str]) -> str | None:
     rest = set(expected)
     parts: list[str] = []
     if {"NAME", "INTEGER", "LPAR", "MINUS"} <= rest:
-        begins_expression = {"NAME", "INTEGER", "REAL", "LPAR", "LBRACE", "MINUS", "NOT", "MONOID", "COUNT"}
-        begins_expression |= {"_SUM", "_MERGE", "_IF", "_LET", "_UNIQUE", "_EXTENT", "STRING"}
-        begins_expression |= {"INF", "NAN", "TRUE", "FALSE"}
-        rest -= begins_expression
+        rest -= EXPRESSION_STARTS
         parts.append("an expression")
     elif OPERATORS & rest and len(OPERATORS & rest) > 3:
         rest -= OPERATORS

@@ -23,6 +23,13 @@ LOOPS = ("sum", "count", *_MONOIDS.split())
 
 STATEMENT_STARTS = frozenset({"_CREATE", "_LOAD", "_SAVE", "_EXPLAIN", "_INCLUDE", "_PARAMETER"})
 
+EXPRESSION_STARTS = frozenset(
+    {
+        "NAME", "INTEGER", "REAL", "STRING", "INF", "NAN", "TRUE", "FALSE", "LPAR", "LBRACE", "MINUS", "NOT",
+        "MONOID", "COUNT", "_SUM", "_MERGE", "_IF", "_LET", "_UNIQUE", "_EXTENT",
+    }
+)  # fmt: skip
+
 _SIGNS = {
     "LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "LBRACE": "{", "RBRACE": "}", "COMMA": ",",
     "COLON": ":", "SEMICOLON": ";", "EQUAL": "=", "EQ": "==", "NE": "!=", "LE": "<=", "GE": ">=", "LT": "<",

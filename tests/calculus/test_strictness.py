@@ -122,3 +122,13 @@ def test_zeros_of_other_semirings() -> None:
     assert not strict(Multiply(V, X, "min_plus"), 0)
     assert strict(Multiply(V, X, "max_times"), 0)
     assert not linear(Multiply(V, X, "max_times"), 0)
+
+
+def test_each_part_is_asked_once() -> None:
+    """Or else 200 functions of functions, each asked twice, would take longer than anyone waits."""
+    inside, named = Apply("exp", (V,)), real(1.0)
+    for _ in range(200):
+        inside = Apply("abs", (inside,))
+        named = Let(named, Add(Variable(0), Variable(1)))
+    assert not strict(inside, 0)
+    assert not strict(named, 0)

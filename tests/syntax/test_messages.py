@@ -76,6 +76,8 @@ BY_SUBJECT = {
         "CREATE TENSOR y AS let x = 3",
         "CREATE TENSOR y AS v\nSAV y TO 'y.npy'",
         "SELECT y",
+        "y = A",
+        "sum(<i, a> in A) a",
         "CREATE TENSR y AS v",
         "CREATE TENSOR y AS sum(<i, x> in v) i -> x",
         "CREATE TENSOR y AS sum(<i, x> in v) { i : x }",

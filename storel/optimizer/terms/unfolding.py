@@ -10,7 +10,7 @@ from __future__ import annotations
 from storel.calculus.nodes import Let, Term, Variable, children
 from storel.optimizer.terms.occurrences import LOOPS
 
-LONGEST = 1_000
+LONGEST = 500
 """Nodes up to which a term that is written out is searched."""
 
 REPEATED = 8

@@ -20,8 +20,9 @@ from storel.compilation.compiler import STAGES
 from storel.compilation.environment import Environment, parameter_fact
 from storel.errors import DataError, StorelError, TypeMismatchError, UnknownNameError, about, nearest
 from storel.execution.calls import Call, Calls, Value, as_value
+from storel.execution.inclusion import read_source
 from storel.execution.loading import format_text
-from storel.execution.script import Outcome, Runner, read_source
+from storel.execution.script import Outcome, Runner
 from storel.explanation.text import explain_text
 from storel.host import threads
 from storel.host.paths import as_path

@@ -13,7 +13,7 @@ from storel.cli.options import FormatsOption, write_text
 from storel.drawing.svg import layout_svg
 from storel.drawing.text import layout_text
 from storel.errors import DataError, FormatError
-from storel.execution.script import read_source
+from storel.execution.inclusion import read_source
 from storel.storage.formats.known import SUFFIX, Formats, known_formats
 from storel.storage.formats.levels import CONSTRUCTOR
 from storel.storage.trials.checking import check

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Collection
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
@@ -26,9 +27,10 @@ from storel.cli.options import (
 )
 from storel.compilation.compiler import STAGES
 from storel.compilation.environment import Environment
-from storel.errors import DataError, ProgramSyntaxError, about, placed_at
+from storel.errors import DataError, ProgramSyntaxError, placed_at
+from storel.execution.inclusion import read_source
 from storel.execution.loading import declared_tensor, load_tensor
-from storel.execution.script import Outcome, Progress, Runner, read_source
+from storel.execution.script import Outcome, Progress, Runner
 from storel.explanation.render import Rendering, render
 from storel.explanation.text import explain_text
 from storel.host.output import require_writable
@@ -141,7 +143,7 @@ def explain(
         require_writable(out)
     runner = runner_for(script, binding or [], options)
     for text in stats or []:
-        _declare(runner.environment, text)
+        _declare(runner, text)
     runner.runs = runner.analyzes = analyze
     outcome = runner.run(read_script(script))
     _warn(outcome)
@@ -178,24 +180,21 @@ def _warn(outcome: Outcome) -> None:
 
 
 def _bind(runner: Runner, text: str) -> None:
-    environment = runner.environment
     name, value = _named(text, "NAME=FILE[:format] or NAME=NUMBER")
     number = _number(value)
     if number is not None:
-        bind(environment, name, number)
+        bind(runner.environment, name, number)
         return
     path, reference = path_and_format(value)
     if is_automatic(reference):
         runner.undecided[name], reference = keeps_arrays(path), None
-    with about(name):
-        tensor = load_tensor(path, environment.formats, reference=reference)
-    environment.add_tensor(name, tensor)
+    runner.files.append((name, partial(load_tensor, path, reference=reference)))
 
 
-def _declare(environment: Environment, text: str) -> None:
+def _declare(runner: Runner, text: str) -> None:
     name, value = _named(text, "NAME=FILE.json[:format]")
     path, reference = path_and_format(value)
-    environment.add_tensor(name, declared_tensor(read_summary(path, name), environment.formats, reference))
+    runner.files.append((name, partial(declared_tensor, read_summary(path, name), reference=reference)))
 
 
 def _named(text: str, form: str) -> tuple[str, str]:

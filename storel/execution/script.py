@@ -18,7 +18,8 @@ from storel.compilation.environment import Environment
 from storel.compilation.expectation import call_time, foreseen
 from storel.compilation.inlining import Inlining
 from storel.compilation.scheduling import compile_definition, planned
-from storel.errors import ProgramSyntaxError, TypeMismatchError, UnknownNameError, nearest, placed_at
+from storel.errors import TypeMismatchError, UnknownNameError, about, nearest, placed_at
+from storel.execution.inclusion import included
 from storel.execution.loading import as_declared, as_tensor, load_tensor
 from storel.execution.profile import Profile, profile
 from storel.execution.reading import names_in_sizes, names_needed, require_read
@@ -29,7 +30,7 @@ from storel.storage.build import as_values
 from storel.storage.compose import View
 from storel.storage.files.kinds import keeps_arrays, read_arrays, read_named_array, require_savable
 from storel.storage.formats.format import Format
-from storel.storage.formats.known import UNNAMED, is_automatic
+from storel.storage.formats.known import UNNAMED, Formats, is_automatic
 from storel.storage.tensor import Tensor
 from storel.syntax.analyze import Analysis, Definition, analyze
 from storel.syntax.constants import constant
@@ -54,6 +55,9 @@ Progress = Callable[[str], None]
 """Is told which step begins."""
 
 Compiler = Callable[[Task], Compilation]
+
+Loader = Callable[[Formats], Tensor]
+"""Loads an operand, stored in one of the formats that are known then."""
 
 
 @dataclass
@@ -87,8 +91,9 @@ class Runner:
     result; without ``runs`` the results are only compiled; ``saves`` says that the caller will write what
     the script SAVEs, so that it is told early what cannot be; ``counts_work`` interprets the plans;
     ``analyzes`` profiles all that is run, not only what the script says. ``undecided`` are the operands
-    whose formats are to be chosen, and whether they come in theirs. ``keywords`` are what a
-    caller may have meant who binds a name that the script does not read. ``compiler`` compiles what is run.
+    whose formats are to be chosen, and whether they come in theirs; ``files`` those that are loaded once
+    the formats of the script are known, which they may be stored in. ``keywords`` are what a caller may have
+    meant who binds a name that the script does not read. ``compiler`` compiles what is run.
     """
 
     environment: Environment
@@ -101,6 +106,7 @@ class Runner:
     requested: tuple[str, ...] = ()
     result_format: FormatReference | None = None
     undecided: dict[str, bool] = field(default_factory=dict[str, bool])
+    files: list[tuple[str, Loader]] = field(default_factory=list[tuple[str, Loader]])
     keywords: frozenset[str] = frozenset()
     progress: Progress = lambda _: None
     compiler: Compiler = compile_definition
@@ -124,10 +130,21 @@ class Runner:
 
     def prepare(self, source: Source) -> Analysis:
         """Load what the script loads, and analyze it."""
-        statements = tuple(self._included(parse(source), ()))
+        written = parse(source)
+        statements = tuple(included(written, self.directory))
         script = Script(statements, source)
-        given = {*self.environment.tensors, *self.environment.parameters} - set(self.requested)
+        self.outcome.includes_files = any(isinstance(each, Include) for each in written.statements)
         with self._timed("load"):
+            for statement in statements:
+                if isinstance(statement, CreateFormat):
+                    with placed_at(statement.span):
+                        self.environment.formats.create(statement)
+            for name, load in self.files:
+                self.progress(f"loading {name}")
+                with about(name):
+                    tensor = load(self.environment.formats)
+                self.environment.add_tensor(name, tensor)
+            given = {*self.environment.tensors, *self.environment.parameters} - set(self.requested)
             for statement in statements:
                 with placed_at(statement.span):
                     self._load(statement)
@@ -204,24 +221,10 @@ class Runner:
                 )
             self.outcome.chosen[name] = environment.tensors[name].format
 
-    def _included(self, script: Script, open_files: tuple[Path, ...]) -> Generator[Statement]:
-        """Yield the statements, those of included files in place of the INCLUDE."""
-        for statement in script.statements:
-            if not isinstance(statement, Include):
-                yield statement
-                continue
-            self.outcome.includes_files = True
-            path = (self.directory / statement.path).resolve()
-            if path in open_files:
-                raise ProgramSyntaxError(f"{statement.path} includes itself", span=statement.span)
-            yield from self._included(parse(read_source(path, statement.path)), (*open_files, path))
-
     def _load(self, statement: Statement) -> None:
         environment = self.environment
         self.outcome.loads_files |= isinstance(statement, LoadTensor | LoadArray | LoadArrays)
         match statement:
-            case CreateFormat():
-                environment.formats.create(statement)
             case LoadTensor(name, annotation, semiring, path, reference, span):
                 self.progress(f"loading {path}")
                 file, formats = self.directory / path, environment.formats
@@ -239,7 +242,7 @@ class Runner:
                     environment.add_array(name, as_values(array, f"{path}: array {name}"), None, span)
             case Parameter(declaration, span):
                 self._bind_parameter(declaration, span)
-            case CreateTensor() | Save() | Explain() | Include():
+            case CreateFormat() | CreateTensor() | Save() | Explain() | Include():
                 pass
 
     def _bind_parameter(self, declaration: ParameterDeclaration, span: Span) -> None:
@@ -337,13 +340,3 @@ class Runner:
         yield
         seconds = self.outcome.seconds
         seconds[step] = seconds.get(step, 0.0) + time.perf_counter() - start
-
-
-def read_source(path: Path, name: str | None = None) -> Source:
-    """Return the text of a script; raises ProgramSyntaxError if it cannot be read."""
-    try:
-        return Source(name or str(path), path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise ProgramSyntaxError(f"the script {name or path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ProgramSyntaxError(f"the script {name or path} is no UTF-8 text: {error}") from error

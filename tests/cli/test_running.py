@@ -42,6 +42,23 @@ def test_what_was_given_is_saved(script: str, arguments: tuple[str, ...]) -> Non
     np.testing.assert_array_equal(storel.read("c.npz").to_numpy(), MATRIX)
 
 
+def test_an_operand_in_a_format_that_the_script_creates() -> None:
+    rows = "CREATE FORMAT rows(T: real[m, n]) USING v: real[m * n] AS sum(<i, _> in 0:m, <j, _> in 0:n)"
+    script = f"{rows} {{ (i, j) -> v(i * n + j) }} {SUM}"
+    ended = command("explain", "-", "-b", "A=a.mtx:rows", "--stage", "plan", stdin=script)
+    assert ended.code == 0
+    assert "A_v(" in ended.out
+    ended = command("run", "-", "-b", "A=a.mtx:row", stdin=script)
+    assert ended.code == 1
+    assert "did you mean 'rows'?" in ended.err
+
+
+@pytest.mark.parametrize("given", ["A=1", "A=a.mtx"])
+def test_an_operand_that_is_given_twice(given: str) -> None:
+    ended = command("run", "-", "-b", given, "-b", "A=a.mtx", stdin=SUM)
+    assert (ended.code, ended.err) == (1, "error: 'A' is defined twice\n")
+
+
 @pytest.mark.parametrize(
     ("script", "arguments"),
     [

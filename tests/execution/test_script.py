@@ -13,7 +13,8 @@ import storel
 from storel.compilation.compiler import Options
 from storel.compilation.environment import Environment
 from storel.errors import ExtentError, ProgramSyntaxError, TypeMismatchError, UnknownNameError
-from storel.execution.script import Outcome, Runner, read_source
+from storel.execution.inclusion import read_source
+from storel.execution.script import Outcome, Runner
 from storel.source import Source
 
 A = np.array([[0.0, 1.0], [2.0, 3.0]])

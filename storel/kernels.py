@@ -15,11 +15,13 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from storel.compilation.compiled import Compilation
 from storel.compilation.compiler import STAGES
 from storel.compilation.environment import Environment, parameter_fact
 from storel.errors import DataError, StorelError, TypeMismatchError, UnknownNameError, about, nearest
-from storel.execution.calls import Call, Calls, Value, as_value
+from storel.execution.calls import Call, Calls, Inputs, Value, as_value
 from storel.execution.inclusion import read_source
 from storel.execution.loading import format_text
 from storel.execution.script import Outcome, Runner
@@ -68,10 +70,18 @@ class Kernel:
                 f"'{options[0]}' is an option, and those of a kernel are what it was compiled with",
                 hint=f"compile it again: storel.compile(…, {options[0]}=…)",
             )
-        formats = _formats(self._options.formats)
-        values = {name: _value(name, each, formats) for name, each in tensors.items()}
-        result = None if self._call is None else self._call(values)
-        return run_again(self._program, self._options, self._scalars | values) if result is None else result
+        call, formats = self._call, _formats(self._options.formats)
+        values: dict[str, Value | Inputs] = {}
+        for name, given in tensors.items():
+            if call is not None and type(given) is np.ndarray:
+                inputs = call.inputs_of_array(name, given)
+            else:
+                inputs = None
+            if inputs is None:
+                tensors[name] = inputs = _value(name, given, formats)
+            values[name] = inputs
+        result = None if call is None else call(values)
+        return run_again(self._program, self._options, self._scalars | tensors) if result is None else result
 
     def __repr__(self) -> str:
         return f"<storel.Kernel of {', '.join(sorted({*self._operands, *self._scalars})) or 'nothing'}>"
@@ -248,6 +258,8 @@ def bind(environment: Environment, name: str, value: Any) -> None:
 
 def _value(name: str, given: Any, formats: Formats) -> Value:
     """Return what a caller binds to a name; what is wrong with it is said with the name."""
+    if isinstance(given, Tensor):
+        return given
     try:
         with about(name):
             return as_value(given, formats)

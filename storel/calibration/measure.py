@@ -11,7 +11,7 @@ from storel.calibration.probes import ROW_SUMS, Operands, matrix, probes
 from storel.compilation.compiled import Compilation
 from storel.compilation.compiler import Options
 from storel.compilation.environment import Environment
-from storel.execution.run import arguments, collected
+from storel.execution.run import arguments
 from storel.execution.script import Runner
 from storel.kernels import bind
 from storel.optimizer.cost.constants import Constants
@@ -60,11 +60,10 @@ def nanoseconds(compilation: Compilation, environment: Environment) -> float:
     It is the processor's, so that whoever else works does not matter.
     """
     scalars, arrays = arguments(compilation, environment)
-    definition, destination = compilation.definition, compilation.plan.destination
     kernel = compilation.compiled
     seconds: list[float] = []
     while len(seconds) < LEAST_RUNS or sum(seconds) < PATIENCE:
         start = time.process_time()
-        collected(definition, destination, compilation.result, kernel(scalars, arrays))
+        compilation.collector(kernel(scalars, arrays))
         seconds.append(time.process_time() - start)
     return 1e9 * min(seconds)

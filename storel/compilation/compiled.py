@@ -14,7 +14,7 @@ from typing import Literal
 from storel.calculus.finite import is_finite as all_finite
 from storel.calculus.nodes import Term
 from storel.codegen import c_contraction, c_source, numba_source
-from storel.compilation.results import ResultFormat
+from storel.compilation.results import Collector, ResultFormat
 from storel.compilation.schedule import Schedule
 from storel.loops.lowering.assembly import result_names
 from storel.loops.lowering.lower import lower
@@ -118,6 +118,18 @@ class Compilation:
     def entered_extents(self) -> tuple[Term, ...]:
         """The extents of the result, in the order in which the plan enters its keys."""
         return entered_extents(self.plan, self.definition.shape, self.symbols)
+
+    @cached_property
+    def collector(self) -> Collector:
+        """What makes a tensor of what the kernel writes."""
+        return Collector(
+            self.plan.destination,
+            self.result,
+            self.definition.shape,
+            self.definition.type,
+            self.definition.semiring,
+            is_closed=all(extent.is_closed for extent in self.definition.extents),
+        )
 
     @cached_property
     def program(self) -> Program:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -107,34 +107,48 @@ def _can_assemble(storage: Format) -> bool:
     return signature is not None and all(level.kind is not LevelKind.SINGLETON for level in signature.levels)
 
 
-def collect(
-    outputs: Mapping[str, Array],
-    destination: Destination,
-    result: ResultFormat,
-    shape: tuple[int, ...],
-    scalar_type: ScalarType,
-    semiring: str,
-    *,
-    is_closed: bool,
-) -> Tensor:
-    """Make the tensor that a kernel's output buffers hold."""
-    if isinstance(destination, Coordinates):
-        parts = [outputs[f"result.coordinate_{number}"] for number in range(len(shape))]
-        values = outputs["result.val"].astype(scalar_type.dtype, copy=False)
+@dataclass(frozen=True)
+class Collector:
+    """Makes tensors of what a kernel has written, in ``destination``; what each of them has is found once."""
+
+    destination: Destination
+    result: ResultFormat
+    shape: tuple[int, ...]
+    type: ScalarType
+    semiring: str
+    is_closed: bool
+
+    def __call__(self, outputs: Mapping[str, Array]) -> Tensor:
+        """Return the tensor that a kernel's output buffers hold."""
+        if isinstance(self.destination, Coordinates):
+            return self._listed(outputs)
+        assembled, signature = self._assembled
+        arrays = _arrays(outputs, signature, self.shape)
+        values, ring, kind = arrays[signature.values], SEMIRINGS[self.semiring], self.type
+        if ring.with_zero(kind) is not kind and bool((values == ring.zero).any()):
+            kind = ring.with_zero(kind)  # a place without an entry holds no integer
+        arrays[signature.values] = values.astype(kind.dtype, copy=False)
+        sizes = verified_sizes(assembled, self.shape, arrays)
+        tensor = Tensor(self.shape, kind, assembled, arrays, sizes, self.semiring, self.is_closed)
+        return tensor if self.result.wanted is assembled else tensor.stored_as(self.result.wanted)
+
+    def _listed(self, outputs: Mapping[str, Array]) -> Tensor:
+        """Return the tensor of a list of entries."""
+        parts = [outputs[f"result.coordinate_{number}"] for number in range(len(self.shape))]
+        values = outputs["result.val"].astype(self.type.dtype, copy=False)
         copied = 2 * (values.nbytes + sum(part.nbytes for part in parts))
         require_memory(copied, "putting the entries of the result in order")
-        return pack(result.wanted, np.stack(parts), values, shape, semiring, is_closed=is_closed)
-    assembled = _assembled(destination, result)
-    signature = level_signature(assembled)
-    assert signature is not None
-    arrays = _arrays(outputs, signature, shape)
-    values, ring = arrays[signature.values], SEMIRINGS[semiring]
-    if ring.with_zero(scalar_type) is not scalar_type and bool((values == ring.zero).any()):
-        scalar_type = ring.with_zero(scalar_type)  # a place without an entry holds no integer
-    arrays[signature.values] = values.astype(scalar_type.dtype, copy=False)
-    sizes = verified_sizes(assembled, shape, arrays)
-    tensor = Tensor(shape, scalar_type, assembled, arrays, sizes, semiring, is_closed)
-    return tensor if result.wanted is assembled else tensor.stored_as(result.wanted)
+        wanted, closed = self.result.wanted, self.is_closed
+        return pack(wanted, np.stack(parts), values, self.shape, self.semiring, is_closed=closed)
+
+    @cached_property
+    def _assembled(self) -> tuple[Format, LevelSignature]:
+        """The format whose levels the kernel assembles."""
+        assert isinstance(self.destination, Levels)
+        assembled = _assembled(self.destination, self.result)
+        signature = level_signature(assembled)
+        assert signature is not None
+        return assembled, signature
 
 
 def _assembled(levels: Levels, result: ResultFormat) -> Format:

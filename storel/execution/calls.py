@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from storel.arrays import Array
 from storel.compilation.compiled import Compilation
 from storel.compilation.environment import (
     Environment,
@@ -23,19 +24,18 @@ from storel.compilation.environment import (
     scalar_as_declared,
     type_of,
 )
-from storel.compilation.results import ResultFormat
+from storel.compilation.results import Collector
 from storel.errors import EvaluationError, TypeMismatchError
 from storel.execution.loading import as_tensor
 from storel.execution.places import show_place
-from storel.execution.run import collected, require_numbers, sizes_of
-from storel.plan.nodes import Destination
+from storel.execution.run import require_numbers, sizes_of
 from storel.runtime.kernel import Input, located
 from storel.runtime.listening import run_interruptibly
 from storel.runtime.program import Program
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 from storel.storage.compose import operand_of
-from storel.storage.facts import Likeness, likeness
+from storel.storage.facts import ArrayForm, Likeness, likeness
 from storel.storage.formats.format import Format
 from storel.storage.formats.known import Formats
 from storel.storage.tensor import Tensor
@@ -44,6 +44,7 @@ from storel.syntax.nodes.expressions import Expression
 
 Value: TypeAlias = Tensor | Scalar
 Inputs: TypeAlias = dict[str, Input]
+"""What a kernel reads of an operand: its arrays, by the names that they have in the kernel."""
 
 
 def as_value(given: Any, formats: Formats) -> Value:
@@ -72,11 +73,16 @@ class Converted(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Operand:
-    """What a kernel was compiled for: tensors like ``own``, which are read as they are, or ``converted``."""
+    """What a kernel was compiled for: tensors like ``own``, which are read as they are, or ``converted``.
+
+    Arrays of a ``form`` are read as they lie, without a tensor that is made of them; there is none where the
+    tensor has to be looked at, or converted.
+    """
 
     name: str
     own: Likeness
     converted: Mapping[str, Converted]
+    form: ArrayForm | None
     _inputs: WeakKeyDictionary[Tensor, Inputs] = field(
         default_factory=WeakKeyDictionary[Tensor, Inputs], repr=False
     )
@@ -103,9 +109,16 @@ class Operand:
         self._inputs[tensor] = found
         return found
 
+    def inputs_of_array(self, array: Array) -> Inputs | None:
+        """Return what the kernel reads of an array; None if a tensor must be made of it."""
+        values = None if self.form is None else self.form.values_of(array)
+        if self.form is None or values is None:
+            return None
+        return {f"{self.name}_{self.form.values.name}": Input.of(values)}
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how the operand is pickled: the tensors that were met stay behind."""
-        return Operand, (self.name, self.own, self.converted)
+        return Operand, (self.name, self.own, self.converted, self.form)
 
 
 @dataclass(frozen=True)
@@ -121,8 +134,7 @@ class Call:
     program: Program
     definition: Definition
     expression: Expression
-    destination: Destination
-    result: ResultFormat
+    collector: Collector
     operands: Mapping[str, Operand]
     sizes: Mapping[str, int]
     defaults: Mapping[str, Scalar]
@@ -139,16 +151,16 @@ class Call:
         converted: dict[str, dict[str, Converted]] = {name: {} for name in environment.tensors}
         for name, tensor in compilation.converted.items():
             converted[operand_of(name)][name] = Converted(tensor.storage, likeness(tensor))
-        operands = {
-            name: Operand(name, likeness(tensor), converted[name])
-            for name, tensor in environment.tensors.items()
-        }
+        unsigned = compilation.composed.unsigned
+        operands: dict[str, Operand] = {}
+        for name, tensor in environment.tensors.items():
+            form = None if converted[name] or name in unsigned else ArrayForm.of(tensor)
+            operands[name] = Operand(name, likeness(tensor), converted[name], form)
         return Call(
             program=compilation.program,
             definition=compilation.definition,
             expression=compilation.composed.expression,
-            destination=compilation.plan.destination,
-            result=compilation.result,
+            collector=compilation.collector,
             operands=operands,
             sizes=sizes_of(compilation),
             defaults=dict(environment.parameters),
@@ -156,12 +168,19 @@ class Call:
             declared=dict(environment.declared),
             fixed=dict(environment.fixed),
             memory_limit=memory_limit,
-            unsigned=compilation.composed.unsigned,
+            unsigned=unsigned,
             is_long=compilation.is_long,
         )
 
-    def __call__(self, values: Mapping[str, Value]) -> Tensor | None:
-        """Return the result; None if the kernel is not right for ``values``, tensors and numbers by name.
+    def inputs_of_array(self, name: str, array: Array) -> Inputs | None:
+        """Return what the kernel reads of an array; None if a tensor must be made of it."""
+        operand = self.operands.get(name)
+        return None if operand is None else operand.inputs_of_array(array)
+
+    def __call__(self, values: Mapping[str, Value | Inputs]) -> Tensor | None:
+        """Return the result; None if the kernel is not right for ``values``.
+
+        They are tensors, what the kernel reads of arrays, and numbers, by name.
 
         Raises EvaluationError where the program fails, MemoryLimitError where the result does not fit.
         """
@@ -169,6 +188,10 @@ class Call:
         scalars: dict[str, Scalar] = {**self.sizes, **self.defaults}
         missing = len(self.operands)
         for name, value in values.items():
+            if isinstance(value, dict):
+                inputs |= value
+                missing -= 1
+                continue
             if not isinstance(value, Tensor):
                 scalar = self._scalar(name, value)
                 if scalar is None:
@@ -189,7 +212,7 @@ class Call:
         except EvaluationError as error:
             show_place(error, self.expression, self.operands)
             raise
-        return collected(self.definition, self.destination, self.result, outputs)
+        return self.collector(outputs)
 
     def _scalar(self, name: str, value: Scalar) -> Scalar | None:
         """Return a number as the kernel takes it; None if the kernel is not right for it."""
@@ -211,7 +234,11 @@ class Calls:
     kernels: tuple[Call, ...]
     results: tuple[str, ...]
 
-    def __call__(self, values: Mapping[str, Value]) -> Tensor | dict[str, Tensor] | None:
+    def inputs_of_array(self, name: str, array: Array) -> Inputs | None:
+        """Return what the kernel reads of an array; None if a tensor must be made of it."""
+        return self.kernels[0].inputs_of_array(name, array) if len(self.kernels) == 1 else None
+
+    def __call__(self, values: Mapping[str, Value | Inputs]) -> Tensor | dict[str, Tensor] | None:
         """Return the result, or all of them by name; None if a kernel is not right for its operands."""
         made: dict[str, Tensor] = {}
         for kernel in self.kernels:

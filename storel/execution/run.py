@@ -12,14 +12,13 @@ import numpy as np
 
 from storel.compilation.compiled import Compilation
 from storel.compilation.environment import Environment
-from storel.compilation.results import ResultFormat, collect
 from storel.errors import DataError, EvaluationError, FormatError, ProgramSyntaxError, placed_at
 from storel.execution.places import show_place
 from storel.host import memory
 from storel.loops import interpret as loop_interpreter
 from storel.loops.interpret import Work
 from storel.loops.python_source import sorting_steps
-from storel.plan.nodes import Coordinates, Destination
+from storel.plan.nodes import Coordinates
 from storel.runtime.listening import run_interruptibly
 from storel.semiring import PLUS_TIMES, SEMIRINGS, Scalar
 from storel.storage.build import from_coordinates
@@ -65,7 +64,7 @@ def execute(compilation: Compilation, environment: Environment, memory_limit: in
     except EvaluationError as error:
         show_place(error, compilation.composed.expression, environment.tensors)
         raise
-    return collected(compilation.definition, compilation.plan.destination, compilation.result, outputs)
+    return compilation.collector(outputs)
 
 
 def measure(
@@ -83,7 +82,7 @@ def measure(
         show_place(error, compilation.composed.expression, environment.tensors)
         raise
     destination = compilation.plan.destination
-    tensor = collected(compilation.definition, destination, compilation.result, outputs)
+    tensor = compilation.collector(outputs)
     if isinstance(destination, Coordinates):
         work += Work(workspace=ordering_steps(outputs, compilation.definition.rank))
     return tensor, work
@@ -116,21 +115,6 @@ def arguments(compilation: Compilation, environment: Environment) -> tuple[dict[
 def sizes_of(compilation: Compilation) -> dict[str, int]:
     """Return the kernel's scalar arguments that were known when it was compiled."""
     return {name: fact.value for name, fact in compilation.symbols.items() if isinstance(fact, SizeSymbol)}
-
-
-def collected(
-    definition: Definition, destination: Destination, result: ResultFormat, outputs: Mapping[str, Any]
-) -> Tensor:
-    """Return the tensor in the outputs of a kernel for ``definition``."""
-    return collect(
-        outputs,
-        destination,
-        result,
-        definition.shape,
-        definition.type,
-        definition.semiring,
-        is_closed=all(extent.is_closed for extent in definition.extents),
-    )
 
 
 def evaluate_reference(definition: Definition, environment: Environment, storage: Format | None) -> Tensor:

@@ -11,9 +11,9 @@ from typing import NamedTuple, TypeAlias
 from storel.arrays import Array
 from storel.host import memory
 from storel.loops.lowering.division import COUNT
-from storel.loops.nodes import Buffer, For, Kernel, Local, Procedure, While
+from storel.loops.nodes import Buffer, For, Kernel, Load, Local, Procedure, While
 from storel.loops.protocol import capacities, failure, length_count, needed_bytes
-from storel.loops.walk import walk
+from storel.loops.walk import all_parts, evaluated, walk
 from storel.runtime import buffers, workers
 from storel.runtime.library import Backend, Entry, load_entries
 from storel.scalars import ScalarType
@@ -56,7 +56,12 @@ class CompiledKernel:
 
     def __init__(self, kernel: Kernel, entries: Mapping[str, Entry]) -> None:
         self.kernel = kernel
-        self._is_counted = any(isinstance(each, For | While) for each in walk(kernel.bound.body))
+        statements = list(walk(kernel.bound.body))
+        read = {each for statement in statements for each in all_parts(evaluated(statement))}
+        self._is_counted = any(isinstance(each, For | While) for each in statements)
+        self._reads_data = any(isinstance(each, Load) for each in read)
+        self._determining = [each.name for each in kernel.bound.scalars if each in read]
+        self._last_bound: tuple[list[Scalar], list[int]] = [], []
         self._inputs = tuple((buffer.name, buffer.type.dtype) for buffer in kernel.inputs)
         self._procedures = {
             procedure.name: _Linked(kernel, procedure, entries[procedure.name])
@@ -119,10 +124,16 @@ class CompiledKernel:
         return found
 
     def bound(self, scalars: Scalars, addresses: list[int]) -> list[int]:
-        """Return how many elements each allocation needs."""
+        """Return how many elements each allocation needs; what does not depend on data is found once."""
+        given = [scalars[name] for name in self._determining]
+        known, found = self._last_bound
+        if given == known and found and not self._reads_data:
+            return found
         sizes = self._sizes()
         self._procedures["bound"](scalars, [*addresses, ctypes.addressof(sizes)])
-        return list(sizes)
+        found = list(sizes)
+        self._last_bound = given, found
+        return found
 
     def bound_parts(self, parts: Sequence[Scalars], addresses: list[int]) -> list[list[int]]:
         """Return the same for each part, found at once where it is found by counting."""

@@ -18,7 +18,7 @@ from storel.errors import BackendError
 from storel.runtime import pool, toolchain
 from storel.runtime.library import ENTRY, Entry, load_c
 
-SPINNING = 100_000
+SPINNING = 1_000_000
 """Nanoseconds for which a thread waits awake: one for its next call, a caller for the end of the others."""
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from storel.degrees import DegreeVector, Occurrences, is_countable
 from storel.scalars import ScalarType
+from storel.semiring import PLUS_TIMES
 from storel.storage.blocks import Span, count_runs, integer_span, is_all_finite
 from storel.storage.declared import array_length, array_type, stated_facts
 from storel.storage.formats.sizes import evaluate_size
@@ -93,6 +94,40 @@ def likeness(tensor: Tensor) -> Likeness:
 def _promises(declaration: ArrayDeclaration, array: NDArray[Any]) -> tuple[str, str, bool, Span | None]:
     span = integer_span(array) if declaration.holds_values else None
     return declaration.name, array.dtype.str, _is_finite(array), span
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayForm:
+    """Which arrays are a tensor's values as they lie in memory, so that kernels read them without one.
+
+    ``order`` are the dimensions as the format has them, ``values`` declares its only array.
+    """
+
+    shape: tuple[int, ...]
+    order: tuple[int, ...]
+    values: ArrayDeclaration
+    promises: tuple[str, str, bool, Span | None]
+
+    @staticmethod
+    def of(tensor: Tensor) -> ArrayForm | None:
+        """Return the form of arrays that are like ``tensor``; None where its format is not how arrays lie."""
+        signature = tensor.signature
+        if signature is None or not signature.is_full or tensor.declared is not None:
+            return None
+        if tensor.semiring != PLUS_TIMES.name or not tensor.is_closed:
+            return None
+        (values,), (promises,) = tensor.storage.arrays, likeness(tensor).arrays
+        return ArrayForm(tensor.shape, signature.order, values, promises)
+
+    def values_of(self, array: NDArray[Any]) -> NDArray[Any] | None:
+        """Return the elements of an array of this form in the order of the format, None of another one."""
+        if array.shape != self.shape or not array.flags.aligned:
+            return None
+        ordered = array.transpose(self.order)
+        if not ordered.flags.c_contiguous or array.dtype.str != self.promises[1]:
+            return None
+        values = ordered.reshape(-1)
+        return values if _promises(self.values, values) == self.promises else None
 
 
 def is_like(one: Tensor, other: Tensor) -> bool:

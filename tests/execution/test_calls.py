@@ -24,7 +24,8 @@ import scipy.sparse as sp
 import storel
 from storel import kernels
 from storel.compilation import reformat
-from storel.errors import DataError, TypeMismatchError, UnknownNameError
+from storel.errors import DataError, EvaluationError, TypeMismatchError, UnknownNameError
+from storel.execution import calls
 from storel.execution.calls import Operand
 from storel.execution.script import Runner
 from storel.storage.facts import likeness
@@ -114,6 +115,57 @@ def test_other_tensors_are(count: Count, matrix: Any, vector: Any) -> None:
     kernel(A=storel.tensor(matrix), x=storel.tensor(vector))
     assert count.runs == 3, "the other tensors are remembered, too: only the reference ran"
     np.testing.assert_allclose(dense(kernel(A=sparse(), x=np.ones(5))), sparse() @ np.ones(5))
+
+
+UNALIGNED = np.zeros(41, np.uint8)[1:].view(np.float64)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("backend", ["c", "numba"])
+def test_arrays_are_read_as_they_lie(order: Any, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix, vector = np.asarray(GENERATOR.random((4, 5)), order=order), GENERATOR.random(5)
+    kernel = storel.compile(MULTIPLY, A=matrix, x=vector, backend=backend)
+    expected = matrix @ vector
+    monkeypatch.setattr(calls, "as_tensor", None)
+    np.testing.assert_allclose(dense(kernel(A=matrix, x=vector)), expected)
+    vector *= 2.0  # it is read again, since it may be written to
+    np.testing.assert_allclose(dense(kernel(A=matrix, x=vector)), 2.0 * expected)
+    np.testing.assert_allclose(dense(kernel(A=storel.tensor(matrix), x=vector[::1])), 2.0 * expected)
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [
+        np.arange(10.0)[::2],
+        np.arange(5.0)[::-1],
+        np.arange(5.0).astype(">f8"),
+        UNALIGNED,
+        np.ma.masked_array(np.arange(5.0), mask=False),
+        np.arange(5),
+        np.arange(5, dtype=np.float32),
+        np.arange(5) > 2,
+        np.array([0.0, math.inf, 1.0, math.nan, 0.0]),
+        [1.0, 2.0, 3.0, 4.0, 5.0],
+    ],
+    ids=["step", "backwards", "bytes", "place", "mask", "integers", "float32", "bool", "nan", "list"],
+)
+def test_other_arrays_are_not(vector: Any) -> None:
+    matrix = sparse().toarray()
+    kernel = storel.compile(MULTIPLY, A=matrix, x=np.ones(5))
+    expected = dense(storel.run(MULTIPLY, A=matrix, x=vector, backend="interpret"))
+    np.testing.assert_allclose(dense(kernel(A=matrix, x=vector)), expected)
+    np.testing.assert_allclose(dense(kernel(A=matrix, x=np.ones(5))), matrix.sum(axis=1))
+
+
+@pytest.mark.filterwarnings("ignore:the value 'v' of a tensor is used as a key")
+def test_large_integers_are_not_read_by_a_kernel_for_small_ones(count: Count) -> None:
+    program = "CREATE TENSOR n: int[1000] AS sum(<_, v> in x) { v -> 1 }"
+    kernel = storel.compile(program, x=np.array([1, 2, 2]))
+    assert dense(kernel(x=np.array([2, 2, 3])))[2] == 2
+    assert count.runs == 1
+    assert dense(kernel(x=np.array([2, 900, 900])))[900] == 2
+    with pytest.raises(EvaluationError):
+        kernel(x=np.array([2, -1, 900]))
 
 
 def test_numbers_become_what_the_program_declares(count: Count) -> None:
@@ -479,7 +531,7 @@ def test_operands_without_a_step_are_copied() -> None:
 
 def test_an_operand_refers_to_no_tensor() -> None:
     tensor = storel.tensor(np.ones(3))
-    operand = Operand("x", likeness(tensor), {})
+    operand = Operand("x", likeness(tensor), {}, None)
     definition = storel.compile(SCALE, x=tensor, c=1.0).compilation.definition
     found = operand.inputs(tensor, definition, {})
     assert found is not None and found is operand.inputs(tensor, definition, {})

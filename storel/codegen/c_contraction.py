@@ -19,7 +19,8 @@ def render(scalar_type: ScalarType) -> str:
 
     Its slots are the addresses of both operands and of the result; those of the offsets of rows and summands
     in the left operand, of summands and columns in the right one, of rows and columns in the result, and of
-    room for two packed blocks; then the numbers of rows, columns and summands, and a factor (a double).
+    room for two packed blocks; then the numbers of rows, columns and summands, a factor (a double), and
+    whether the product is added to what the result holds.
     """
     widths = range(1, TILE_VECTORS + 1)
     many, few = ("\n".join(_tile(rows, width) for width in widths) for rows in (TILE_ROWS, TILE_ROWS // 2))
@@ -269,6 +270,7 @@ int64_t storel_contract(const int64_t *slots, int64_t *detail)
     T *packed_left = (T *)slots[9], *packed_right = (T *)slots[10];
     const int64_t rows = slots[11], columns = slots[12], depth = slots[13];
     const T factor = (T)*(const double *)(slots + 14);
+    const int continues = slots[15] != 0;
     int64_t tile_rows[ROWS], tile_columns[MOST * LANES], runs[MOST * LANES];
     for (int64_t m = 0; m < ROWS; ++m) tile_rows[m] = m * MOST * LANES;
     for (int64_t n = 0; n < MOST * LANES; ++n) tile_columns[n] = n;
@@ -276,6 +278,7 @@ int64_t storel_contract(const int64_t *slots, int64_t *detail)
         const int64_t width = least(BLOCK_COLUMNS, columns - n);
         for (int64_t k = 0; k < depth; k += DEPTH) {
             const int64_t deep = least(DEPTH, depth - k);
+            const int adds = continues || k > 0;
             pack_columns(right, right_columns + n, right_depth + k, width, deep, factor, packed_right);
             for (int64_t m = 0; m < rows; m += BLOCK_ROWS) {
                 const int64_t high = least(BLOCK_ROWS, rows - m);
@@ -291,12 +294,12 @@ int64_t storel_contract(const int64_t *slots, int64_t *detail)
                         Offsets lines = result_rows + m + i;
                         const T *rows_packed = packed_left + i * deep;
                         if (is_whole && high - i >= ROWS) {
-                            multiply(deep, rows_packed, columns_packed, result, lines, places, k > 0);
+                            multiply(deep, rows_packed, columns_packed, result, lines, places, adds);
                             continue;
                         }
                         T tile[ROWS * MOST * LANES];
                         multiply(deep, rows_packed, columns_packed, tile, tile_rows, tile_columns, 0);
-                        put(tile, result, lines, places, runs, least(ROWS, high - i), used, k > 0);
+                        put(tile, result, lines, places, runs, least(ROWS, high - i), used, adds);
                     }
                     columns_packed += deep * vectors * LANES;
                     j += used;

@@ -152,7 +152,7 @@ class Compilation:
         fills = tuple(zip(outputs, phase.fills, strict=False))
         if phase.contraction is not None:
             source = c_contraction.render(phase.contraction.type) if self.backend == "c" else None
-            return Unit(phase.contraction, source, fills)
+            return Unit(phase.contraction, source, fills, phase.continues)
         kernel = self._lowered(phase)
         return Unit(kernel, self._rendered(kernel), fills, phase.continues)
 

@@ -98,14 +98,12 @@ def _phases(
     def completed(phase: Phase) -> Phase:
         known = phase.known(symbols)
         split = split_of(phase.plan, known, reorders=reorders)
-        if phase.continues:
-            return replace(phase, split=split)
-        is_whole = split is None or split.parts is not Parts.COMBINED
+        is_swept = not phase.continues and (split is None or split.parts is not Parts.COMBINED)
         return replace(
             phase,
             split=split,
             contraction=contraction(phase.plan, phase.stores, known) if reorders and is_finite else None,
-            swept=swept(phase.plan, known) if is_whole else 0,
+            swept=swept(phase.plan, known) if is_swept else 0,
         )
 
     return tuple(map(completed, _steps(Phase(plan), symbols, count(), apart)))

@@ -24,14 +24,14 @@ from storel.loops.blocks import STRIP, TILE_ROWS, VECTOR_BYTES, packed_lengths, 
 from storel.loops.nodes import Allocation, Buffer
 from storel.plan.contraction import Contraction, Operand
 from storel.runtime import buffers, pool
-from storel.runtime.kernel import Input
+from storel.runtime.kernel import NOTHING, Input
 from storel.runtime.library import Entry, load_entries
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 
 Loops: TypeAlias = tuple[int, ...]
 
-_SLOTS = struct.Struct("=14Qd")
+_SLOTS = struct.Struct("=14Qd?7x")
 
 RESULT = "result.val"
 
@@ -45,9 +45,16 @@ class ContractionKernel:
     entry: Entry | None
 
     def run(
-        self, scalars: Mapping[str, Scalar], inputs: Mapping[str, Input], memory_limit: int | None = None
+        self,
+        scalars: Mapping[str, Scalar],
+        inputs: Mapping[str, Input],
+        memory_limit: int | None = None,
+        begun: Mapping[str, Array] = NOTHING,
     ) -> dict[str, Array]:
-        """Return the result, dense and in one piece; raise MemoryLimitError where it does not fit."""
+        """Return the result, dense and in one piece; raise MemoryLimitError where it does not fit.
+
+        The product is added to a result that was ``begun`` by another kernel.
+        """
         this = _with_columns_last(self.contraction)
         places = this.extent(this.batch) * this.extent(this.rows) * this.extent(this.columns)
         copied = 0
@@ -55,16 +62,26 @@ class ContractionKernel:
             sides = this.extent(this.rows) + this.extent(this.columns)
             copied = places + this.extent(this.batch) * this.extent(this.summed) * sides
         require_memory((places + copied) * this.type.itemsize, "the result", memory_limit)
-        result = buffers.allocate(Allocation(Buffer(RESULT, this.type), 0), places)
+        continues = RESULT in begun
+        result = (
+            begun[RESULT] if continues else buffers.allocate(Allocation(Buffer(RESULT, this.type), 0), places)
+        )
         factor = math.prod((float(scalars[name]) for name in this.scalars), start=this.factor)
         if self.entry is None:
-            _by_numpy(this, inputs, factor, result)
+            _by_numpy(this, inputs, factor, result, continues=continues)
         else:
-            self._by_blocks(this, inputs, factor, result, self.entry)
+            self._by_blocks(this, inputs, factor, result, self.entry, continues=continues)
         return {RESULT: result}
 
     def _by_blocks(
-        self, this: Contraction, inputs: Mapping[str, Input], factor: float, result: Array, entry: Entry
+        self,
+        this: Contraction,
+        inputs: Mapping[str, Input],
+        factor: float,
+        result: Array,
+        entry: Entry,
+        *,
+        continues: bool,
     ) -> None:
         rows, columns, summed = (_nested(this, loops) for loops in (this.rows, this.columns, this.summed))
         left, right, made = (partial(_offsets, this, strides) for strides in this.all_strides)
@@ -86,7 +103,7 @@ class ContractionKernel:
             offsets = (row_offsets, *depths, column_offsets, *made_offsets, *packed)
             addresses = [array.ctypes.data for array in offsets]
             for places in batch:
-                entry(_SLOTS.pack(*places, *addresses, *sizes, factor), None)
+                entry(_SLOTS.pack(*places, *addresses, *sizes, factor, continues), None)
 
         pool.run_all([partial(run, *parts) for parts in self._parts(len(left_rows), len(right_columns))])
 
@@ -163,7 +180,9 @@ def _offsets(this: Contraction, strides: tuple[int, ...], loops: Loops) -> NDArr
     return found
 
 
-def _by_numpy(this: Contraction, inputs: Mapping[str, Input], factor: float, result: Array) -> None:
+def _by_numpy(
+    this: Contraction, inputs: Mapping[str, Input], factor: float, result: Array, *, continues: bool
+) -> None:
     rows, columns, summed = (_nested(this, loops) for loops in (this.rows, this.columns, this.summed))
     batch, counts = this.batch, [this.extent(loops) for loops in (this.batch, rows, columns, summed)]
     left = _view(this, this.left, inputs, (*batch, *rows, *summed)).reshape(counts[0], counts[1], counts[3])
@@ -176,7 +195,8 @@ def _by_numpy(this: Contraction, inputs: Mapping[str, Input], factor: float, res
     loops = (*batch, *rows, *columns)
     shape = [this.extents[loop] for loop in loops]
     strides = [this.strides[loop] * result.itemsize for loop in loops]
-    as_strided(result, shape, strides)[...] = product.reshape(shape)
+    made = as_strided(result, shape, strides)
+    np.add(made, product.reshape(shape), out=made) if continues else np.copyto(made, product.reshape(shape))
 
 
 def _view(this: Contraction, operand: Operand, inputs: Mapping[str, Input], loops: Loops) -> Array:

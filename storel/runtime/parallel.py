@@ -103,9 +103,7 @@ class ParallelKernel:
         begun: Mapping[str, Array],
     ) -> Mapping[str, Array]:
         """Return the outputs of a phase, which are those that were ``begun``, if any."""
-        if isinstance(phase, ContractionKernel):
-            return phase.run(scalars, inputs, limit)
-        if phase.kernel.divide is None:
+        if isinstance(phase, ContractionKernel) or phase.kernel.divide is None:
             return phase.run(scalars, inputs, limit, begun)
         addresses = phase.addresses(inputs)
         ends, work = phase.divide(scalars, addresses, self.threads)

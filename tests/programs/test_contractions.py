@@ -195,6 +195,7 @@ def test_what_follows_adds_to_a_product(threads: int, backend: str) -> None:
 
 
 PRODUCT = "sum(<(i, k), x> in A, <(k, j), y> in B) {(i, j) -> x * y}"
+OTHER = "sum(<(l, i), x> in C, <(j, l), y> in D) {(i, j) -> x * y}"
 
 WITH_MORE: dict[str, tuple[str, int]] = {
     "another matrix": (f"CREATE TENSOR R AS {PRODUCT} + N", 1),
@@ -213,6 +214,13 @@ WITH_MORE: dict[str, tuple[str, int]] = {
         "sum(<(i, k), x> in A, <(k, l), y> in S, <(l, j), z> in B) {(i, j) -> x * y * z}",
         2,
     ),
+    "another product": (f"CREATE TENSOR R AS {PRODUCT} + {OTHER}", 2),
+    "less another product": (f"CREATE TENSOR R AS N - {PRODUCT} - 2 * {OTHER}", 2),
+    "another product, and a function of both": (
+        f"CREATE TENSOR Q AS {PRODUCT} + {OTHER} + N "
+        "CREATE TENSOR R AS sum(<(i, j), q> in Q) {(i, j) -> max(q, 0)}",
+        2,
+    ),
 }
 """Programs of products with something added, and how many products."""
 
@@ -220,7 +228,15 @@ WITH_MORE: dict[str, tuple[str, int]] = {
 @pytest.mark.parametrize("name", WITH_MORE)
 def test_what_is_added_follows_the_product(name: str) -> None:
     rng = np.random.default_rng(0)
-    shapes = {"A": (70, 90), "B": (90, 60), "N": (70, 60), "S": (90, 90), "b": (60,)}
+    shapes = {
+        "A": (70, 90),
+        "B": (90, 60),
+        "N": (70, 60),
+        "S": (90, 90),
+        "C": (50, 70),
+        "D": (60, 50),
+        "b": (60,),
+    }
     text, number = WITH_MORE[name]
     read = {
         each: rng.random(shape) - 0.5 for each, shape in shapes.items() if re.search(rf"\b{each}\b", text)
@@ -229,3 +245,24 @@ def test_what_is_added_follows_the_product(name: str) -> None:
     assert len(products(kernel)) == number
     wanted = storel.run(text, floating_point="strict", **read)
     np.testing.assert_allclose(dense(kernel(**read)), dense(wanted), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("rows", "columns"), [(37, 61), (64, 96), (61, 37)])
+def test_a_product_is_added_to_another_one(
+    rows: int, columns: int, dtype: str, threads: int, backend: str
+) -> None:
+    """Tiles are whole or not, the other product is of transposes, and each has several blocks of summands."""
+    rng = np.random.default_rng(rows)
+    shapes = {"A": (rows, 700), "B": (700, columns), "C": (600, rows), "D": (columns, 600)}
+    read = {name: (rng.random(shape) - 0.5).astype(dtype) for name, shape in shapes.items()}
+    kernel = storel.compile(
+        f"CREATE TENSOR R AS {PRODUCT} + {OTHER}", backend=backend, threads=threads, **read
+    )
+    assert len(products(kernel)) == 2
+    wanted = read["A"].astype(float) @ read["B"] + (read["D"].astype(float) @ read["C"]).T
+    error = 1e-3 if dtype == "float32" else 1e-11
+    for _ in range(2):
+        np.testing.assert_allclose(dense(kernel(**read)), wanted, rtol=error, atol=error)

@@ -26,6 +26,8 @@ _MAY_OVERFLOW = frozenset({"divide", "exp", "log", "sqrt", "power", "floor_divid
 def is_finite(term: Term, symbols: Symbols) -> bool:
     """Return whether no value that ``term`` reads or makes can be inf or NaN, overflow excepted."""
     match term:
+        case Apply("divide", (dividend, Literal(value))) if value != 0:
+            return math.isfinite(value) and is_finite(dividend, symbols)
         case Apply(function, _) if function in _MAY_OVERFLOW:
             return False
         case Reduce("least" | "greatest"):

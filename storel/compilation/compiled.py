@@ -91,13 +91,7 @@ class Compilation:
 
         There are parts for several threads where that is worth it, and for dense contractions.
         """
-        found = phases(
-            self.plan,
-            self.symbols,
-            reorders=self.is_reordered,
-            is_finite=self.is_finite,
-            memory=self.memory,
-        )
+        found = phases(self.plan, self.symbols, reorders=self.is_reordered, memory=self.memory)
         is_divided = self.used_threads > 1 and any(phase.split is not None for phase in found)
         return found if is_divided or any(phase.contraction is not None for phase in found) else ()
 

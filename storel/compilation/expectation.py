@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 
+from storel.calculus.bounds import bounds
 from storel.compilation.compiled import Compilation
 from storel.compilation.reformat import conversion_cost
 from storel.optimizer.cost.constants import Constants
@@ -13,6 +14,8 @@ from storel.optimizer.estimation.cardinality import entries
 from storel.optimizer.physical.destination import is_dense
 from storel.optimizer.physical.forecast import counting, entering
 from storel.plan.contraction import Contraction
+from storel.plan.phases import Phase
+from storel.plan.summands import is_pass
 from storel.semiring import SEMIRINGS
 from storel.storage.formats.known import Formats
 from storel.storage.formats.signature import level_signature
@@ -34,11 +37,11 @@ def running_time(compilation: Compilation) -> float:
     """Return the estimated nanoseconds of a run whose operands are as the plan reads them.
 
     It begins with bounds on the result's length, and ends when the result is stored as it is wanted. Where
-    all that is left of the plan are dense products, they have kernels of their own.
+    all that is left of the plan are dense products, which have kernels of their own, and passes through what
+    they read or make, that is what takes the time.
     """
     if has_only_products(compilation):
-        products = (phase.contraction for phase in compilation.phases)
-        return sum(_product(each, compilation.constants) for each in products if each is not None)
+        return sum(_phase(each, compilation) for each in compilation.phases)
     plan, symbols, constants = compilation.plan, compilation.symbols, compilation.constants
     each = compilation.result.packing(plan.destination)
     packing = each * entering(plan, symbols, constants) if each else 0.0
@@ -47,6 +50,16 @@ def running_time(compilation: Compilation) -> float:
         + counting(plan, compilation.entered_extents, symbols, constants)
         + packing
     )
+
+
+def _phase(phase: Phase, compilation: Compilation) -> float:
+    """Return the nanoseconds of a dense product, or of a pass through all places of what it fills."""
+    constants, symbols = compilation.constants, phase.known(compilation.symbols)
+    if phase.contraction is not None:
+        return _product(phase.contraction, constants)
+    extents = phase.extents(compilation.entered_extents)
+    places = math.prod(bounds(extent, symbols).high or 0 for extent in extents)
+    return (constants.sequential + constants.write) * places
 
 
 def _product(contraction: Contraction, constants: Constants) -> float:
@@ -59,9 +72,10 @@ def _product(contraction: Contraction, constants: Constants) -> float:
 
 
 def has_only_products(compilation: Compilation) -> bool:
-    """Return whether all that is left of the plan are dense products."""
+    """Return whether all that is left of the plan are dense products, and passes through dense tables."""
     found = compilation.phases
-    return bool(found) and all(phase.contraction is not None for phase in found)
+    others = (phase.plan.action for phase in found if phase.contraction is None)
+    return any(phase.contraction is not None for phase in found) and all(map(is_pass, others))
 
 
 def foreseen(compilation: Compilation, formats: Formats) -> Tensor:

@@ -83,6 +83,17 @@ def store_terms(store: Store) -> tuple[Term, ...]:
             return (extent,)
 
 
+def destination_of(store: Store) -> Destination | None:
+    """Return the result that holds what ``store`` does, None if there is none."""
+    match store:
+        case ScalarStore(zero=zero):
+            return None if zero is None else Levels((), store)
+        case TableStore(scalar_type, operator, zero, extents):
+            return Levels(tuple(map(Place, extents)), ScalarStore(scalar_type, operator, zero))
+        case _:
+            return None
+
+
 def row_extents(store: Term, stores: tuple[tuple[Term, ...], ...]) -> tuple[Term, ...]:
     """Return the extents of a bound store, or of one of its rows; ``stores`` has those of each binder."""
     depth = 0

@@ -19,7 +19,7 @@ from storel.calculus.binding import shift
 from storel.calculus.bounds import bounds
 from storel.calculus.domains import affine
 from storel.calculus.intervals import ANY, Context, Interval
-from storel.calculus.nodes import Literal, Lookup, Multiply, Symbol, Term, Variable
+from storel.calculus.nodes import Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
 from storel.plan.copies import Key, copied_keys
 from storel.plan.nodes import (
     Accumulate,
@@ -123,12 +123,12 @@ def contraction(plan: Plan, stores: tuple[Store, ...], symbols: Symbols) -> Cont
     """Return the contraction that ``plan`` is, which reads ``stores``; None if none that is worth it."""
     match plan.destination:
         case Levels(levels, leaf) if leaf.operator == "add" and leaf.type.is_real:
-            extents = [_constant(level.extent, symbols) for level in levels if isinstance(level, Place)]
+            extents = [constant_of(level.extent, symbols) for level in levels if isinstance(level, Place)]
             if len(extents) < len(levels):
                 return None
         case _:
             return None
-    nest = _nest(plan.action, stores, symbols)
+    nest = nest_of(plan.action, stores, symbols)
     if nest is None or [nest.extents[loop] for loop in nest.entered] != extents:
         return None
     strides = [0] * len(nest.extents)
@@ -150,7 +150,7 @@ Binders: TypeAlias = "tuple[int | Term, ...]"
 
 
 @dataclass(frozen=True, slots=True)
-class _Nest:
+class Nest:
     """Loops from 0 around one value: their extents, and the numbers of those whose variables are entered."""
 
     extents: tuple[int, ...]
@@ -165,7 +165,7 @@ class _Nest:
         )
 
 
-def _nest(action: Action, stores: tuple[Store, ...], symbols: Symbols) -> _Nest | None:
+def nest_of(action: Action, stores: tuple[Store, ...], symbols: Symbols) -> Nest | None:
     """Return ``action`` as a nest of loops around one value; a table that is only copied counts as none."""
     extents: list[int] = []
     binders: Binders = ()
@@ -174,7 +174,7 @@ def _nest(action: Action, stores: tuple[Store, ...], symbols: Symbols) -> _Nest 
     while True:
         match action:
             case Loop(Positions(Literal(0), high), body):
-                extent = _constant(high, symbols) or 0
+                extent = constant_of(high, symbols) or 0
                 binders = (len(extents), len(extents), *binders)
                 extents.append(extent)
             case Loop(Entries(row), body):
@@ -194,7 +194,7 @@ def _nest(action: Action, stores: tuple[Store, ...], symbols: Symbols) -> _Nest 
                 reached = entered if copy is None else copy.entered(entered)
                 loops = tuple(loop for loop in reached if isinstance(loop, int))
                 is_nest = all(extents) and len(set(loops)) == len(reached)
-                return _Nest(tuple(extents), loops, binders, value) if is_nest else None
+                return Nest(tuple(extents), loops, binders, value) if is_nest else None
             case _:
                 return None
         action = body
@@ -222,17 +222,17 @@ def _row_extent(row: Term, binders: int, stores: tuple[Store, ...], symbols: Sym
     store = stores[row.index - binders] if isinstance(row, Variable) and row.index >= binders else None
     if not isinstance(store, TableStore) or len(store.extents) != depth + 1:
         return 0
-    return _constant(store.extents[depth], symbols) or 0
+    return constant_of(store.extents[depth], symbols) or 0
 
 
 def _product(
-    nest: _Nest, scalar_type: ScalarType, strides: Strides, stores: tuple[Store, ...], symbols: Symbols
+    nest: Nest, scalar_type: ScalarType, strides: Strides, stores: tuple[Store, ...], symbols: Symbols
 ) -> Contraction | None:
     """Return the value of a nest as a product of two operands and scalars."""
     operands: list[Operand] = []
     scalars: list[str] = []
     factor = 1.0
-    for term, binders in _factors(nest.value, nest.binders):
+    for term, binders in factors(nest.value, nest.binders):
         fact = symbols.get(term.name) if isinstance(term, Symbol) else None
         match term:
             case Literal(value) if not isinstance(value, bool):
@@ -240,7 +240,7 @@ def _product(
             case Symbol(name) if isinstance(fact, ParameterSymbol) and fact.type.is_real:
                 scalars.append(name)
             case _:
-                operand = _operand(term, binders, nest, scalar_type, stores, symbols)
+                operand = operand_of(term, binders, nest, scalar_type, stores, symbols)
                 if operand is None:
                     return None
                 operands.append(operand)
@@ -250,22 +250,25 @@ def _product(
     return Contraction(scalar_type, nest.extents, strides, left, right, tuple(scalars), factor)
 
 
-def _factors(term: Term, binders: Binders) -> Iterator[tuple[Term, Binders]]:
-    """Yield the factors of a product, each with the binders around it."""
+def factors(term: Term, binders: Binders) -> Iterator[tuple[Term, Binders]]:
+    """Yield the factors of a product, or of a quotient by a number, each with the binders around it."""
     match term:
         case Multiply(left, right, "plus_times"):
-            yield from _factors(left, binders)
-            yield from _factors(right, binders)
+            yield from factors(left, binders)
+            yield from factors(right, binders)
+        case Apply("divide", (dividend, Literal(divisor))) if divisor != 0 and math.isfinite(1.0 / divisor):
+            yield from factors(dividend, binders)
+            yield Literal(1.0 / divisor, ScalarType.FLOAT64), binders
         case Variable(index) if index < len(binders) and not isinstance(value := binders[index], int):
-            yield from _factors(value, binders[index + 1 :])
+            yield from factors(value, binders[index + 1 :])
         case _:
             yield term, binders
 
 
-def _operand(
+def operand_of(
     term: Term,
     binders: Binders,
-    nest: _Nest,
+    nest: Nest,
     scalar_type: ScalarType,
     stores: tuple[Store, ...],
     symbols: Symbols,
@@ -288,7 +291,7 @@ def _operand(
             if not isinstance(store, TableStore) or store.type is not scalar_type:
                 return None
             name = f"store.{len(stores) - 1 - position}"
-            extents = [_constant(extent, symbols) or 0 for extent in store.extents]
+            extents = [constant_of(extent, symbols) or 0 for extent in store.extents]
             places, length = [*extents[1:], 1], math.prod(extents)
         case _:
             return None
@@ -309,7 +312,7 @@ def _operand(
     return Operand(name, offset, tuple(strides)) if first >= 0 and last < length else None
 
 
-def _constant(term: Term, symbols: Symbols) -> int | None:
+def constant_of(term: Term, symbols: Symbols) -> int | None:
     """Return the value of a term that has only one."""
     interval = bounds(term, symbols)
     return interval.low if interval.low == interval.high else None

@@ -13,18 +13,31 @@ from __future__ import annotations
 from storel.calculus.binding import shift
 from storel.calculus.nodes import Literal, Lookup, Term, Variable, map_children
 from storel.plan.binding import map_terms, store_terms
-from storel.plan.nodes import Action, Bind, Enter, ListStore, Loop, Plan, Positions, Store, TableStore
+from storel.plan.nodes import (
+    Action,
+    Bind,
+    Enter,
+    ListStore,
+    Loop,
+    Plan,
+    Positions,
+    Store,
+    TableStore,
+    Together,
+)
+from storel.plan.summands import summands
 
 
 def fission(plan: Plan) -> Plan:
-    """Return ``plan`` with its outermost loop taken apart, as far as it fills dense rows."""
-    return Plan(plan.destination, _taken_apart(plan.action))
+    """Return ``plan`` with the outermost loop of each summand taken apart, as far as it fills dense rows."""
+    parts = tuple(map(_taken_apart, summands(plan.action)))
+    return Plan(plan.destination, parts[0] if len(parts) == 1 else Together(parts))
 
 
 def _taken_apart(action: Action) -> Action:
     match action:
         case Bind(store, value, body):
-            return _after(_taken_apart(value), store, _taken_apart(body))
+            return after(_taken_apart(value), store, _taken_apart(body))
         case Loop(Positions(Literal(0), high) as source, body):
             stage = _bind_first(body)
             if not isinstance(stage, Bind) or not isinstance(stage.store, TableStore | ListStore):
@@ -33,17 +46,17 @@ def _taken_apart(action: Action) -> Action:
             table = TableStore(row.type, row.operator, row.zero, (high, *store_terms(row)))
             filling = Loop(source, Enter(Variable(0), stage.value))
             using = Loop(Positions(shift(source.low, 1), shift(high, 1)), map_terms(stage.body, _of_rows))
-            return _after(_taken_apart(filling), table, _taken_apart(using))
+            return after(_taken_apart(filling), table, _taken_apart(using))
         case _:
             return action
 
 
-def _after(value: Action, store: Store, body: Action) -> Action:
+def after(value: Action, store: Store, body: Action) -> Action:
     """Return a bind of ``value``, after the binds that it begins with."""
     match value:
         case Bind(TableStore() as first, inner, rest):
             moved = map_terms(body, lambda term, depth: shift(term, 1, depth + 1))
-            return Bind(first, inner, _after(rest, store, moved))
+            return Bind(first, inner, after(rest, store, moved))
         case _:
             return Bind(store, value, body)
 

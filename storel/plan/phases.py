@@ -14,10 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 
+from storel.calculus.bounds import bounds
 from storel.calculus.nodes import Term
 from storel.plan.arrays import RowArrays, store_name
-from storel.plan.binding import store_terms
+from storel.plan.binding import destination_of, store_terms
 from storel.plan.contraction import Contraction, contraction
+from storel.plan.finite import is_finite
 from storel.plan.fission import fission
 from storel.plan.nodes import (
     Accumulate,
@@ -33,6 +35,7 @@ from storel.plan.nodes import (
     TableStore,
     Together,
 )
+from storel.plan.operands import stored_operands
 from storel.plan.partition import Parts, Split, outermost, split_of
 from storel.plan.summands import is_pass, summands
 from storel.plan.sweep import swept
@@ -73,36 +76,49 @@ class Phase:
         return result if self.filled is None else store_terms(self.filled)
 
 
-def phases(
-    plan: Plan, symbols: Symbols, *, reorders: bool, is_finite: bool, memory: float = math.inf
-) -> tuple[Phase, ...]:
+def phases(plan: Plan, symbols: Symbols, *, reorders: bool, memory: float = math.inf) -> tuple[Phase, ...]:
     """Return the phases of ``plan``.
 
-    ``reorders`` says that real sums may be added up in any order, ``is_finite`` that all values are finite.
-    Loops are taken apart where that makes dense contractions of their stages, whose tables take no more than
-    ``memory`` bytes.
+    ``reorders`` says that real sums may be added up in any order. Loops are taken apart where that makes
+    dense contractions of their stages, whose tables take no more than ``memory`` bytes.
     """
-    found = _phases(plan, symbols, reorders, is_finite)
-    if not (reorders and is_finite) or all(phase.contraction is not None for phase in found):
+    found = _phases(plan, symbols, reorders)
+    if not reorders or all(phase.contraction is not None for phase in found):
         return found
-    stages = _phases(fission(plan), symbols, reorders, is_finite, apart=True)
-    products = [phase.contraction for phase in stages if phase.contraction is not None]
-    needed = sum(product.result_bytes for product in products)
-    others = (phase.plan.action for phase in stages if phase.contraction is None)
-    return stages if products and needed <= memory and all(map(is_pass, others)) else found
+    stages = _phases(stored_operands(fission(plan), symbols), symbols, reorders, apart=True)
+    others = [phase.plan.action for phase in stages if phase.contraction is None]
+    needed = sum(_table_bytes(each, symbols) for each in stages)
+    is_better = len(others) < len(stages) and all(map(is_pass, others)) and needed <= memory
+    return stages if is_better else found
 
 
-def _phases(
-    plan: Plan, symbols: Symbols, reorders: bool, is_finite: bool, *, apart: bool = False
-) -> tuple[Phase, ...]:
+def _table_bytes(phase: Phase, symbols: Symbols) -> float:
+    """Return the bytes of what a phase makes, if that is a table or the result of a dense contraction."""
+    if phase.contraction is not None:
+        return phase.contraction.result_bytes
+    if not isinstance(phase.filled, TableStore):
+        return 0.0
+    extents = (bounds(extent, symbols).high for extent in phase.filled.extents)
+    return phase.filled.type.itemsize * math.prod(math.inf if each is None else each for each in extents)
+
+
+def _phases(plan: Plan, symbols: Symbols, reorders: bool, *, apart: bool = False) -> tuple[Phase, ...]:
+    finite: dict[str, bool] = {}
+
     def completed(phase: Phase) -> Phase:
         known = phase.known(symbols)
+        scope = tuple(finite[store_name(number)] for number in reversed(range(len(phase.stores))))
+        is_safe = is_finite(phase.plan.action, known, scope)
+        if isinstance(phase.filled, ScalarStore | TableStore):
+            (name,), zero = phase.fills, phase.filled.zero
+            is_safe_so_far = not phase.continues or finite[name]
+            finite[name] = is_safe_so_far and is_safe and (zero is None or math.isfinite(zero))
         split = split_of(phase.plan, known, reorders=reorders)
         is_swept = not phase.continues and (split is None or split.parts is not Parts.COMBINED)
         return replace(
             phase,
             split=split,
-            contraction=contraction(phase.plan, phase.stores, known) if reorders and is_finite else None,
+            contraction=contraction(phase.plan, phase.stores, known) if reorders and is_safe else None,
             swept=swept(phase.plan, known) if is_swept else 0,
         )
 
@@ -133,7 +149,7 @@ def _steps(this: Phase, symbols: Symbols, numbers: Iterator[int], apart: bool) -
                 apart,
             )
         case Bind(store, value, body) if (
-            not isinstance(value, Accumulate) and (destination := _destination(store)) is not None
+            not isinstance(value, Accumulate) and (destination := destination_of(store)) is not None
         ):
             name = store_name(len(this.stores))
             for number, each in enumerate(_groups(Plan(destination, value), this.stores, known, apart)):
@@ -163,17 +179,6 @@ def _is_dense(destination: Destination) -> bool:
             return is_added and all(isinstance(level, Place) for level in levels)
         case _:
             return False
-
-
-def _destination(store: Store) -> Destination | None:
-    """Return the result that holds what ``store`` does, None if there is none."""
-    match store:
-        case ScalarStore(zero=zero):
-            return None if zero is None else Levels((), store)
-        case TableStore(scalar_type, operator, zero, extents):
-            return Levels(tuple(map(Place, extents)), ScalarStore(scalar_type, operator, zero))
-        case _:
-            return None
 
 
 def _parts(action: Action) -> list[Action]:

@@ -21,7 +21,11 @@ def number(value: float) -> Literal:
         (number(math.inf), False),
         (number(math.nan), False),
         (Multiply(number(0.0), number(-math.inf)), False),
-        (Apply("divide", (number(1.0), number(2.0))), False),
+        (Apply("divide", (number(1.0), number(2.0))), True),
+        (Apply("divide", (number(1.0), number(0.0))), False),
+        (Apply("divide", (number(1.0), number(math.nan))), False),
+        (Apply("divide", (number(math.inf), number(2.0))), False),
+        (Apply("divide", (number(1.0), Apply("abs", (number(2.0),)))), False),
     ],
 )
 def test_what_may_be_infinite(term: Term, expected: bool) -> None:

@@ -83,7 +83,7 @@ def test_what_reads_rows_is_divided_by_their_entries() -> None:
         Levels((Place(M),), SUM),
         Bind(STORE, filling, Loop(Positions(number(0), M), Enter(Variable(0), sums))),
     )
-    first, second = phases(plan, SYMBOLS, reorders=True, is_finite=True)
+    first, second = phases(plan, SYMBOLS, reorders=True)
     assert first.filled == STORE and first.fills == ("rows.0.begins", "rows.0.keys", "rows.0.values")
     assert [array.name for array in second.arrays] == list(first.fills) and second.stores == ()
     assert first.split is not None and first.split.parts is Parts.APPENDED

@@ -136,13 +136,13 @@ CASES: dict[str, tuple[Destination, Action, Parts | None]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_parts(name: str) -> None:
     destination, action, parts = CASES[name]
-    (phase,) = phases(Plan(destination, action), SYMBOLS, reorders=True, is_finite=True)
+    (phase,) = phases(Plan(destination, action), SYMBOLS, reorders=True)
     assert (phase.split and phase.split.parts) is parts
     assert phase.plan.action == action
 
 
 def test_the_loop_is_over_a_part() -> None:
-    (phase,) = phases(Plan(DENSE, own()), SYMBOLS, reorders=True, is_finite=True)
+    (phase,) = phases(Plan(DENSE, own()), SYMBOLS, reorders=True)
     assert phase.split is not None and phase.split.source == Positions(number(0), N)
     assert phase.split.plan.action == Loop(Positions(LOW, HIGH), Enter(Variable(0), ONE))
     assert [(end.low, end.high) for end in phase.split.ends] == [(0, 9), (0, 9)]
@@ -151,7 +151,7 @@ def test_the_loop_is_over_a_part() -> None:
 def test_stores_are_filled_in_phases_of_their_own() -> None:
     table = TableStore(ScalarType.FLOAT64, "add", 0.0, (N,))
     action = Bind(SUM, loop(ONE), Bind(table, own(), loop(Accumulate(Lookup(Variable(2), Variable(0))))))
-    found = phases(Plan(SCALAR, action), SYMBOLS, reorders=True, is_finite=True)
+    found = phases(Plan(SCALAR, action), SYMBOLS, reorders=True)
     assert [phase.filled for phase in found] == [SUM, table, None]
     assert [phase.stores for phase in found] == [(), (SUM,), (table, SUM)]
     assert [phase.split and phase.split.parts for phase in found] == [
@@ -162,10 +162,10 @@ def test_stores_are_filled_in_phases_of_their_own() -> None:
 
 
 def test_real_sums_keep_their_order_unless_they_may_be_reordered() -> None:
-    (phase,) = phases(Plan(SCALAR, loop(ONE)), SYMBOLS, reorders=False, is_finite=True)
+    (phase,) = phases(Plan(SCALAR, loop(ONE)), SYMBOLS, reorders=False)
     assert phase.split is None
     least = Levels((), ScalarStore(ScalarType.FLOAT64, "minimum", float("inf")))
-    (phase,) = phases(Plan(least, loop(ONE)), SYMBOLS, reorders=False, is_finite=True)
+    (phase,) = phases(Plan(least, loop(ONE)), SYMBOLS, reorders=False)
     assert phase.split is not None
 
 
@@ -176,7 +176,7 @@ SHORTER = loop(Enter(Variable(0), ONE), number(4))
     "other", [own(Add(number(8), Multiply(number(-1), Variable(0)))), SHORTER, Bind(SUM, ONE, SHORTER)]
 )
 def test_loops_that_are_not_run_in_the_same_parts_follow_each_other(other: Action) -> None:
-    found = phases(Plan(DENSE, Together((own(), other))), SYMBOLS, reorders=True, is_finite=True)
+    found = phases(Plan(DENSE, Together((own(), other))), SYMBOLS, reorders=True)
     assert [phase.plan.action for phase in found] == [own(), other]
     assert [phase.split and phase.split.parts for phase in found] == [Parts.SHARED, Parts.SHARED]
     assert [phase.continues for phase in found] == [False, True]
@@ -184,16 +184,16 @@ def test_loops_that_are_not_run_in_the_same_parts_follow_each_other(other: Actio
 
 def test_what_is_not_run_in_parts_stays_together() -> None:
     one = Enter(number(3), ONE)
-    found = phases(Plan(DENSE, Together((one, one, own(), one))), SYMBOLS, reorders=True, is_finite=True)
+    found = phases(Plan(DENSE, Together((one, one, own(), one))), SYMBOLS, reorders=True)
     assert [phase.plan.action for phase in found] == [Together((one, one)), own(), one]
-    (phase,) = phases(Plan(DENSE, Together((one, one))), SYMBOLS, reorders=True, is_finite=True)
+    (phase,) = phases(Plan(DENSE, Together((one, one))), SYMBOLS, reorders=True)
     assert phase.split is None
 
 
 def test_a_store_is_only_known_to_what_it_was_filled_for() -> None:
     table = TableStore(ScalarType.FLOAT64, "add", 0.0, (N,))
     used = Bind(table, own(), loop(Enter(Variable(0), Accumulate(Lookup(Variable(2), Variable(0))))))
-    found = phases(Plan(DENSE, Together((used, SHORTER, used))), SYMBOLS, reorders=True, is_finite=True)
+    found = phases(Plan(DENSE, Together((used, SHORTER, used))), SYMBOLS, reorders=True)
     assert [phase.filled for phase in found] == [table, None, None, table, None]
     assert [phase.stores for phase in found] == [(), (table,), (), (), (table,)]
     assert [phase.continues for phase in found] == [False, False, True, False, True]
@@ -202,5 +202,5 @@ def test_a_store_is_only_known_to_what_it_was_filled_for() -> None:
 def test_what_is_appended_is_not_continued() -> None:
     action = Together((own(), SHORTER))
     for destination in (Levels((Append(),), SUM), Coordinates(1, SUM), Levels((Place(N),), FIRST)):
-        (phase,) = phases(Plan(destination, action), SYMBOLS, reorders=True, is_finite=True)
+        (phase,) = phases(Plan(destination, action), SYMBOLS, reorders=True)
         assert phase.split is None

@@ -214,6 +214,12 @@ WITH_MORE: dict[str, tuple[str, int]] = {
         "sum(<(i, k), x> in A, <(k, l), y> in S, <(l, j), z> in B) {(i, j) -> x * y * z}",
         2,
     ),
+    "a quotient": (f"CREATE TENSOR R AS {PRODUCT.replace('x * y', 'x * y / -3')} + N", 1),
+    "a function without bounds": (
+        f"CREATE TENSOR Q AS {PRODUCT} "
+        "CREATE TENSOR R AS sum(<(i, j), q> in Q) {(i, j) -> exp(q) - N(i, j)}",
+        1,
+    ),
     "another product": (f"CREATE TENSOR R AS {PRODUCT} + {OTHER}", 2),
     "less another product": (f"CREATE TENSOR R AS N - {PRODUCT} - 2 * {OTHER}", 2),
     "another product, and a function of both": (
@@ -266,3 +272,55 @@ def test_a_product_is_added_to_another_one(
     error = 1e-3 if dtype == "float32" else 1e-11
     for _ in range(2):
         np.testing.assert_allclose(dense(kernel(**read)), wanted, rtol=error, atol=error)
+
+
+COMPUTED = {
+    "rows are scaled": "A(i, k) * B(k, j) * r(i)",
+    "columns are scaled": "c(j) * A(i, k) * B(k, j)",
+    "summands are scaled": "A(i, k) * s(k) * B(k, j) * s(k)",
+    "all are scaled": "r(i) * A(i, k) * s(k) * B(k, j) * c(j) * 3",
+    "a function": "tanh(A(i, k)) * B(k, j)",
+    "a function of a transpose": "A(i, k) * tanh(T(j, k))",
+    "two functions": "max(A(i, k), 0) * sigmoid(B(k, j))",
+    "a sum": "(A(i, k) + E(i, k)) * B(k, j)",
+    "two sums": "(A(i, k) - r(i)) * (B(k, j) + c(j) + s(k))",
+    "places": "i * A(i, k) * B(k, j)",
+    "a gather": "A(i, k) * B(k % 3, j)",
+}
+"""Products of what is computed from rows, columns and summands."""
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+@pytest.mark.parametrize(("backend", "threads"), [("c", 1), ("c", 2), ("numba", 2)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_operands_that_are_computed(name: str, backend: str, threads: int, dtype: str) -> None:
+    value = COMPUTED[name]
+    rng = np.random.default_rng(len(name))
+    shapes = {"A": (70, 60), "B": (60, 50), "T": (50, 60), "E": (70, 60), "r": (70,), "s": (60,), "c": (50,)}
+    read = {
+        each: (rng.random(shape) - 0.5).astype(dtype)
+        for each, shape in shapes.items()
+        if re.search(rf"\b{each}\(", value)
+    }
+    text = f"CREATE TENSOR R AS sum(<i, _> in 0:70, <k, _> in 0:60, <j, _> in 0:50) {{(i, j) -> {value}}}"
+    kernel = storel.compile(text, backend=backend, threads=threads, **read)
+    wanted = storel.run(text, floating_point="strict", **read)
+    error = 1e-3 if dtype == "float32" else 1e-10
+    for _ in range(2):
+        np.testing.assert_allclose(dense(kernel(**read)), dense(wanted), rtol=error, atol=error)
+    assert len(products(kernel)) == 1
+
+
+def test_computed_operands_that_may_be_infinite_are_none() -> None:
+    """What is not there must not be multiplied by what is infinite, which a matrix product would do."""
+    text = (
+        "CREATE TENSOR R AS sum(<i, _> in 0:70, <k, _> in 0:60, <j, _> in 0:50)"
+        "{(i, j) -> exp(1000 * A(i, k)) * B(k, j)}"
+    )
+    rng = np.random.default_rng(0)
+    read = {"A": rng.random((70, 60)), "B": rng.random((60, 50))}
+    read["B"][:, 7] = 0.0
+    kernel = storel.compile(text, **read)
+    assert not products(kernel)
+    found = dense(kernel(**read))
+    assert (found[:, 7] == 0.0).all() and np.isinf(found[:, 6]).all()

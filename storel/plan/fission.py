@@ -10,7 +10,7 @@ Allen, "Optimizing Compilers for Modern Architectures", 2001, chapters 5 and 6.
 
 from __future__ import annotations
 
-from storel.calculus.binding import shift
+from storel.calculus.binding import free_variables, shift
 from storel.calculus.nodes import Literal, Lookup, Term, Variable, map_children
 from storel.plan.binding import map_terms, store_terms
 from storel.plan.nodes import (
@@ -29,7 +29,7 @@ from storel.plan.summands import summands
 
 
 def fission(plan: Plan) -> Plan:
-    """Return ``plan`` with the outermost loop of each summand taken apart, as far as it fills dense rows."""
+    """Return ``plan`` with the outermost loops of each summand taken apart, where they fill dense rows."""
     parts = tuple(map(_taken_apart, summands(plan.action)))
     return Plan(plan.destination, parts[0] if len(parts) == 1 else Together(parts))
 
@@ -39,16 +39,30 @@ def _taken_apart(action: Action) -> Action:
         case Bind(store, value, body):
             return after(_taken_apart(value), store, _taken_apart(body))
         case Loop(Positions(Literal(0), high) as source, body):
-            stage = _bind_first(body)
+            stage = _bind_first(_inside(body))
             if not isinstance(stage, Bind) or not isinstance(stage.store, TableStore | ListStore):
                 return action
             row = stage.store
-            table = TableStore(row.type, row.operator, row.zero, (high, *store_terms(row)))
+            extents = (high, *store_terms(row))
+            if any(map(free_variables, extents)):  # rows of lengths of their own
+                return action
+            table = TableStore(row.type, row.operator, row.zero, extents)
             filling = Loop(source, Enter(Variable(0), stage.value))
             using = Loop(Positions(shift(source.low, 1), shift(high, 1)), map_terms(stage.body, _of_rows))
             return after(_taken_apart(filling), table, _taken_apart(using))
         case _:
             return action
+
+
+def _inside(body: Action) -> Action:
+    """Return the body of a loop with the loop in it, if there is one, taken apart."""
+    match body:
+        case Enter(key, inner):
+            return Enter(key, _inside(inner))
+        case Loop():
+            return _taken_apart(body)
+        case _:
+            return body
 
 
 def after(value: Action, store: Store, body: Action) -> Action:

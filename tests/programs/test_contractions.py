@@ -311,6 +311,21 @@ def test_operands_that_are_computed(name: str, backend: str, threads: int, dtype
     assert len(products(kernel)) == 1
 
 
+@pytest.mark.parametrize(("backend", "threads"), [("c", 1), ("c", 2), ("numba", 2)])
+def test_a_function_of_products_of_a_batch(backend: str, threads: int) -> None:
+    rng = np.random.default_rng(0)
+    read = {"A": rng.random((5, 40, 30)) - 0.5, "B": rng.random((5, 50, 30)) - 0.5}
+    text = (
+        "CREATE TENSOR Q AS sum(<(b, i, k), x> in A, <(b, j, k), y> in B) {(b, i, j) -> x * y / 8} "
+        "CREATE TENSOR R AS sum(<(b, i, j), q> in Q) {(b, i, j) -> exp(q)}"
+    )
+    kernel = storel.compile(text, backend=backend, threads=threads, **read)
+    assert len(products(kernel)) == 1
+    wanted = np.exp(read["A"] @ read["B"].transpose(0, 2, 1) / 8)
+    for _ in range(2):
+        np.testing.assert_allclose(dense(kernel(**read)), wanted, rtol=1e-10)
+
+
 def test_computed_operands_that_may_be_infinite_are_none() -> None:
     """What is not there must not be multiplied by what is infinite, which a matrix product would do."""
     text = (

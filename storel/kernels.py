@@ -70,17 +70,17 @@ class Kernel:
                 f"'{options[0]}' is an option, and those of a kernel are what it was compiled with",
                 hint=f"compile it again: storel.compile(…, {options[0]}=…)",
             )
-        call, formats = self._call, _formats(self._options.formats)
+        call = self._call
+        if call is None:
+            return run_again(self._program, self._options, self._scalars | tensors)
+        formats = _formats(self._options.formats)
         values: dict[str, Value | Inputs] = {}
         for name, given in tensors.items():
-            if call is not None and type(given) is np.ndarray:
-                inputs = call.inputs_of_array(name, given)
-            else:
-                inputs = None
+            inputs = call.inputs_of_array(name, given) if type(given) is np.ndarray else None
             if inputs is None:
-                tensors[name] = inputs = _value(name, given, formats)
-            values[name] = inputs
-        result = None if call is None else call(values)
+                tensors[name] = _value(name, given, formats)
+            values[name] = tensors[name] if inputs is None else inputs
+        result = call(values)
         return run_again(self._program, self._options, self._scalars | tensors) if result is None else result
 
     def __repr__(self) -> str:

@@ -14,6 +14,7 @@ from storel.calculus.binding import free_variables, shift
 from storel.calculus.nodes import Literal, Lookup, Term, Variable, map_children
 from storel.plan.binding import map_terms, store_terms
 from storel.plan.nodes import (
+    Accumulate,
     Action,
     Bind,
     Enter,
@@ -21,6 +22,7 @@ from storel.plan.nodes import (
     Loop,
     Plan,
     Positions,
+    ScalarStore,
     Store,
     TableStore,
     Together,
@@ -76,15 +78,30 @@ def after(value: Action, store: Store, body: Action) -> Action:
 
 
 def _bind_first(action: Action) -> Action:
-    """Return ``action`` with a bind that follows keys entered before them."""
+    """Return ``action`` with a bind that follows keys and scalars before them; scalars are found again."""
     match action:
         case Enter(key, body):
             inner = _bind_first(body)
             if isinstance(inner, Bind):
                 return Bind(inner.store, inner.value, Enter(shift(key, 1), inner.body))
             return action
+        case Bind(ScalarStore() as scalar, Accumulate(value), body):
+            inner = _bind_first(body)
+            if not isinstance(inner, Bind) or any(map(free_variables, store_terms(inner.store))):
+                return action
+            after_it = Bind(scalar, Accumulate(shift(value, 1)), map_terms(inner.body, _exchanged))
+            return Bind(inner.store, Bind(scalar, Accumulate(value), inner.value), after_it)
         case _:
             return action
+
+
+def _exchanged(term: Term, depth: int) -> Term:
+    """Return ``term`` with the two innermost variables that are ``depth`` binders outside exchanged."""
+    match term:
+        case Variable(index) if index in (depth, depth + 1):
+            return Variable(2 * depth + 1 - index)
+        case _:
+            return map_children(term, lambda child, bound: _exchanged(child, depth + bound))
 
 
 def _of_rows(term: Term, depth: int) -> Term:

@@ -12,8 +12,22 @@ from storel.calculus.nodes import Literal, Lookup, Multiply, Symbol, Term, Varia
 from storel.plan.copies import Key, copied_keys
 from storel.plan.fission import fission
 from storel.plan.interpret import run
-from storel.plan.nodes import Accumulate, Action, Bind, Enter, Entries, Loop, Positions, TableStore
+from storel.plan.nodes import (
+    Accumulate,
+    Action,
+    Bind,
+    Enter,
+    Entries,
+    Levels,
+    Loop,
+    Place,
+    Plan,
+    Positions,
+    ScalarStore,
+    TableStore,
+)
 from storel.scalars import ScalarType
+from storel.symbols import ArraySymbol, SizeSymbol
 
 N, M = Symbol("n"), Symbol("m")
 
@@ -53,6 +67,29 @@ def test_stages_are_done_one_after_the_other(compiled: tuple[storel.Kernel, dict
 
 
 T = Variable
+
+
+def test_scalars_are_found_again_for_what_follows_a_stage() -> None:
+    """Both the row that is stored and what is made of it read a number that belongs to the row."""
+    real = ScalarType.FLOAT64
+    leaf = ScalarStore(real, "add", 0.0)
+    row = TableStore(real, "add", 0.0, (M,))
+    filling = loop(M, Enter(T(0), Accumulate(Multiply(T(2), Lookup(Symbol("b"), T(0))))))
+    using = loop(M, Enter(T(0), Accumulate(Multiply(T(3), Lookup(T(2), T(0))))))
+    scaled = Bind(leaf, Accumulate(Lookup(Symbol("a"), T(0))), Enter(T(1), Bind(row, filling, using)))
+    plan = Plan(Levels((Place(N), Place(M)), leaf), loop(N, scaled))
+    apart = fission(plan)
+    assert isinstance(apart.action, Bind) and apart.action.store == TableStore(real, "add", 0.0, (N, M))
+    symbols = {
+        "n": SizeSymbol("n", 3), "m": SizeSymbol("m", 2), "a": ArraySymbol("a", real, 3),
+        "b": ArraySymbol("b", real, 2),
+    }  # fmt: skip
+    a, b = np.array([1.0, 2.0, 3.0]), np.array([5.0, 7.0])
+    found = [run(each, symbols, {"a": a, "b": b}) for each in (plan, apart)]
+    wanted = {i: {j: a[i] * a[i] * b[j] for j in range(2)} for i in range(3)}
+    assert found == [wanted, wanted]
+
+
 COPIES: dict[str, tuple[Action, tuple[Key, ...] | None]] = {
     "in order": (
         loop(N, Enter(T(0), loop(M, Enter(T(0), Accumulate(Lookup(Lookup(T(4), T(2)), T(0))))))),

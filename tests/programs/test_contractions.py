@@ -278,7 +278,7 @@ COMPUTED = {
     "rows are scaled": "A(i, k) * B(k, j) * r(i)",
     "columns are scaled": "c(j) * A(i, k) * B(k, j)",
     "summands are scaled": "A(i, k) * s(k) * B(k, j) * s(k)",
-    "all are scaled": "r(i) * A(i, k) * s(k) * B(k, j) * c(j) * 3",
+    "all are scaled": "r(i) * A(i, k) * s(k) * B(k, j) * c(j) * 3 / 7",
     "a function": "tanh(A(i, k)) * B(k, j)",
     "a function of a transpose": "A(i, k) * tanh(T(j, k))",
     "two functions": "max(A(i, k), 0) * sigmoid(B(k, j))",

@@ -123,7 +123,7 @@ def contraction(plan: Plan, stores: tuple[Store, ...], symbols: Symbols) -> Cont
     """Return the contraction that ``plan`` is, which reads ``stores``; None if none that is worth it."""
     match plan.destination:
         case Levels(levels, leaf) if leaf.operator == "add" and leaf.type.is_real:
-            extents = [constant_of(level.extent, symbols) for level in levels if isinstance(level, Place)]
+            extents = [_constant(level.extent, symbols) for level in levels if isinstance(level, Place)]
             if len(extents) < len(levels):
                 return None
         case _:
@@ -174,7 +174,7 @@ def nest_of(action: Action, stores: tuple[Store, ...], symbols: Symbols) -> Nest
     while True:
         match action:
             case Loop(Positions(Literal(0), high), body):
-                extent = constant_of(high, symbols) or 0
+                extent = _constant(high, symbols) or 0
                 binders = (len(extents), len(extents), *binders)
                 extents.append(extent)
             case Loop(Entries(row), body):
@@ -222,7 +222,7 @@ def _row_extent(row: Term, binders: int, stores: tuple[Store, ...], symbols: Sym
     store = stores[row.index - binders] if isinstance(row, Variable) and row.index >= binders else None
     if not isinstance(store, TableStore) or len(store.extents) != depth + 1:
         return 0
-    return constant_of(store.extents[depth], symbols) or 0
+    return _constant(store.extents[depth], symbols) or 0
 
 
 def _product(
@@ -291,7 +291,7 @@ def operand_of(
             if not isinstance(store, TableStore) or store.type is not scalar_type:
                 return None
             name = f"store.{len(stores) - 1 - position}"
-            extents = [constant_of(extent, symbols) or 0 for extent in store.extents]
+            extents = [_constant(extent, symbols) or 0 for extent in store.extents]
             places, length = [*extents[1:], 1], math.prod(extents)
         case _:
             return None
@@ -312,7 +312,7 @@ def operand_of(
     return Operand(name, offset, tuple(strides)) if first >= 0 and last < length else None
 
 
-def constant_of(term: Term, symbols: Symbols) -> int | None:
+def _constant(term: Term, symbols: Symbols) -> int | None:
     """Return the value of a term that has only one."""
     interval = bounds(term, symbols)
     return interval.low if interval.low == interval.high else None

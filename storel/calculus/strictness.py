@@ -42,10 +42,10 @@ def strict(term: Term, index: int, semiring: str = "plus_times") -> bool:
     >>> strict(Multiply(Variable(0), Variable(1)), 0), strict(Apply("exp", (Variable(0),)), 0)
     (True, False)
     """
-    return _vanishes(term, 1 << index, semiring)
+    return vanishes(term, 1 << index, semiring)
 
 
-def _vanishes(term: Term, zeros: int, semiring: str = "plus_times") -> bool:
+def vanishes(term: Term, zeros: int, semiring: str = "plus_times") -> bool:
     """Return whether ``term`` is surely zero where the variables ``zeros``, a bit for each, are zero."""
     zero = SEMIRINGS[semiring].zero
 
@@ -54,7 +54,7 @@ def _vanishes(term: Term, zeros: int, semiring: str = "plus_times") -> bool:
         return SEMIRINGS[other].zero == zero
 
     def of(child: Term, binders: int = 0) -> bool:
-        return _vanishes(child, zeros << binders, semiring)
+        return vanishes(child, zeros << binders, semiring)
 
     match term:
         case Variable(position):
@@ -74,7 +74,7 @@ def _vanishes(term: Term, zeros: int, semiring: str = "plus_times") -> bool:
         case Lookup(mapping, _, over):
             return agrees(over) and of(mapping)
         case Let(value, body):
-            return _vanishes(body, zeros << 1 | of(value), semiring)
+            return vanishes(body, zeros << 1 | of(value), semiring)
         case If(condition, body, over):
             return agrees(over) and (of(body) or _is_false(condition, zeros, zero))
         case Add(left, right, over):
@@ -82,7 +82,7 @@ def _vanishes(term: Term, zeros: int, semiring: str = "plus_times") -> bool:
         case Multiply(left, right, over):
             return agrees(over) and (of(left) or of(right))
         case Apply(name, arguments):
-            return zero == 0 and _application_vanishes(name, arguments, zeros)
+            return zero == 0 and _application_is_zero(name, arguments, zeros)
         case Reduce(monoid, source, body):
             return zero == 0 and monoid == "any" and (of(source) or of(body, 2))
         case Symbol() | Range() | Slice() | Unique():
@@ -101,13 +101,13 @@ def _is_false(condition: Term, zeros: int, zero: bool | int | float) -> bool:
         case Apply("or", (left, right)):
             return _is_false(left, zeros, zero) and _is_false(right, zeros, zero)
         case _:
-            return zero == 0 and _vanishes(condition, zeros)
+            return zero == 0 and vanishes(condition, zeros)
 
 
-def _application_vanishes(name: str, arguments: tuple[Term, ...], zeros: int) -> bool:
+def _application_is_zero(name: str, arguments: tuple[Term, ...], zeros: int) -> bool:
     """Return whether a function of ``arguments``, each of which is asked once, is surely zero."""
     function = FUNCTIONS[name]
-    vanishing = [_vanishes(argument, zeros) for argument in arguments]
+    vanishing = [vanishes(argument, zeros) for argument in arguments]
     if any(vanishing[position] for position in function.annihilators):
         return True
     match name, arguments:

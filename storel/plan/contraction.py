@@ -20,6 +20,7 @@ from storel.calculus.bounds import bounds
 from storel.calculus.domains import affine
 from storel.calculus.intervals import ANY, Context, Interval
 from storel.calculus.nodes import Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
+from storel.calculus.strictness import vanishes
 from storel.plan.copies import Key, copied_keys
 from storel.plan.nodes import (
     Accumulate,
@@ -166,8 +167,12 @@ class Nest:
 
 
 def nest_of(action: Action, stores: tuple[Store, ...], symbols: Symbols) -> Nest | None:
-    """Return ``action`` as a nest of loops around one value; a table that is only copied counts as none."""
+    """Return ``action`` as a nest of loops around one value; a table that is only copied counts as none.
+
+    A loop over the entries of a row is one over all of its places where those without an entry add nothing.
+    """
     extents: list[int] = []
+    rows: list[int] = []
     binders: Binders = ()
     entered: list[int | Term] = []
     copy: _Copy | None = None
@@ -180,6 +185,7 @@ def nest_of(action: Action, stores: tuple[Store, ...], symbols: Symbols) -> Nest
             case Loop(Entries(row), body):
                 extent = _row_extent(row, len(binders), stores, symbols)
                 binders = (Lookup(shift(row, 1), Variable(0)), len(extents), *binders)
+                rows.append(len(binders))
                 extents.append(extent)
             case Enter(Variable(index), body) if index < len(binders):
                 entered.append(binders[index])
@@ -194,10 +200,20 @@ def nest_of(action: Action, stores: tuple[Store, ...], symbols: Symbols) -> Nest
                 reached = entered if copy is None else copy.entered(entered)
                 loops = tuple(loop for loop in reached if isinstance(loop, int))
                 is_nest = all(extents) and len(set(loops)) == len(reached)
+                is_nest = is_nest and all(_vanishes_without(each, value, binders) for each in rows)
                 return Nest(tuple(extents), loops, binders, value) if is_nest else None
             case _:
                 return None
         action = body
+
+
+def _vanishes_without(entry: int, value: Term, binders: Binders) -> bool:
+    """Return whether ``value`` is zero where that binder, counted from outside, stands for a zero."""
+    zeros = 0
+    for number, stands_for in enumerate(reversed(binders), 1):
+        is_zero = not isinstance(stands_for, int) and vanishes(stands_for, zeros)
+        zeros = zeros << 1 | (is_zero or number == entry)
+    return vanishes(value, zeros)
 
 
 @dataclass(frozen=True, slots=True)

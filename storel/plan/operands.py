@@ -17,6 +17,7 @@ from functools import reduce
 
 from storel.calculus.binding import free_variables, shift
 from storel.calculus.nodes import Literal, Lookup, Multiply, Symbol, Term, Variable, map_children
+from storel.calculus.safety import is_safe
 from storel.calculus.verify import Type, infer
 from storel.plan.binding import destination_of, store_terms
 from storel.plan.contraction import Binders, Nest, contraction, factors, nest_of, operand_of
@@ -88,7 +89,10 @@ def _with_operands(plan: Plan, stores: tuple[Store, ...], symbols: Symbols) -> A
         if operand_of(value, tuple(range(count)), nest, scalar_type, stores, symbols) is not None:
             operands.append(bound)
             continue
-        if infer(value, symbols, _types(count, stores)) != Type(scalar_type):
+        types = _types(count, stores)
+        intervals = nest.context((*range(count), *(Literal(0, scalar_type) for _ in stores)))
+        # What is stored is also evaluated where rows have no entries.
+        if infer(value, symbols, types) != Type(scalar_type) or not is_safe(value, symbols, types, intervals):
             return None
         keys = [loop for loop in sorted(side.loops) if loop in nest.entered or loop in other.loops]
         table = TableStore(scalar_type, "add", 0.0, tuple(_extent(nest, loop) for loop in keys))

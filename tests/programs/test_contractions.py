@@ -311,6 +311,24 @@ def test_operands_that_are_computed(name: str, backend: str, threads: int, dtype
     assert len(products(kernel)) == 1
 
 
+@pytest.mark.parametrize(
+    ("function", "number"), [("sigmoid(q)", 0), ("(q + 1)", 0), ("1", 0), ("tanh(q)", 2), ("q", 2)]
+)
+def test_what_is_not_there_adds_nothing(function: str, number: int) -> None:
+    """A row of zeros has no entries: what a function makes of zero is not added up."""
+    rng = np.random.default_rng(0)
+    read = {"A": rng.random((70, 60)) - 0.5, "B": rng.random((60, 50)) - 0.5, "D": rng.random((50, 40)) - 0.5}
+    read["A"][::3] = 0.0
+    text = (
+        "CREATE TENSOR R AS sum(<i, r> in A) {i -> let t = (sum(<k, a> in r, <(k, j), b> in B) {j -> a * b}) "
+        f"in sum(<j, q> in t, <(j, l), d> in D) {{l -> {function} * d}}}}"
+    )
+    kernel = storel.compile(text, **read)
+    wanted = storel.run(text, backend="interpret", **read)
+    np.testing.assert_allclose(dense(kernel(**read)), dense(wanted), rtol=1e-10, atol=1e-12)
+    assert len(products(kernel)) == number
+
+
 @pytest.mark.parametrize(("backend", "threads"), [("c", 1), ("c", 2), ("numba", 2)])
 def test_a_function_of_products_of_a_batch(backend: str, threads: int) -> None:
     rng = np.random.default_rng(0)

@@ -2,13 +2,16 @@
 
 ``T`` stands for the C type, ``W`` for its width in bits, also in ``intW_t``, ``_N`` for the name of the type,
 ``F`` for what ends the name of a library function of the type. They follow ``loops/arithmetic.py``; ``first``
-is what is left of some values if all but the first ``count`` are zeros.
+is what is left of some values if all but the first ``count`` are zeros. Elementary functions are our own
+(``elementary.py``) unless a kernel is strict.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
+from storel.codegen import c_functions
 from storel.scalars import ScalarType
 
 C_TYPES = {
@@ -148,7 +151,7 @@ static inline T modulo_N(T a, T b) {
 """,
     "sigmoid": """\
 static inline T sigmoid_N(T a) {
-    return 1 / (1 + __builtin_expF(-a));
+    return 1 / (1 + exp_N(-a));
 }
 """,
     "select": """\
@@ -161,6 +164,18 @@ static inline T select_N(_Bool condition, T a, T b) {
 """,
 }
 
+_OF_LIBRARY = """\
+static inline T {operator}_N(T a) {{
+    return __builtin_{operator}F(a);
+}}
+"""
+
+_BY_DOUBLES = """\
+static inline T {operator}_N(T a) {{
+    return (T){operator}_float64(a);
+}}
+"""
+
 _TEMPLATES = {
     "minimum": _ORDER.format(operator="minimum", comparison="<="),
     "maximum": _ORDER.format(operator="maximum", comparison=">="),
@@ -171,7 +186,7 @@ _TEMPLATES = {
     "relu": _RELU,
 }
 
-HELPED = frozenset({*_TEMPLATES, *_INTEGER, *_REAL})
+HELPED = frozenset({*_TEMPLATES, *_INTEGER, *_REAL, *c_functions.TEXTS})
 
 LANES = 4
 """How many values ``first`` takes, a vector ``lanes_N``."""
@@ -191,11 +206,33 @@ def name(operator: str, of: ScalarType) -> str:
     return f"{operator}_{of.value}"
 
 
-def text(operator: str, of: ScalarType) -> str:
-    """Return the C function that computes an operator of ``HELPED``."""
-    templates = {**_TEMPLATES, **(_REAL if of.is_real else _INTEGER)}
+def texts(helpers: Iterable[tuple[str, ScalarType]], *, is_strict: bool) -> list[str]:
+    """Return the C functions that compute these operators of ``HELPED``, those first that others call.
+
+    If it ``is_strict``, elementary functions are those of the C library, as in the interpreters.
+    """
+    ordered = sorted(helpers, key=lambda helper: name(*helper))
+    return list(dict.fromkeys(text for helper in ordered for text in _texts(*helper, is_strict)))
+
+
+def _texts(operator: str, of: ScalarType, is_strict: bool) -> Iterator[str]:
+    """Yield the C functions for one operator, itself the last."""
+    if operator == "sigmoid":
+        yield from _texts("exp", of, is_strict)
+    if operator not in c_functions.TEXTS:
+        templates = {**_TEMPLATES, **(_REAL if of.is_real else _INTEGER)}
+        yield _filled(templates[operator], of)
+    elif is_strict:
+        yield _filled(_OF_LIBRARY.format(operator=operator), of)
+    else:
+        yield from c_functions.TEXTS[operator]
+        if of is not ScalarType.FLOAT64:
+            yield _filled(_BY_DOUBLES.format(operator=operator), of)
+
+
+def _filled(template: str, of: ScalarType) -> str:
     width = str(8 * of.itemsize)
     words = {"T": C_TYPES[of], "W": width}
-    template = re.sub(r"_N\b", f"_{of.value}", templates[operator])
+    template = re.sub(r"_N\b", f"_{of.value}", template)
     template = re.sub(r"\b[TW]\b|(?<=\bint)W(?=_t\b)", lambda word: words[word[0]], template)
     return re.sub(r"(__builtin_[a-z]+)F\(", rf"\1{suffix(of)}(", template)

@@ -24,6 +24,7 @@ _KEYWORDS = (
     "int long main register restrict return short signed sizeof static struct switch typedef typeof union",
     "unsigned void volatile while int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t linux",
     "unix bound compute detail divide lane slots storel_bound storel_compute storel_divide",
+    "scaled reduced exp_less_one",
 )
 _HELPERS = [
     c_helpers.name(operator, of)
@@ -33,17 +34,16 @@ _HELPERS = [
 _RESERVED = (*" ".join(_KEYWORDS).split(), *_HELPERS)
 
 
-def render(kernel: Kernel, *, is_numbered: bool = False) -> str:
+def render(kernel: Kernel, *, is_numbered: bool = False, is_strict: bool = False) -> str:
     """Return the C source of ``kernel``.
 
     If it ``is_numbered``, parameters are called by their places, so that kernels that differ in names have
-    one text.
+    one text. If it ``is_strict``, all functions give the bits that the C library's do.
     """
     helpers: set[tuple[str, ScalarType]] = set()
     inputs = frozenset(buffer.name for buffer in kernel.inputs)
     procedures = [_procedure(each, inputs, helpers, is_numbered) for each in kernel.procedures]
-    used = sorted(helpers, key=lambda helper: c_helpers.name(*helper))
-    return "\n".join(["#include <stdint.h>\n", *(c_helpers.text(*helper) for helper in used), *procedures])
+    return "\n".join(["#include <stdint.h>\n", *c_helpers.texts(helpers, is_strict=is_strict), *procedures])
 
 
 def _procedure(

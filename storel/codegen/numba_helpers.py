@@ -1,11 +1,15 @@
 """Python functions for the operators that Python lacks or defines otherwise, to be compiled by Numba.
 
 They follow ``loops/arithmetic.py``, and may return a wider type than their operands have. Numba
-specializes them, so one text serves all integers, and one all reals.
+specializes them, so one text serves all integers, and one all reals. Elementary functions are our own
+(``elementary.py``) unless a kernel is strict.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
+from storel.codegen import numba_functions
 from storel.scalars import ScalarType
 
 _INTEGER = {
@@ -103,7 +107,19 @@ _REAL = {
         return math.pow(np.float64(a), np.float64(b))
     """,
     "sigmoid": """
-        return 1 / (1 + np.exp(-a))
+        return 1 / (1 + exp_real(-a))
+    """,
+}
+
+_OF_LIBRARY = {
+    "exp": """
+        return np.exp(a)
+    """,
+    "log": """
+        return np.log(a)
+    """,
+    "tanh": """
+        return np.tanh(a)
     """,
 }
 
@@ -129,11 +145,11 @@ _COMMON = {
     """,
 }
 
-HELPED = frozenset({*_INTEGER, *_REAL, *_COMMON})
+HELPED = frozenset({*_INTEGER, *_REAL, *_COMMON, *_OF_LIBRARY})
 _INTRINSICS = frozenset({"trailing_zeros", "popcount"})
 _PARAMETERS = {
     "sort": "a, low, high", "trailing_zeros": "typing, a", "popcount": "typing, a", "sign": "a", "relu": "a",
-    "sigmoid": "a",
+    "sigmoid": "a", "exp": "a", "log": "a", "tanh": "a",
 }  # fmt: skip
 
 PRELUDE = '''\
@@ -173,12 +189,27 @@ def name(operator: str, of: ScalarType) -> str:
     >>> name("modulo", ScalarType.INT32), name("modulo", ScalarType.FLOAT64)
     ('modulo', 'modulo_real')
     """
-    return f"{operator}_real" if of.is_real and operator in _REAL else operator
+    return f"{operator}_real" if of.is_real and operator in {*_REAL, *_OF_LIBRARY} else operator
 
 
-def text(operator: str, of: ScalarType) -> str:
-    """Return the function that computes an operator of ``HELPED``."""
-    body = {**_COMMON, **(_REAL if of.is_real else _INTEGER)}[operator]
+def texts(helpers: Iterable[tuple[str, ScalarType]], *, is_strict: bool) -> list[str]:
+    """Return the functions that compute these operators of ``HELPED``, those first that others call.
+
+    If it ``is_strict``, elementary functions are those of the C library, as in the interpreters.
+    """
+    ordered = sorted(helpers, key=lambda helper: name(*helper))
+    return list(dict.fromkeys(text for helper in ordered for text in _texts(*helper, is_strict)))
+
+
+def _texts(operator: str, of: ScalarType, is_strict: bool) -> Iterator[str]:
+    """Yield the functions for one operator, itself the last."""
+    if operator == "sigmoid":
+        yield from _texts("exp", of, is_strict)
+    if operator in _OF_LIBRARY and not is_strict:
+        yield from (text.rstrip() for text in numba_functions.TEXTS[operator])
+        return
+    body = {**_COMMON, **_OF_LIBRARY, **(_REAL if of.is_real else _INTEGER)}[operator]
     decorator = "@intrinsic" if operator in _INTRINSICS else '@njit(error_model="numpy")'
     header = f"def {name(operator, of)}({_PARAMETERS.get(operator, 'a, b')}):"
-    return "\n".join([decorator, header, *(line[4:] for line in body.strip("\n").rstrip().splitlines())])
+    lines = body.strip("\n").rstrip().splitlines()
+    yield "\n".join([decorator, header, *(line[4:] for line in lines)])

@@ -38,21 +38,21 @@ from storel.scalars import ScalarType
 _NAMES = (
     "Constant IntType abs bool bound carray cfunc compute detail divide float int intrinsic math max min",
     "njit np place pointee range slots storel_bound storel_compute storel_divide types uint64",
+    "scaled reduced exp_less_one",
 )
 _HELPERS = [name for helped in sorted(HELPED) for name in (helped, f"{helped}_real")]
 _RESERVED = (*keyword.kwlist, *" ".join(_NAMES).split(), *_HELPERS)
 
 
-def render(kernel: Kernel, *, is_numbered: bool = False) -> str:
+def render(kernel: Kernel, *, is_numbered: bool = False, is_strict: bool = False) -> str:
     """Return the text of a Python module that defines ``kernel``.
 
     If it ``is_numbered``, parameters are called by their places, so that kernels that differ in names have
-    one text.
+    one text. If it ``is_strict``, all functions give the bits that the C library's do.
     """
     helpers: set[tuple[str, ScalarType]] = set()
     procedures = [_procedure(procedure, helpers, is_numbered) for procedure in kernel.procedures]
-    texts = {numba_helpers.name(*helper): numba_helpers.text(*helper) for helper in helpers}
-    functions = [texts[name] for name in sorted(texts)]
+    functions = numba_helpers.texts(helpers, is_strict=is_strict)
     return "\n\n\n".join([numba_helpers.PRELUDE.rstrip(), *functions, *procedures]) + "\n"
 
 

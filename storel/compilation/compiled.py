@@ -83,7 +83,7 @@ class Compilation:
     @cached_property
     def source(self) -> str:
         """The text of the kernel in its backend's language, by the program's names, for reading."""
-        return self._rendered(self.kernel, is_numbered=False)
+        return self.rendered(self.kernel, is_numbered=False)
 
     @cached_property
     def phases(self) -> tuple[Phase, ...]:
@@ -130,7 +130,7 @@ class Compilation:
         """The kernel's text, one for each phase where it is run in parts."""
         is_strict = not self.is_reordered
         if not self.phases:
-            unit = Unit(self.kernel, self._rendered(self.kernel))
+            unit = Unit(self.kernel, self.rendered(self.kernel))
             return Program(self.backend, (unit,), is_strict=is_strict)
         return Program(self.backend, tuple(map(self._unit, self.phases)), self.used_threads, is_strict)
 
@@ -148,7 +148,7 @@ class Compilation:
             source = c_contraction.render(phase.contraction.type) if self.backend == "c" else None
             return Unit(phase.contraction, source, fills, phase.continues)
         kernel = self._lowered(phase)
-        return Unit(kernel, self._rendered(kernel), fills, phase.continues)
+        return Unit(kernel, self.rendered(kernel), fills, phase.continues)
 
     @property
     def _whole(self) -> Phase:
@@ -159,9 +159,10 @@ class Compilation:
         kernel = lower(phase, extents, symbols, is_finite=self.is_finite, profile=profile)
         return improved(kernel, symbols, reorders=self.is_reordered)
 
-    def _rendered(self, kernel: Kernel, *, is_numbered: bool = True) -> str:
+    def rendered(self, kernel: Kernel, *, is_numbered: bool = True) -> str:
+        """Return the text of ``kernel`` in the backend's language, parameters by names or by numbers."""
         render = c_source.render if self.backend == "c" else numba_source.render
-        return render(kernel, is_numbered=is_numbered)
+        return render(kernel, is_numbered=is_numbered, is_strict=not self.is_reordered)
 
     def replanned(self, term: Term, preferences: Preferences = PLANNERS_OWN) -> Compilation:
         """Return the same with the plan of another term that means the same, such as one considered."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from storel.codegen import c_source, numba_source
 from storel.compilation.compiled import Compilation
 from storel.compilation.environment import Environment
 from storel.execution.run import arguments
@@ -81,6 +80,6 @@ def _counts(compilation: Compilation, environment: Environment, memory_limit: in
         limit = memory.available() if memory_limit is None else memory_limit
         outputs, _ = loop_interpreter.run(kernel, scalars, arrays, limit)
     else:
-        render = c_source.render if compilation.backend == "c" else numba_source.render
-        outputs = load(render(kernel), kernel, compilation.backend)(scalars, arrays, memory_limit)
+        text = compilation.rendered(kernel)
+        outputs = load(text, kernel, compilation.backend)(scalars, arrays, memory_limit)
     return tuple(outputs[COUNTS.name].tolist())

@@ -14,8 +14,8 @@ from storel.optimizer.estimation.cardinality import entries
 from storel.optimizer.physical.destination import is_dense
 from storel.optimizer.physical.forecast import counting, entering
 from storel.plan.contraction import Contraction
+from storel.plan.passes import iterations
 from storel.plan.phases import Phase
-from storel.plan.summands import is_pass
 from storel.semiring import SEMIRINGS
 from storel.storage.formats.known import Formats
 from storel.storage.formats.signature import level_signature
@@ -53,13 +53,14 @@ def running_time(compilation: Compilation) -> float:
 
 
 def _phase(phase: Phase, compilation: Compilation) -> float:
-    """Return the nanoseconds of a dense product, or of a pass through all places of what it fills."""
+    """Return the nanoseconds of a dense product, or of a pass."""
     constants, symbols = compilation.constants, phase.known(compilation.symbols)
     if phase.contraction is not None:
         return _product(phase.contraction, constants)
     extents = phase.extents(compilation.entered_extents)
     places = math.prod(bounds(extent, symbols).high or 0 for extent in extents)
-    return (constants.sequential + constants.write) * places
+    steps = iterations(phase.plan.action, places, phase.stores, symbols)
+    return (constants.sequential + constants.write) * steps
 
 
 def _product(contraction: Contraction, constants: Constants) -> float:
@@ -73,9 +74,11 @@ def _product(contraction: Contraction, constants: Constants) -> float:
 
 def has_only_products(compilation: Compilation) -> bool:
     """Return whether all that is left of the plan are dense products, and passes through dense tables."""
-    found = compilation.phases
-    others = (phase.plan.action for phase in found if phase.contraction is None)
-    return any(phase.contraction is not None for phase in found) and all(map(is_pass, others))
+    found, symbols = compilation.phases, compilation.symbols
+    others = (phase for phase in found if phase.contraction is None)
+    return any(phase.contraction is not None for phase in found) and all(
+        math.isfinite(iterations(each.plan.action, 0.0, each.stores, each.known(symbols))) for each in others
+    )
 
 
 def foreseen(compilation: Compilation, formats: Formats) -> Tensor:

@@ -183,7 +183,7 @@ def nest_of(action: Action, stores: tuple[Store, ...], symbols: Symbols) -> Nest
                 binders = (len(extents), len(extents), *binders)
                 extents.append(extent)
             case Loop(Entries(row), body):
-                extent = _row_extent(row, len(binders), stores, symbols)
+                extent = row_extent(row, len(binders), stores, symbols)
                 binders = (Lookup(shift(row, 1), Variable(0)), len(extents), *binders)
                 rows.append(len(binders))
                 extents.append(extent)
@@ -230,7 +230,7 @@ class _Copy:
         return [*self.before, *keys]
 
 
-def _row_extent(row: Term, binders: int, stores: tuple[Store, ...], symbols: Symbols) -> int:
+def row_extent(row: Term, binders: int, stores: tuple[Store, ...], symbols: Symbols) -> int:
     """Return the length of a row of a table, which stands under so many binders; 0 if it is none."""
     depth = 0
     while isinstance(row, Lookup):

@@ -42,9 +42,11 @@ def _taken_apart(action: Action) -> Action:
             return after(_taken_apart(value), store, _taken_apart(body))
         case Loop(Positions(Literal(0), high) as source, body):
             stage = _bind_first(_inside(body))
-            if not isinstance(stage, Bind) or not isinstance(stage.store, TableStore | ListStore):
+            if not isinstance(stage, Bind) or isinstance(stage.value, Accumulate):
                 return action
             row = stage.store
+            if not isinstance(row, ScalarStore | TableStore | ListStore) or row.zero is None:
+                return action
             extents = (high, *store_terms(row))
             if any(map(free_variables, extents)):  # rows of lengths of their own
                 return action

@@ -37,7 +37,8 @@ from storel.plan.nodes import (
 )
 from storel.plan.operands import stored_operands
 from storel.plan.partition import Parts, Split, outermost, split_of
-from storel.plan.summands import is_pass, summands
+from storel.plan.passes import iterations
+from storel.plan.summands import summands
 from storel.plan.sweep import swept
 from storel.symbols import ArraySymbol, Symbols
 
@@ -86,10 +87,12 @@ def phases(plan: Plan, symbols: Symbols, *, reorders: bool, memory: float = math
     if not reorders or all(phase.contraction is not None for phase in found):
         return found
     stages = _phases(stored_operands(fission(plan), symbols), symbols, reorders, apart=True)
-    others = [phase.plan.action for phase in stages if phase.contraction is None]
+    products = [math.prod(each.contraction.extents) for each in stages if each.contraction is not None]
+    most = max(products, default=0)
+    others = (each for each in stages if each.contraction is None)
+    are_passes = all(iterations(each.plan.action, most, each.stores, symbols) <= most for each in others)
     needed = sum(_table_bytes(each, symbols) for each in stages)
-    is_better = len(others) < len(stages) and all(map(is_pass, others)) and needed <= memory
-    return stages if is_better else found
+    return stages if products and are_passes and needed <= memory else found
 
 
 def _table_bytes(phase: Phase, symbols: Symbols) -> float:

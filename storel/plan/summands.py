@@ -9,7 +9,7 @@ and to go through the result once more takes little beside it. Source: loop dist
 
 from __future__ import annotations
 
-from storel.plan.nodes import Accumulate, Action, Bind, Enter, Guard, Loop, ScalarStore, Together
+from storel.plan.nodes import Accumulate, Action, Bind, Enter, Loop, ScalarStore, Together
 
 
 def summands(action: Action) -> tuple[Action, ...]:
@@ -25,21 +25,3 @@ def summands(action: Action) -> tuple[Action, ...]:
             return tuple(Bind(store, value, part) for part in summands(body))
         case _:
             return (action,)
-
-
-def is_pass(action: Action) -> bool:
-    """Return whether ``action`` goes through its result, or less, once: each of its loops enters a key."""
-    deeper = 0
-    while True:
-        match action:
-            case Loop(_, body):
-                deeper += 1
-            case Enter(_, body):
-                deeper -= 1
-            case Guard(_, body) | Bind(ScalarStore(), Accumulate(), body):
-                pass
-            case Accumulate():
-                return deeper <= 0
-            case _:
-                return False
-        action = body

@@ -1,9 +1,11 @@
 """The cheapest term equal to a given one.
 
+    convert      integers that meet reals (terms/conversions.py)
     join order   besides the order that operands are named in, some by statistics (arrangement/join_order.py)
     normalize    loops over dictionaries become loops over arrays (rules tagged @normalize)
     eliminate    of many loops: factors and loops go where variables are bound (arrangement/elimination.py)
-    main         the algebra of sums and products, in a fresh e-graph
+    main         the algebra of sums and products, in a fresh e-graph; beside it orders of products that need
+                 no search (arrangement/association.py, arrangement/pairs.py)
     share        let, tabulation and hoisting on the extracted terms (sharing/share.py)
 
 Each variation of the cost gives a candidate; after sharing, all are priced in full and the cheapest
@@ -26,6 +28,7 @@ from storel.calculus.verify import InvariantError, infer
 from storel.optimizer.arrangement.association import associated
 from storel.optimizer.arrangement.elimination import eliminated, in_order_of_keys, loops
 from storel.optimizer.arrangement.expansion import monomials
+from storel.optimizer.arrangement.pairs import in_pairs
 from storel.optimizer.cost.variations import ARITHMETIC, PLAIN, SHARED, TAKEN_APART, Variation
 from storel.optimizer.egraph.browse import Graph, graph_of
 from storel.optimizer.egraph.extract import Extractor
@@ -38,6 +41,7 @@ from storel.optimizer.rules import rulefile
 from storel.optimizer.rules.rewriting import Rewriter, is_outgrown, size
 from storel.optimizer.rules.rulefile import IN_ORDER, RuleSet
 from storel.optimizer.sharing.share import Sharing, hoisted
+from storel.optimizer.terms.conversions import converted
 from storel.optimizer.terms.implied import without_implied
 from storel.optimizer.terms.occurrences import occurrences
 from storel.optimizer.terms.precautions import cautious
@@ -65,7 +69,8 @@ def optimize(
 ) -> Optimized:
     """Return the cheapest term found that means the same as ``term``, which is closed, and as ``others``."""
     with _no_collections():
-        return _optimized(term, symbols, rules, options, others)
+        first, *rest = (converted(each, symbols) for each in (term, *others))
+        return _optimized(first, symbols, rules, options, tuple(rest))
 
 
 @contextmanager
@@ -235,6 +240,9 @@ def _arranged(term: Term, symbols: Symbols) -> Iterator[tuple[str, Term]]:
     chain = associated(term, symbols)
     if chain is not None:
         yield "associated", chain
+    pairs = in_pairs(term, symbols)
+    if pairs is not None:
+        yield "in pairs", pairs
     if loops(term) >= MANY_LOOPS:
         yield "factored", _typed(eliminated(term, earlier=True), term, symbols)
         yield "in order of keys", _typed(in_order_of_keys(term), term, symbols)

@@ -267,6 +267,8 @@ def _scanned(stored: Estimate, constants: Constants) -> float:
     the entries in a hash table. Which places are used is as hard to predict as the end of a segment.
     """
     places = math.prod(stored.spans)
+    if math.isinf(places):
+        return stored.total * constants.hash_probe
     surprises = max(0.0, min(stored.total, places - stored.total))
     looked_at = places * (constants.sequential + constants.branch) + surprises * constants.segment
     return min(looked_at, stored.total * constants.hash_probe)

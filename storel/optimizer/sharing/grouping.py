@@ -3,62 +3,164 @@
     … find(<p> in R at g) t …         =>  let x = sum(<p,y> in R) {y -> t} in … x(g) …
     … sum(R) if e == g then t …       =>  let x = sum(R) {e -> t} in … x(g) …
     … sum(R) if e == g and f == h …   =>  let x = sum(R) {e -> {f -> t}} in … x(g)(h) …
+    … sum(R) if e == g then {k -> u * t} …
+                                      =>  let x = sum(R) {e -> t} in … {k -> u * x(g)} …
 
-where ``e`` and ``f`` are of what R binds, ``g`` and ``h`` are not. What was added up for one key still is, in
-the same order.
+where ``e`` and ``f`` are of what R binds, ``g``, ``h``, ``k`` and ``u`` are not; of a sum each summand is
+grouped by itself. What was added up for one key still is, in the same order, but times ``u`` as a whole. Of
+two loops either may be the one that is grouped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
 from storel.calculus.binding import free_variables, shift
 from storel.calculus.bounds import bounds
 from storel.calculus.intervals import Entries, Interval
-from storel.calculus.nodes import Apply, Find, If, Let, Lookup, Singleton, Slice, Sum, Symbol, Term, Variable
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    Find,
+    If,
+    Let,
+    Literal,
+    Lookup,
+    Multiply,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Variable,
+)
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import infer
-from storel.optimizer.terms.occurrences import Occurrence, at, occurrences, replaced
+from storel.optimizer.terms.occurrences import Occurrence, at, occurrences, reindexed, replaced
+from storel.optimizer.terms.products import factors
+from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
+
+MOST_TABLES = 3
+"""Summands of what is looked for up to which each is grouped by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A summand of what is looked for: ``table`` at the keys, times ``factors``, as entry at ``entered``."""
+
+    table: Term
+    factors: tuple[Term, ...] = ()
+    entered: tuple[Term, ...] = ()
+
+    def above(self, binders: int, table: Term) -> Part:
+        """Return the part as it is seen from outside of so many binders, with what is there for its table."""
+        outer = (tuple(shift(each, -binders) for each in terms) for terms in (self.factors, self.entered))
+        return Part(table, *outer)
+
+    def read(self, found: Term, semiring: str) -> Term:
+        """Return the part, where ``found`` is what its table has at the keys."""
+        whole = reduce(lambda value, each: Multiply(each, value, semiring), self.factors, found)
+        return reduce(lambda value, key: Singleton(key, value, semiring), reversed(self.entered), whole)
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A dictionary, and the keys at which it has, one in the other, what is searched for."""
+    """Dictionaries, and the keys at which they have, one in the other, what is searched for."""
 
     keys: tuple[Term, ...]
-    table: Term
+    parts: tuple[Part, ...]
 
 
-def grouped(term: Term, symbols: Symbols) -> Iterator[Term]:
-    """Yield ``term`` (closed) with one search replaced by a table of what is found under each key."""
+def grouped(term: Term, symbols: Symbols, *, reassociates: bool = True) -> Iterator[Term]:
+    """Yield ``term`` (closed) with one search replaced by tables of what is found under each key.
+
+    Sums are only divided into factors and summands, or their loops exchanged, if ``reassociates`` says so.
+    """
     for found in occurrences(term, symbols):
-        if not isinstance(found.term, Sum | Find):
-            continue
-        group = _group(found.term, 0, found.term.semiring)
-        if group.keys and infer(found.term, symbols, found.types).rank == 0:
-            yield from _with_table(term, found, group, found.term.semiring, symbols)
+        yield from _grouped(term, found, symbols, reassociates)
+        exchanged = _exchanged(found.term) if reassociates else None
+        if exchanged is not None:
+            other, body = replaced(term, found.path, exchanged), (*found.path, 1)
+            inner = next(each for each in occurrences(other, symbols) if each.path == body)
+            yield from _grouped(other, inner, symbols, reassociates)
 
 
-def _with_table(
+def _grouped(term: Term, found: Occurrence, symbols: Symbols, reassociates: bool) -> Iterator[Term]:
+    """Yield ``term`` with what was ``found`` in it looked up, if it is a search."""
+    if not isinstance(found.term, Sum | Find):
+        return
+    group = _group(found.term, 0, found.term.semiring)
+    is_whole = all(part == Part(part.table) for part in group.parts)
+    if not group.keys or len(group.parts) > MOST_TABLES or not (is_whole or reassociates):
+        return
+    rank = infer(found.term, symbols, found.types).rank
+    if all(len(part.entered) <= rank for part in group.parts):
+        yield from _with_tables(term, found, group, found.term.semiring, symbols)
+
+
+def _exchanged(term: Term) -> Term | None:
+    """Return two loops that look for equal numbers, the inner one outside; None if they are no such."""
+    match term:
+        case Sum(source, Sum(inner, If(condition, _) as body, semiring), own) if (
+            semiring == own and _sides(condition, 2) is not None and _is_outside(inner, 2)
+        ):
+            exchanged = reindexed(body, lambda index: index ^ 2 if index < 4 else index)
+            return Sum(shift(inner, -2), Sum(shift(source, 2), exchanged, own), own)
+        case _:
+            return None
+
+
+def _with_tables(
     term: Term, found: Occurrence, group: Group, semiring: str, symbols: Symbols
 ) -> Iterator[Term]:
-    outer = found.inside(min(free_variables(group.table), default=len(found.scope)))
+    free = frozenset[int]().union(*(free_variables(part.table) for part in group.parts))
+    outer = found.inside(min(free, default=len(found.scope)))
     home = found.home(outer)
-    table = shift(group.table, -outer)
     types, intervals = found.types[outer:], found.intervals[outer:]
     if not outer or not all(infer(key, symbols, found.types).scalar.is_integer for key in group.keys):
         return
-    if not has_natural_keys(bounds(table, symbols, intervals), len(group.keys)):
+    moved = (each for part in group.parts for each in (*part.factors, *part.entered))
+    if not all(is_safe(each, symbols, found.types, found.intervals) for each in moved):
         return
-    if is_safe(table, symbols, types, intervals):
-        # Seen from the occurrence the table is variable `outer`, and what was there is one further away.
-        keys = (shift(key, 1, outer) for key in group.keys)
-        read = reduce(lambda row, key: Lookup(row, key, semiring), keys, Variable(outer))
-        named = replaced(shift(at(term, home), 1), found.path[len(home) :], read)
-        yield replaced(term, home, Let(table, named))
+    tables = list(dict.fromkeys(part.table for part in group.parts))
+    for each in (shift(table, -outer) for table in tables):
+        if not has_natural_keys(bounds(each, symbols, intervals), len(group.keys)):
+            return
+        if not is_safe(each, symbols, types, intervals):
+            return
+    made = _named(term, found, group, semiring, tables, outer)
+    if infer(at(made, home), symbols, types) == infer(at(term, home), symbols, types):
+        yield made
+
+
+def _named(
+    term: Term, found: Occurrence, group: Group, semiring: str, tables: Sequence[Term], outer: int
+) -> Term:
+    """Return ``term`` with ``tables`` named where the variables are that they need, and looked up."""
+    count = len(tables)
+
+    def seen(key: Term) -> Term:
+        """Seen from the occurrence the last table is variable `outer`, and what was there is further away."""
+        return shift(key, count, outer)
+
+    parts: list[Term] = []
+    for part in group.parts:
+        table: Term = Variable(outer + count - 1 - tables.index(part.table))
+        value = reduce(lambda row, key: Lookup(row, seen(key), semiring), group.keys, table)
+        outside = replace(
+            part, factors=tuple(map(seen, part.factors)), entered=tuple(map(seen, part.entered))
+        )
+        parts.append(outside.read(value, semiring))
+    home = found.home(outer)
+    whole = reduce(lambda left, right: Add(left, right, semiring), parts)
+    named = replaced(shift(at(term, home), count), found.path[len(home) :], whole)
+    for number, table in reversed(list(enumerate(tables))):
+        named = Let(shift(table, number - outer), named)
+    return replaced(term, home, named)
 
 
 def has_natural_keys(entries: Interval, rank: int) -> bool:
@@ -73,30 +175,56 @@ def has_natural_keys(entries: Interval, rank: int) -> bool:
 def _group(term: Term, depth: int, semiring: str) -> Group:
     """Return what is searched for inside of loops that bind ``depth`` variables; without keys, if nothing is.
 
-    The keys are seen from here, and do not depend on these variables.
+    All but the tables is seen from here, and does not depend on these variables.
     """
     match term:
         case Sum(source, body, own) if own == semiring:
             inner = _group(body, depth + 2, semiring)
-            return Group(tuple(shift(key, -2) for key in inner.keys), Sum(source, inner.table, semiring))
+            parts = (part.above(2, Sum(source, part.table, semiring)) for part in inner.parts)
+            return Group(tuple(shift(key, -2) for key in inner.keys), tuple(parts))
         case Let(value, body):
             inner = _group(body, depth + 1, semiring)
-            return Group(tuple(shift(key, -1) for key in inner.keys), Let(value, inner.table))
+            parts = (part.above(1, Let(value, part.table)) for part in inner.parts)
+            return Group(tuple(shift(key, -1) for key in inner.keys), tuple(parts))
         case If(condition, body, own) if own == semiring:
             inner = _group(body, depth, semiring)
             sides = _sides(condition, depth)
             if sides is None:
-                return replace(inner, table=If(condition, inner.table, semiring))
+                parts = (part.above(0, If(condition, part.table, semiring)) for part in inner.parts)
+                return replace(inner, parts=tuple(parts))
             own_key, searched = sides
-            return Group((searched, *inner.keys), Singleton(own_key, inner.table, semiring))
+            parts = (part.above(0, Singleton(own_key, part.table, semiring)) for part in inner.parts)
+            return Group((searched, *inner.keys), tuple(parts))
         case Find(Symbol() | Slice(Symbol()), searched, body, own) if own == semiring:
             if _is_outside(searched, depth):
                 # The position of the search is that of the loop, which binds the element as well.
                 entry = Singleton(Variable(0), shift(body, 1), semiring)
-                return Group((searched,), Sum(term.source, entry, semiring))
+                return Group((searched,), (Part(Sum(term.source, entry, semiring)),))
         case _:
             pass
-    return Group((), term)
+    return Group((), tuple(_parts(term, depth, semiring)))
+
+
+def _parts(term: Term, depth: int, semiring: str) -> Iterator[Part]:
+    """Yield the summands of what is added up, without the keys and factors that ``depth`` variables miss."""
+    match term:
+        case Add(left, right, own) if own == semiring:
+            yield from _parts(left, depth, semiring)
+            yield from _parts(right, depth, semiring)
+        case Singleton(key, value, own) if own == semiring and _is_outside(key, depth):
+            for part in _parts(value, depth, semiring):
+                yield replace(part, entered=(key, *part.entered))
+        case Singleton(key, value, own) if own == semiring:
+            for part in _parts(value, depth, semiring):
+                yield Part(term) if part.entered else replace(part, table=Singleton(key, part.table, own))
+        case _:
+            own_factors = factors(term, semiring)
+            outside = [factor for factor in own_factors if _is_outside(factor, depth)]
+            inside = [factor for factor in own_factors if factor not in outside]
+            one = SEMIRINGS[semiring].one
+            unit = Literal(one, ScalarType.BOOL if isinstance(one, bool) else ScalarType.INT64)
+            value = reduce(lambda left, right: Multiply(left, right, semiring), inside or [unit])
+            yield Part(value, tuple(outside)) if outside else Part(term)
 
 
 def _sides(condition: Term, depth: int) -> tuple[Term, Term] | None:

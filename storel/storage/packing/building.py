@@ -10,7 +10,7 @@ import numpy as np
 from storel.arrays import Array
 from storel.errors import FormatError
 from storel.host.memory import require_memory
-from storel.storage.blocks import is_increasing, small_blocks
+from storel.storage.blocks import integer_span, is_increasing, small_blocks
 from storel.storage.coordinates import changes
 from storel.storage.formats.format import Format
 from storel.storage.formats.sizes import evaluate_size, free_size_names
@@ -147,7 +147,8 @@ class Building:
         """
         first = np.flatnonzero(changes((addresses, elements), len(addresses)))
         if 2 * len(first) >= len(addresses):
-            return self.write(name, addresses, elements.astype(self._type(name)), self._padding(name))
+            elements = elements.astype(self._type_with(name, elements))
+            return self.write(name, addresses, elements, self._padding(name))
         found = np.zeros(len(addresses), dtype=bool)
         found[first] = self.write_indices(name, addresses[first], elements[first])
         return found
@@ -201,7 +202,28 @@ class Building:
         require_memory(length * itemsize, name, self._memory_limit)
 
     def _type(self, name: str) -> np.dtype[Any]:
-        return self._index_type if self._declarations[name].holds_indices else np.dtype(bool)
+        if not self._declarations[name].holds_indices:
+            return np.dtype(bool)
+        return self._index_type if self._fits(self._padding(name)) else np.dtype(np.int64)
+
+    def _type_with(self, name: str, elements: Array) -> np.dtype[Any]:
+        """Return a type that holds these elements, too; what was written before is made of that type.
+
+        Elements may be larger than all extents and lengths, such as numbers of pairs of keys.
+        """
+        kind = self._type(name)
+        if kind != self._index_type or elements.dtype.itemsize <= kind.itemsize:
+            return kind
+        span = integer_span(elements)
+        if span is None or all(map(self._fits, span)):
+            return kind
+        if name in self.arrays:
+            self.arrays[name] = self.arrays[name].astype(np.int64)
+        return np.dtype(np.int64)
+
+    def _fits(self, number: int) -> bool:
+        held = np.iinfo(self._index_type)
+        return held.min <= number <= held.max
 
     def _padding(self, name: str) -> int:
         for each in self._declarations[name].properties:

@@ -1,6 +1,7 @@
 """What keys say of a chain's variables: equations, and numbers that they hold the digits of.
 
 e // c and e % c as two keys            e = (e // c) * c + e % c
+e // (b * c) and e // c % b             the same as e // c // b and e // c % b
 gather(z, 0) and gather(z, 1)           z = interleave(gather(z, 0), gather(z, 1))
 b * r + e // c, and d * c + e % c       the same with e // c and e % c as two more variables
 """
@@ -58,12 +59,35 @@ class Digit:
 
 def joined(equations: list[Equation]) -> list[Equation]:
     """Join quotients with their remainders, and the two numbers whose bits are interleaved in one."""
+    return _joined(_divided_by_one_number_at_a_time(equations))
+
+
+def _divided_by_one_number_at_a_time(equations: list[Equation]) -> list[Equation]:
+    """Return equations in which a quotient by a product is one of a quotient that stands elsewhere, too."""
+    whole = [part.left for each in equations for part in _divisions(each.unknown) if part.operator == "%"]
+
+    def split(expression: Expression) -> Expression:
+        expression = map_children(expression, split)
+        match expression:
+            case Binary("//", number, Binary("*", left, right)):
+                for first, then in ((right, left), (left, right)):
+                    if (quotient := Binary("//", number, first)) in whole:
+                        return Binary("//", quotient, then)
+            case _:
+                pass
+        return expression
+
+    found = [Equation(split(each.unknown), each.known) for each in equations]
+    return found if found == equations else _divided_by_one_number_at_a_time(found)
+
+
+def _joined(equations: list[Equation]) -> list[Equation]:
     for first in equations:
         for second in equations:
             found = _whole(first, second)
             if found is not None:
                 rest = [each for each in equations if each not in (first, second)]
-                return joined([*rest, found])
+                return _joined([*rest, found])
     return equations
 
 

@@ -34,6 +34,11 @@ from storel.storage.packing.tiles import tile_of
 from storel.storage.packing.turned import TurnedChain, turn_round
 from storel.storage.unpacking.unpack import count_nonzero_reads, enumerate_entries
 
+_LAST_BITS = (
+    'they differ in their last bits: with floating_point="strict" sums are added up in the order written; '
+    "or compute such entries once, as those with i <= j"
+)
+
 
 def solved_arrays(storage: Format, entries: Entries, memory_limit: int | None) -> dict[str, Array]:
     """Return a format's arrays for entries that are combined.
@@ -229,10 +234,12 @@ class _Packing:
             kept = np.empty(len(building.arrays[array]), elements.dtype)
             kept[addresses[::-1]] = elements[::-1]  # the last one that is assigned stays: the first of each
             others = is_different(elements, kept[addresses])
+            stored = building.arrays[array][address]
             raise EntriesDoNotFit(
                 f"{self.storage.name}: entry {self.text(entry)} shares {array}({address}) "
-                f"with another entry that has {building.arrays[array][address]}",
+                f"with another entry that has {stored}",
                 self.coordinates[:, numbers[others]],
+                _LAST_BITS if np.isclose(elements[first], stored, rtol=1e-6, atol=0) else None,
             )
 
 

@@ -4,7 +4,7 @@
     width: int = max(<i, row> in T) count(<j, v> in row)
     mean: int = (sum(<i, row> in T) min(count(<j, v> in row), 8)) // max(m, 1)
 
-Each is at least 0, and 0 where there are no entries. ``count`` counts distinct keys.
+Each is at least 0; of no entries all of these reductions are 0. ``count`` counts distinct keys.
 """
 
 from __future__ import annotations
@@ -42,8 +42,7 @@ def with_parameters_of(storage: Format, entries: Entries) -> Format:
         assert parameter.default is not None
         data = _Data(coordinates, {**extents, **found})
         data.groups[storage.declaration.tensor] = _Group(0, starts(coordinates[:0]))
-        value = np.asarray(data.value(parameter.default)).max(initial=0) if len(entries.values) else 0
-        found[parameter.name] = int(value)
+        found[parameter.name] = int(np.asarray(data.value(parameter.default)).max(initial=0))
     return storage.bound({each.name: found[each.name] for each in storage.parameters})
 
 
@@ -122,7 +121,7 @@ class _Data:
         """Reduce ``values`` in each part, and repeat the result for its entries."""
         vector = np.broadcast_to(values, group.starts.shape)
         if group.depth == 0:
-            return _REDUCTIONS[monoid].reduce(vector)
+            return _REDUCTIONS[monoid].reduce(vector) if len(vector) else 0
         first = np.flatnonzero(group.starts)
         reduced = _REDUCTIONS[monoid].reduceat(vector, first)
         return np.repeat(reduced, np.diff(first, append=len(vector)))

@@ -35,8 +35,8 @@ class Misfit:
 class EntriesDoNotFit(FormatError):
     """A format does not hold some entries; ``keys`` are theirs, rank × count, as far as is known."""
 
-    def __init__(self, message: str, keys: Array) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, keys: Array, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
         self.keys = keys
 
 

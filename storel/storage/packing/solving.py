@@ -56,6 +56,8 @@ class Solution(Selection):
 
     def _solve(self, equation: Equation) -> bool:
         """Solve an equation for a variable, or check it if it has none; return whether it could be done."""
+        if not self.is_known(equation.known):
+            return False
         sides = Sides(
             equation.unknown, equation.known, self.building.arrays, self._unknown, cache(self._bounds)
         )

@@ -39,6 +39,14 @@ def from_dense(storage: Format, dense: Any, semiring: str = "plus_times") -> Ten
     return pack(storage, coordinates, dense.reshape(-1)[::-1], dense.shape, semiring)
 
 
+def test_entries_that_differ_in_their_last_bits_have_a_hint() -> None:
+    nearly, other = np.array([[1.0, 0.3], [0.1 + 0.2, 2.0]]), np.array([[1.0, 0.3], [0.4, 2.0]])
+    for dense, hint in ((nearly, "strict"), (other, None)):
+        with pytest.raises(FormatError, match="shares val") as caught:
+            from_dense(resolved("symmetric"), dense)
+        assert (caught.value.hint is None) if hint is None else (hint in str(caught.value.hint))
+
+
 def check(storage: Format, dense: Any) -> Tensor:
     tensor = from_dense(storage, dense)
     verify_properties(tensor.storage, tensor.arrays, tensor.sizes)

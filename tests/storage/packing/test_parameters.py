@@ -53,11 +53,20 @@ def test_a_default_is_computed_from_the_entries(default: str, expected: int) -> 
     assert found.arguments == {"k": expected}
 
 
-@pytest.mark.parametrize("default", [default for default, _ in DEFAULTS])
-def test_without_entries_a_default_is_0(default: str) -> None:
+OF_NOTHING = {
+    "n + 3": 7,
+    "max(1, max(<(i, j), v> in T) i)": 1,
+    "1 << bits(count(<(i, j), v> in T))": 1,
+    "m * n - count(<(i, j), _> in T)": 16,
+}
+
+
+@pytest.mark.parametrize("default", [*(default for default, _ in DEFAULTS), *OF_NOTHING])
+def test_of_no_entries_all_reductions_are_0(default: str) -> None:
     nothing = np.empty((2, 0), dtype=np.int64), np.empty(0)
     found = with_parameters_of(with_default(default), Entries(*nothing, (4, 4)))
-    assert found.arguments == {"k": 0}
+    expected = OF_NOTHING.get(default, 1 if default.endswith("+ 1") else 0)
+    assert found.arguments == {"k": expected}
 
 
 @pytest.mark.parametrize(

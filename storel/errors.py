@@ -137,6 +137,9 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     >>> nearest("x", ["X", "y"])
     "did you mean 'X'?"
     """
-    matches = [each for each in sorted(candidates) if each.lower() == name.lower()]
-    matches = matches or difflib.get_close_matches(name, sorted(candidates), n=1, cutoff=0.5)
+    known = sorted(candidates)
+    matches = [each for each in known if set(each.lower()) == set(name.lower()) and len(each) == 1]
+    matches = [each for each in known if each.lower() == name.lower()] or matches
+    longer = [each for each in known if len(each) > 1]  # 'pi' is hardly meant to be 'i'
+    matches = matches or difflib.get_close_matches(name, longer, n=1, cutoff=0.5)
     return f"did you mean '{matches[0]}'?" if matches else None

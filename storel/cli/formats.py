@@ -70,15 +70,14 @@ def show(
     reference = next((each for each, rank in references if rank == len(shape)), references[0][0])
     if reference.arguments or reference.keywords:
         known.resolve(reference, len(shape))  # wrong arguments are a mistake, not a format that is not drawn
-    print(_text(what, known))
     try:
         drawn = layout(example(known.resolve(reference, len(shape)), shape))
     except (FormatError, DataError) as error:
         if svg is not None or size:
             raise
-        print(f"\nnot drawn: {error}")
+        print(f"{_text(what, known)}\n\nnot drawn: {error}")
         return
-    print()
+    print(f"{_text(what, known)}\n")
     Console(highlight=False, soft_wrap=True).print(layout_text(drawn))
     if svg is not None:
         write_text(svg, layout_svg(drawn) + "\n")

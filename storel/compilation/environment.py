@@ -108,7 +108,7 @@ class Environment:
         if array.ndim > 1:
             raise TypeMismatchError(
                 f"array {name} has {array.ndim} dimensions",
-                expected="one: raw arrays are physical",
+                expected="one dimension, as arrays that formats are made of have",
                 found=f"shape {array.shape}",
                 span=span,
                 hint="load it as a TENSOR, or flatten it first",

@@ -124,10 +124,12 @@ def from_coordinates(
 ) -> Tensor:
     """Store a list of entries; without a shape the extents are open and the largest keys decide."""
     coordinates, values = np.asarray(coordinates), as_values(np.asarray(values), "the array of values")
+    if coordinates.ndim == 1 and coordinates.dtype.kind in "iu":
+        coordinates = coordinates[np.newaxis]
     if values.ndim != 1 or coordinates.ndim != 2 or coordinates.shape[1] != len(values):
         raise DataError(
             "coordinates and values do not fit together",
-            expected="coordinates of shape (rank, count) and values of shape (count,)",
+            expected="coordinates of shape (rank, count), or (count,), and values of shape (count,)",
             found=f"shapes {coordinates.shape} and {values.shape}",
         )
     coordinates = _as_indices(coordinates)

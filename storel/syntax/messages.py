@@ -26,6 +26,10 @@ _BRACKET = re.compile(r"--[^\n]*|'(?:[^'\n]|'')*'|[()\[\]{}]")
 _CALLED = re.compile(r"(\w+)\s*\($")
 """A name and the bracket that opens behind it, at the end of a text."""
 
+_TYPE_FOLLOWS_SEMIRING = re.compile(r"\bover\s+\w+$", re.IGNORECASE)
+
+_NAMED = re.compile(r"(\w+)$")
+
 _FOREIGN_SIGNS = {
     "!": "'not' negates, '!=' compares",
     '"': "texts stand in single quotes",
@@ -85,6 +89,8 @@ def _wrong_sign(token: Token, expected: Collection[str], before: str) -> str | N
         return "equality is written =="
     if token.type == "EQUAL" and "_AS" in expected:
         return "a definition is written CREATE TENSOR name AS expression"
+    if token.type == "COLON" and _TYPE_FOLLOWS_SEMIRING.search(before):
+        return "the type stands before OVER: CREATE TENSOR name: real[n] OVER semiring AS …"
     if token.type in _COMPARISONS and "AND" in expected:
         return "comparisons do not chain: join them with 'and'"
     if token.type in ("AMPERSAND", "BAR") and before.endswith(sign):
@@ -105,6 +111,9 @@ def _wrong_form(token: Token, expected: Collection[str], before: str) -> str | N
     called = _CALLED.search(before)
     if token.type == "LT" and called and "LPAR" in expected:
         return f"'{called[1]}' goes over nothing: {', '.join(LOOPS)} do"
+    named = _NAMED.search(before)
+    if named and named[1] in LOOPS and set(expected) == {"LPAR"}:
+        return f"'{named[1]}' is a reserved word, so no tensor is called that: {named[1]}(<i, x> in A)"
     if _ARROWS & set(expected) or token.type in _ARROWS:
         return "an entry is written { key -> value }"
     match token.type, sorted(expected):

@@ -39,7 +39,7 @@ from storel.syntax.nodes.expressions import (
     Window,
 )
 from storel.syntax.spelling import CALLS
-from storel.syntax.words import over_entries
+from storel.syntax.words import over_entries, size_of_dimension
 
 
 def resolve(expression: Expression, known: Collection[str], later: Collection[str] = ()) -> Expression:
@@ -139,7 +139,9 @@ class _Resolver:
         raise UnknownNameError(
             f"unknown tensor or function '{function.name}'",
             span=function.span,
-            hint=over_entries(function.name) or nearest(function.name, [*scope, *CALLS]),
+            hint=over_entries(function.name)
+            or size_of_dimension(function.name)
+            or nearest(function.name, [*scope, *CALLS]),
         )
 
     def generators(

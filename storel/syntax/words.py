@@ -67,6 +67,15 @@ def over_entries(word: str) -> str | None:
     return f"{word}(<i, x> in A){body} goes over entries" if word in LOOPS else None
 
 
+def size_of_dimension(word: str) -> str | None:
+    """Return a hint for who asks for a size as elsewhere, None for any other word.
+
+    >>> size_of_dimension("len"), size_of_dimension("log")
+    ('the size of a dimension is extent(A, 0)', None)
+    """
+    return "the size of a dimension is extent(A, 0)" if word in ("len", "length", "shape", "size") else None
+
+
 def spelled(terminal: str) -> str:
     """Return how a message names a terminal.
 

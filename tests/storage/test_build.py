@@ -147,7 +147,8 @@ COORDINATE_ERRORS: list[tuple[Any, Any, str]] = [
     ([[0, 2**63]], None, "coordinate 0 of entry 1 is 9.*\n  expected: an integer below 2"),
     ([[0, 3]], (4, 4), "the shape does not fit the coordinates"),
     ([[0, 3, 1]], None, "coordinates and values do not fit together"),
-    ([0, 3], None, "coordinates and values do not fit together"),
+    ([0, 3, 1], None, "coordinates and values do not fit together"),
+    ([0.5, 3], None, "coordinates and values do not fit together"),
     ([[0, 3]], (-4,), "an extent is at least 0"),
     ([[0, 3]], (4.5,), "a shape is made of integers"),
     ([[0, 3]], {4}, "a shape has an order"),
@@ -158,6 +159,11 @@ COORDINATE_ERRORS: list[tuple[Any, Any, str]] = [
 def test_bad_coordinates_are_refused(coordinates: Any, shape: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         from_coordinates(np.array(coordinates), np.ones(2), shape, FORMATS)
+
+
+def test_coordinates_of_a_vector_may_be_a_vector() -> None:
+    found = from_coordinates(np.array([4, 1]), np.array([2.0, 3.0]), (6,), FORMATS)
+    np.testing.assert_array_equal(found.to_numpy(), [0, 3, 0, 0, 2, 0])
 
 
 def test_without_a_shape_the_extents_are_open() -> None:

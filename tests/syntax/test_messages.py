@@ -89,6 +89,8 @@ BY_SUBJECT = {
         "CREATE TENSOR y AS argmax(<i, x> in v) x",
         "// by rows\nCREATE TENSOR y AS A",
         "CREATE TENSOR y AS A @ B",
+        "CREATE TENSOR y AS sum(<i, x> in count) x",
+        "CREATE TENSOR y OVER or_and: bool[3] AS v",
         "CREATE TENSOR y AS sum(<(i, j), a> in A) { i, j -> a }",
     ],
     "names": [
@@ -96,6 +98,8 @@ BY_SUBJECT = {
         "CREATE TENSOR y AS sum(<i, x> in v) C(i)",
         "CREATE TENSOR y AS xp(2)",
         "CREATE TENSOR y AS count(v)",
+        "CREATE TENSOR y AS len(v)",
+        "CREATE TENSOR y AS sum(<i, x> in v) x * pi",
         "CREATE TENSOR y AS sum(<I, x> in v) { i -> x }",
         "CREATE TENSOR y AS sum(<i, x> in V) x",
         "CREATE TENSOR y AS sum(<i, x> in v, <j, x> in v) x",

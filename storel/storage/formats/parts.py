@@ -50,12 +50,26 @@ def written_out(composed: CreateFormat, find: Find) -> tuple[CreateFormat, dict[
         declaration = find(part.format, len(composed.type.extents))
         values = _values(composed, part, declaration)
         renamed = [_renamed(array, part.name, values) for array in declaration.arrays]
+        _require_new(renamed, arrays, part)
         arrays += renamed
         mappings[part.name] = substitute_all(declaration.mapping, values)
         if part.taking is not None:
             takings |= {array.name: part.taking for array in renamed}
     mapping = substitute_all(composed.mapping, mappings)
     return replace(composed, arrays=tuple(arrays), parts=(), mapping=mapping), takings
+
+
+def _require_new(
+    arrays: list[ArrayDeclaration], others: list[ArrayDeclaration], part: PartDeclaration
+) -> None:
+    names = {other.name for other in others}
+    for array in arrays:
+        if array.name in names:
+            raise FormatError(
+                f"the part {part.name} has an array {array.name}, and so has the format",
+                hint="call one of them otherwise",
+                span=part.span,
+            )
 
 
 def _values(

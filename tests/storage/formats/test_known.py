@@ -177,6 +177,17 @@ def test_what_to_write_is_a_format(text: str, wanted: str) -> None:
     formats.resolve(parse_format(wanted.replace("…", "2")), 2)
 
 
+def test_arrays_of_a_part_and_of_the_whole_have_names_of_their_own() -> None:
+    text = """CREATE FORMAT mixed(T: real[n, n]) USING a: diagonal, a_val: real[n * n]
+    AS a + sum(<i, _> in 0:n) sum(<j, _> in 0:n) if (i != j) then { (i, j) -> a_val(i * n + j) }"""
+    (statement,) = parse(Source("test", text)).statements
+    assert isinstance(statement, CreateFormat)
+    formats = Formats()
+    with pytest.raises(FormatError, match="the part a has an array a_val, and so has the format"):
+        formats.create(statement)
+        formats.resolve(parse_format("mixed"), 2)
+
+
 def test_a_file_is_no_directory_of_formats(tmp_path: Path) -> None:
     (tmp_path / "mine.sdql").touch()
     with pytest.raises(FormatError, match=r"mine\.sdql is a file"):

@@ -28,6 +28,7 @@ from storel.compilation.reformat import (
 from storel.compilation.schedule import Formats, Schedule
 from storel.host import threads
 from storel.optimizer.outcome import Priced
+from storel.optimizer.physical.footprint import footprint
 from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
 from storel.optimizer.remember import name_of as name_of_search
 from storel.plan.binding import free_symbols
@@ -144,7 +145,9 @@ def by_products(compilation: Compilation) -> Compilation:
     found = [compilation]
     if not has_only_products(compilation):
         found += [
-            _by_term(compilation, each) for each in considered(compilation) if _has_only_ranges(each.term)
+            _by_term(compilation, each)
+            for each in considered(compilation)
+            if _has_only_ranges(each.term) and footprint(each.term, compilation.symbols) <= compilation.memory
         ]
     best = min((compilation, *filter(has_only_products, found)), key=expected_time)
     return _as_products(best) if has_only_products(best) else compilation

@@ -10,7 +10,7 @@ import math
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -35,6 +35,9 @@ _SLOTS = struct.Struct("=14Qd?7x")
 
 RESULT = "result.val"
 
+WORTH_THREADS = 2**23
+"""The multiplications from which on several threads take less time than one: a third of a millisecond."""
+
 
 @dataclass(frozen=True)
 class ContractionKernel:
@@ -55,8 +58,8 @@ class ContractionKernel:
 
         The product is added to a result that was ``begun`` by another kernel.
         """
-        this = _with_columns_last(self.contraction)
-        places = this.extent(this.batch) * this.extent(this.rows) * this.extent(this.columns)
+        layout = self._layout
+        this, places = layout.this, layout.places
         copied = 0
         if self.entry is None:  # NumPy may transpose the operands and the product
             sides = this.extent(this.rows) + this.extent(this.columns)
@@ -70,12 +73,16 @@ class ContractionKernel:
         if self.entry is None:
             _by_numpy(this, inputs, factor, result, continues=continues)
         else:
-            self._by_blocks(this, inputs, factor, result, self.entry, continues=continues)
+            self._by_blocks(layout, inputs, factor, result, self.entry, continues=continues)
         return {RESULT: result}
+
+    @cached_property
+    def _layout(self) -> _Layout:
+        return _layout(self.contraction)
 
     def _by_blocks(
         self,
-        this: Contraction,
+        layout: _Layout,
         inputs: Mapping[str, Input],
         factor: float,
         result: Array,
@@ -83,29 +90,29 @@ class ContractionKernel:
         *,
         continues: bool,
     ) -> None:
-        rows, columns, summed = (_nested(this, loops) for loops in (this.rows, this.columns, this.summed))
-        left, right, made = (partial(_offsets, this, strides) for strides in this.all_strides)
+        this = layout.this
         size = this.type.itemsize
         left_at = inputs[this.left.name].address + size * this.left.offset
         right_at = inputs[this.right.name].address + size * this.right.offset
+        made_at = result.ctypes.data
         batch = [
-            (left_at + size * int(one), right_at + size * int(other), result.ctypes.data + size * int(place))
-            for one, other, place in zip(left(this.batch), right(this.batch), made(this.batch), strict=True)
+            (left_at + size * one, right_at + size * other, made_at + size * place)
+            for one, other, place in layout.batch
         ]
-        depths, right_columns, made_columns = (left(summed), right(summed)), right(columns), made(columns)
-        left_rows, made_rows = left(rows), made(rows)
+        depths = layout.depths
 
         def run(row_part: slice, column_part: slice) -> None:
-            row_offsets, column_offsets = left_rows[row_part], right_columns[column_part]
+            row_offsets, column_offsets = layout.left_rows[row_part], layout.right_columns[column_part]
             sizes = len(row_offsets), len(column_offsets), len(depths[0])
             packed = [_aligned(this.type, length) for length in packed_lengths(size, *sizes)]
-            made_offsets = made_rows[row_part], made_columns[column_part]
+            made_offsets = layout.made_rows[row_part], layout.made_columns[column_part]
             offsets = (row_offsets, *depths, column_offsets, *made_offsets, *packed)
             addresses = [array.ctypes.data for array in offsets]
             for places in batch:
                 entry(_SLOTS.pack(*places, *addresses, *sizes, factor, continues), None)
 
-        pool.run_all([partial(run, *parts) for parts in self._parts(len(left_rows), len(right_columns))])
+        parts = self._parts(len(layout.left_rows), len(layout.right_columns))
+        pool.run_all([partial(run, *part) for part in parts])
 
     def _parts(self, rows: int, columns: int) -> list[tuple[slice, slice]]:
         """Return which rows and columns each thread computes: whole tiles of that of which there are more."""
@@ -113,10 +120,45 @@ class ContractionKernel:
         most = rows if by_rows else columns
         tile = TILE_ROWS if by_rows else tile_columns(self.contraction.type.itemsize)
         tiles = -(-most // tile)
-        count = min(self.threads, tiles)
+        count = min(self.threads, tiles) if math.prod(self.contraction.extents) >= WORTH_THREADS else 1
         cuts = [*(tile * (tiles * part // count) for part in range(count)), most]
         parts = [slice(low, high) for low, high in pairwise(cuts)]
         return [(part, slice(None)) if by_rows else (slice(None), part) for part in parts]
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where the operands' and the result's elements lie, from the first one: the same in each run.
+
+    ``this`` is the contraction with its neighbours in the result in columns, ``batch`` has three offsets for
+    each product.
+    """
+
+    this: Contraction
+    places: int
+    batch: tuple[tuple[int, int, int], ...]
+    left_rows: NDArray[np.int64]
+    depths: tuple[NDArray[np.int64], NDArray[np.int64]]
+    right_columns: NDArray[np.int64]
+    made_rows: NDArray[np.int64]
+    made_columns: NDArray[np.int64]
+
+
+def _layout(contraction: Contraction) -> _Layout:
+    this = _with_columns_last(contraction)
+    rows, columns, summed = (_nested(this, loops) for loops in (this.rows, this.columns, this.summed))
+    left, right, made = (partial(_offsets, this, strides) for strides in this.all_strides)
+    batch = (offsets(this.batch).tolist() for offsets in (left, right, made))
+    return _Layout(
+        this,
+        this.extent(this.batch) * this.extent(this.rows) * this.extent(this.columns),
+        tuple(zip(*batch, strict=True)),
+        left(rows),
+        (left(summed), right(summed)),
+        right(columns),
+        made(rows),
+        made(columns),
+    )
 
 
 def contraction_kernel(contraction: Contraction, source: str | None, count: int) -> ContractionKernel:

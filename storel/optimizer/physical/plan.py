@@ -21,6 +21,7 @@ from storel.optimizer.physical.ordering import binding_orders, reordered
 from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
 from storel.optimizer.physical.scope import Scope, sum_over
 from storel.optimizer.physical.shape import semiring_of
+from storel.optimizer.physical.steady import name_steady
 from storel.plan.nodes import Action, Levels, Place, Plan, ScalarStore
 from storel.semiring import SEMIRINGS, Semiring
 from storel.storage.formats.signature import LevelKind
@@ -92,7 +93,7 @@ class _Planner:
 
     def action(self, term: Term) -> Action:
         planner = ActionPlanner(self.symbols, self.request.preferences.store)
-        return planner.value(term, Scope(), sum_over(self.ring.name))
+        return planner.value(name_steady(term, self.symbols), Scope(), sum_over(self.ring.name))
 
     def planned(self, term: Term, candidate: Candidate | None) -> Plan:
         """Return the plan of a term whose keys are nested as the levels of ``candidate`` are."""

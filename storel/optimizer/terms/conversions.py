@@ -39,11 +39,36 @@ def converted(term: Term, symbols: Symbols, types: tuple[Type, ...] = ()) -> Ter
     if not isinstance(term, Add | Multiply) or term.semiring != _RING:
         return term
     real = infer(term, symbols, types).scalar
-    for position, (child, _) in enumerate(children(term)) if real.is_real else ():
+    if not real.is_real or _has_real_data(term, symbols, types, is_summand=isinstance(term, Add)):
+        return term
+    for position, (child, _) in enumerate(children(term)):
         kind = infer(child, symbols, types)
         if not (kind.scalar.is_real or kind.is_array or isinstance(child, Literal)):
             term = replaced(term, (position,), _as_real(child, kind, real))
     return term
+
+
+def _has_real_data(
+    term: Term, symbols: Symbols, types: tuple[Type, ...], *, is_summand: bool = False
+) -> bool:
+    """Return whether ``term`` is of reals because of data, which no rule leaves out, if it is a factor.
+
+    A summand under a condition may be left out.
+    """
+    if not infer(term, symbols, types).scalar.is_real:
+        return False
+    match term:
+        case Add(left, right):
+            return any(_has_real_data(each, symbols, types, is_summand=True) for each in (left, right))
+        case Multiply(left, right):
+            return any(_has_real_data(each, symbols, types, is_summand=is_summand) for each in (left, right))
+        case If(_, body):
+            return not is_summand and _has_real_data(body, symbols, types)
+        case Sum(_, body) | Singleton(_, body):
+            inner = (*reversed(binder_types(term, symbols, types)), *types)
+            return _has_real_data(body, symbols, inner, is_summand=is_summand)
+        case _:
+            return not isinstance(term, Literal)
 
 
 def _as_real(term: Term, kind: Type, real: ScalarType) -> Term:

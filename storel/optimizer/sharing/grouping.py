@@ -200,6 +200,12 @@ def _group(term: Term, depth: int, semiring: str) -> Group:
                 # The position of the search is that of the loop, which binds the element as well.
                 entry = Singleton(Variable(0), shift(body, 1), semiring)
                 return Group((searched,), (Part(Sum(term.source, entry, semiring)),))
+        case Apply("equal") if SEMIRINGS[semiring].has_truths:
+            sides = _sides(term, depth)
+            if sides is not None:
+                own_key, searched = sides
+                table = Singleton(own_key, Literal(True, ScalarType.BOOL), semiring)
+                return Group((searched,), (Part(table),))
         case _:
             pass
     return Group((), tuple(_parts(term, depth, semiring)))
@@ -219,7 +225,7 @@ def _parts(term: Term, depth: int, semiring: str) -> Iterator[Part]:
                 yield Part(term) if part.entered else replace(part, table=Singleton(key, part.table, own))
         case _:
             own_factors = factors(term, semiring)
-            outside = [factor for factor in own_factors if _is_outside(factor, depth)]
+            outside = [each for each in own_factors if free_variables(each) and _is_outside(each, depth)]
             inside = [factor for factor in own_factors if factor not in outside]
             one = SEMIRINGS[semiring].one
             unit = Literal(one, ScalarType.BOOL if isinstance(one, bool) else ScalarType.INT64)

@@ -31,6 +31,8 @@ GROUPED = [
     "sum(<k, s> in w) { k -> sqrt(sum(<i, e> in g) (e == k) * v(i)) }",
     "sum(<k, s> in w) { k -> s / (1 + sum(<i, e> in g) (e == k)) }",
     "sum(<i, e> in g, <i, f> in h) { i -> 1 / sum(<l, d> in g, <l, c> in h) if (d == e and c == f) then 1 }",
+    "sum(<i, e> in g) if (all(<j, f> in h) (f != e)) then { i -> 1 }",
+    "sum(<i, e> in g) if (not any(<j, f> in h) (f == e)) then { i -> 1 }",
     "sum(<k, s> in w) if (0.4 < s) then { k -> sum(<i, e> in h, <i, x> in v) if (2 * e == k) then x }",
 ]
 JOINED = {

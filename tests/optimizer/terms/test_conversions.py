@@ -16,9 +16,9 @@ from storel.optimizer.terms.conversions import converted
 
 N = 40
 RANDOM = np.random.default_rng(4)
-A = sp.csr_array(sp.random(N, N, 0.1, random_state=4, data_rvs=lambda k: RANDOM.integers(1, 9, k)))
+A = np.where(RANDOM.random((N, N)) < 0.1, RANDOM.integers(1, 9, (N, N)), 0)
 GIVEN: dict[str, Any] = {
-    "A": A.astype(np.int64), "u": RANDOM.integers(1, 9, N), "w": RANDOM.random(N),
+    "A": sp.csr_array(A), "u": RANDOM.integers(1, 9, N), "w": RANDOM.random(N),
     "f": RANDOM.random(N).astype(np.float32), "t": RANDOM.random(N) < 0.5,
 }  # fmt: skip
 

@@ -138,8 +138,7 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     "did you mean 'X'?"
     """
     known = sorted(candidates)
-    matches = [each for each in known if set(each.lower()) == set(name.lower()) and len(each) == 1]
-    matches = [each for each in known if each.lower() == name.lower()] or matches
-    longer = [each for each in known if len(each) > 1]  # 'pi' is hardly meant to be 'i'
-    matches = matches or difflib.get_close_matches(name, longer, n=1, cutoff=0.5)
+    likely = [each for each in known if len(each) > 1 or name.lower().startswith(each.lower())]
+    matches = [each for each in known if each.lower() == name.lower()]
+    matches = matches or difflib.get_close_matches(name, likely, n=1, cutoff=0.5)
     return f"did you mean '{matches[0]}'?" if matches else None

@@ -51,6 +51,9 @@ from storel.symbols import MappingSymbol, Symbols
 CLOSE = 1.5
 """Plans whose estimates differ by less than this factor are ordered by their arithmetic, which is certain."""
 
+SEVERAL_LOOPS = 6
+"""From so many loops on the search may miss that products are better made in pairs."""
+
 MANY_LOOPS = 7
 """Loops from which on their orders are not searched, since they outgrow every budget."""
 
@@ -240,7 +243,7 @@ def _arranged(term: Term, symbols: Symbols) -> Iterator[tuple[str, Term]]:
     chain = associated(term, symbols)
     if chain is not None:
         yield "associated", chain
-    pairs = in_pairs(term, symbols)
+    pairs = in_pairs(term, symbols) if chain is None and loops(term) >= SEVERAL_LOOPS else None
     if pairs is not None:
         yield "in pairs", pairs
     if loops(term) >= MANY_LOOPS:

@@ -29,6 +29,7 @@ from storel.calculus.nodes import (
     Literal,
     Lookup,
     Multiply,
+    Range,
     Singleton,
     Slice,
     Sum,
@@ -95,10 +96,12 @@ def _grouped(term: Term, found: Occurrence, symbols: Symbols, reassociates: bool
         return
     group = _group(found.term, 0, found.term.semiring)
     is_whole = all(part == Part(part.table) for part in group.parts)
-    if not group.keys or len(group.parts) > MOST_TABLES or not (is_whole or reassociates):
+    # Of what is stored sparse other moves make more, which would come too late.
+    is_dense = isinstance(found.term, Sum) and isinstance(found.term.source, Range)
+    if not group.keys or len(group.parts) > MOST_TABLES or not (is_whole or (reassociates and is_dense)):
         return
     rank = infer(found.term, symbols, found.types).rank
-    if all(len(part.entered) <= rank for part in group.parts):
+    if all(len(part.entered) == rank for part in group.parts):
         yield from _with_tables(term, found, group, found.term.semiring, symbols)
 
 
@@ -220,9 +223,8 @@ def _parts(term: Term, depth: int, semiring: str) -> Iterator[Part]:
         case Singleton(key, value, own) if own == semiring and _is_outside(key, depth):
             for part in _parts(value, depth, semiring):
                 yield replace(part, entered=(key, *part.entered))
-        case Singleton(key, value, own) if own == semiring:
-            for part in _parts(value, depth, semiring):
-                yield Part(term) if part.entered else replace(part, table=Singleton(key, part.table, own))
+        case Singleton():
+            yield Part(term)
         case _:
             own_factors = factors(term, semiring)
             outside = [each for each in own_factors if free_variables(each) and _is_outside(each, depth)]

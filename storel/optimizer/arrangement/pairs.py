@@ -74,11 +74,15 @@ def _without_names(term: Term) -> Term:
 
 
 def _length(loop: Loop, symbols: Symbols) -> float:
-    """Return the number of iterations of a loop over a range, inf if it is none or depends on another one."""
+    """Return the number of iterations of a loop over a range; inf if it depends on another one, or if it
+    goes over what is no key of a table.
+    """
     if loop.needs or not isinstance(loop.source, Range):
         return math.inf
     keys, _ = binder_bounds(loop.source, symbols)
-    return math.inf if keys.low is None or keys.high is None else max(0, keys.high - keys.low + 1)
+    if keys.low is None or keys.low < 0 or keys.high is None:
+        return math.inf
+    return max(0, keys.high - keys.low + 1)
 
 
 class _Pairs:

@@ -109,6 +109,22 @@ def test_the_result_of_a_plan_takes_least_work(result: str) -> None:
         assert work.multiplications <= 1.05 * 2 * 8**4 * 5**2 * 5**2
 
 
+def test_negative_numbers_are_no_keys_of_tables() -> None:
+    rng = np.random.default_rng(2)
+    given = {
+        "K": rng.random((7, 4)), "X": rng.random((9, 7, 3)), "B": rng.random((3, 5, 7)),
+        "C": rng.random((5, 6, 4)),
+    }  # fmt: skip
+    loops = "<w, _> in -3:4, <i, _> in 0:9, <a, _> in 0:4, <b, _> in 0:3, <c, _> in 0:5, <d, _> in 0:6"
+    product = "K(w + 3, a) * X(i, w + 3, b) * B(b, c, w + 3) * C(c, d, a)"
+    kernel = storel.compile(f"CREATE TENSOR R: real[9, 6] AS sum({loops}) {{ (i, d) -> {product} }}", **given)
+    compilation = kernel.compilation
+    assert in_pairs(compilation.optimized.normalized, compilation.symbols) is None
+    found = kernel(**given)
+    assert isinstance(found, storel.Tensor)
+    np.testing.assert_allclose(found.to_numpy(), np.einsum("wa,iwb,bcw,cda->id", *given.values()), rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -53,6 +53,9 @@ def _tile(rows: int, width: int) -> str:
         {
             "width": str(width),
             "sums": "\n".join(sums),
+            "fetches": _lines(
+                names, "__builtin_prefetch(result + rows[{row}] + columns[{vector} * LANES], 1);"
+            ),
             "loads": "\n".join(loads),
             "steps": _lines(names, "{name} += b{vector} * left[{row}];"),
             "puts": _lines(names, "*(V *)(result + rows[{row}] + columns[{vector} * LANES]) = {name};"),
@@ -312,10 +315,12 @@ int64_t storel_contract(const int64_t *slots, int64_t *detail)
 """
 
 _TILE = """\
+/* The tile's place is asked for first: until the sums are complete it has come. */
 static __attribute__((noinline)) void multiply_@width@(int64_t depth, const T *restrict left,
     const T *restrict right, T *restrict result, Offsets rows, Offsets columns, int adds)
 {
 @sums@
+@fetches@
     for (int64_t k = 0; k < depth; ++k) {
 @loads@
 @steps@

@@ -23,7 +23,8 @@ from storel.host.memory import require_memory
 from storel.loops.blocks import STRIP, TILE_ROWS, VECTOR_BYTES, packed_lengths, tile_columns
 from storel.loops.nodes import Allocation, Buffer
 from storel.plan.contraction import Contraction, Operand
-from storel.runtime import buffers, pool
+from storel.runtime import pool
+from storel.runtime.buffers import address, allocate
 from storel.runtime.kernel import NOTHING, Input
 from storel.runtime.library import Entry, load_entries
 from storel.scalars import ScalarType
@@ -66,9 +67,7 @@ class ContractionKernel:
             copied = places + this.extent(this.batch) * this.extent(this.summed) * sides
         require_memory((places + copied) * this.type.itemsize, "the result", memory_limit)
         continues = RESULT in begun
-        result = (
-            begun[RESULT] if continues else buffers.allocate(Allocation(Buffer(RESULT, this.type), 0), places)
-        )
+        result = begun[RESULT] if continues else allocate(Allocation(Buffer(RESULT, this.type), 0), places)
         factor = math.prod((float(scalars[name]) for name in this.scalars), start=this.factor)
         if self.entry is None:
             _by_numpy(this, inputs, factor, result, continues=continues)
@@ -94,28 +93,25 @@ class ContractionKernel:
         size = this.type.itemsize
         left_at = inputs[this.left.name].address + size * this.left.offset
         right_at = inputs[this.right.name].address + size * this.right.offset
-        made_at = result.ctypes.data
+        made_at = address(result)
         batch = [
             (left_at + size * one, right_at + size * other, made_at + size * place)
             for one, other, place in layout.batch
         ]
-        depths = layout.depths
 
-        def run(row_part: slice, column_part: slice) -> None:
-            row_offsets, column_offsets = layout.left_rows[row_part], layout.right_columns[column_part]
-            sizes = len(row_offsets), len(column_offsets), len(depths[0])
-            packed = [_aligned(this.type, length) for length in packed_lengths(size, *sizes)]
-            made_offsets = layout.made_rows[row_part], layout.made_columns[column_part]
-            offsets = (row_offsets, *depths, column_offsets, *made_offsets, *packed)
-            addresses = [array.ctypes.data for array in offsets]
+        def run(part: _Part) -> None:
+            packed = [_aligned(this.type, length) for length in part.packed_lengths]
+            rest = (*part.addresses, *map(address, packed), *part.sizes, factor, continues)
             for places in batch:
-                entry(_SLOTS.pack(*places, *addresses, *sizes, factor, continues), None)
+                entry(_SLOTS.pack(*places, *rest), None)
 
-        parts = self._parts(len(layout.left_rows), len(layout.right_columns))
-        pool.run_all([partial(run, *part) for part in parts])
+        pool.run_all([partial(run, part) for part in self._parts])
 
-    def _parts(self, rows: int, columns: int) -> list[tuple[slice, slice]]:
-        """Return which rows and columns each thread computes: whole tiles of that of which there are more."""
+    @cached_property
+    def _parts(self) -> list[_Part]:
+        """What each thread computes: whole tiles of rows or columns, of that of which there are more."""
+        layout = self._layout
+        rows, columns = len(layout.left_rows), len(layout.right_columns)
         by_rows = rows >= columns
         most = rows if by_rows else columns
         tile = TILE_ROWS if by_rows else tile_columns(self.contraction.type.itemsize)
@@ -123,7 +119,7 @@ class ContractionKernel:
         count = min(self.threads, tiles) if math.prod(self.contraction.extents) >= WORTH_THREADS else 1
         cuts = [*(tile * (tiles * part // count) for part in range(count)), most]
         parts = [slice(low, high) for low, high in pairwise(cuts)]
-        return [(part, slice(None)) if by_rows else (slice(None), part) for part in parts]
+        return [_part(layout, *((part, slice(None)) if by_rows else (slice(None), part))) for part in parts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +138,27 @@ class _Layout:
     right_columns: NDArray[np.int64]
     made_rows: NDArray[np.int64]
     made_columns: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The rows and columns that a thread computes, in the terms of the code: the same in each run.
+
+    ``addresses`` are those of the ``offsets``, ``sizes`` the numbers of rows, columns and summands.
+    """
+
+    offsets: tuple[NDArray[np.int64], ...]
+    addresses: tuple[int, ...]
+    sizes: tuple[int, int, int]
+    packed_lengths: tuple[int, int]
+
+
+def _part(layout: _Layout, rows: slice, columns: slice) -> _Part:
+    left, right = layout.left_rows[rows], layout.right_columns[columns]
+    offsets = left, *layout.depths, right, layout.made_rows[rows], layout.made_columns[columns]
+    sizes = len(left), len(right), len(layout.depths[0])
+    lengths = packed_lengths(layout.this.type.itemsize, *sizes)
+    return _Part(offsets, tuple(array.ctypes.data for array in offsets), sizes, lengths)
 
 
 def _layout(contraction: Contraction) -> _Layout:
@@ -200,8 +217,8 @@ def _nested(this: Contraction, loops: Loops) -> Loops:
 def _aligned(scalar_type: ScalarType, length: int) -> Array:
     """Return a buffer for a packed block: its vectors should not lie in two cache lines."""
     buffer = Buffer("packed", scalar_type)
-    made = buffers.allocate(Allocation(buffer, 0), length + VECTOR_BYTES // scalar_type.itemsize)
-    start = -buffers.address(made) % VECTOR_BYTES // scalar_type.itemsize
+    made = allocate(Allocation(buffer, 0), length + VECTOR_BYTES // scalar_type.itemsize)
+    start = -address(made) % VECTOR_BYTES // scalar_type.itemsize
     return made[start : start + length]
 
 

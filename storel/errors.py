@@ -103,6 +103,7 @@ class Cause(Enum):
 
     DIVISION = "an integer is divided by zero"
     POWER = "an integer is taken to a negative power"
+    CONVERSION = "what is no integer is made one"
     READ = "an array is read outside"
     NOTHING = "the least or the greatest of no entries"
     KEY = "a key of the result is outside"

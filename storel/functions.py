@@ -8,7 +8,7 @@
     truths      any scalar is true or false      and, or, not
     anything    T as it is                       minimum, maximum, comparisons
 
-and gives T, or bool where ``is_predicate``. Addition and multiplication are not here: they belong to
+and gives T, bool where ``is_predicate``, or of reals an int64 where ``is_whole``. Addition and multiplication are not here: they belong to
 a semiring. The names are those of the calculus and of the loop IR; how a text spells them is the
 syntax' affair (``syntax/spelling.py``). Zero is 0, that of ``plus_times``.
 """
@@ -74,6 +74,7 @@ class Function:
     domain: Domain
     meaning: Callable[..., Scalar]
     is_predicate: bool = False
+    is_whole: bool = False
     annihilators: tuple[int, ...] = ()
     preserves_zero: bool = False
 
@@ -88,7 +89,9 @@ class Function:
         <ScalarType.FLOAT64: 'float64'>
         """
         operand = self.operand_type(*arguments)
-        return ScalarType.BOOL if operand is not None and self.is_predicate else operand
+        if operand is not None and self.is_predicate:
+            return ScalarType.BOOL
+        return ScalarType.INT64 if operand is not None and operand.is_real and self.is_whole else operand
 
 
 def shift_right(a: int, b: int) -> int:
@@ -142,6 +145,19 @@ def _power(a: Scalar, b: Scalar) -> Scalar:
     if b < 0:
         raise EvaluationError(NEGATIVE_POWER.replace("{}", str(b)))
     return int(a) ** int(b)
+
+
+NO_INTEGER = "NaN, inf and reals beyond 64 bits are no integers"
+"""What is said of what ``truncate`` is asked for."""
+
+LEAST_BEYOND = 2.0 ** (WORD - 1)
+"""The least positive real that is no integer of 64 bits; of the negative ones, this is the last that is."""
+
+
+def _truncate(a: Scalar) -> int:
+    if not -LEAST_BEYOND <= a < LEAST_BEYOND:
+        raise EvaluationError(f"{NO_INTEGER}: int({a})")
+    return int(a)
 
 
 def _round(rounding: Callable[[float], int]) -> Callable[[float], Scalar]:
@@ -204,6 +220,7 @@ _FUNCTIONS = (
     _number("relu", _relu),
     _number("floor", _round(math.floor)),
     _number("ceil", _round(math.ceil)),
+    Function("truncate", 1, Domain.NUMBERS, _truncate, is_whole=True, annihilators=(0,), preserves_zero=True),
     _pointwise("exp", np.exp, at_zero=True),
     _pointwise("log", np.log, at_zero=True),
     _pointwise("sigmoid", _sigmoid, at_zero=True),

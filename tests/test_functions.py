@@ -46,6 +46,8 @@ CASES: list[tuple[str, tuple[Scalar, ...], Scalar]] = [
     ("relu", (2.0,), 2.0),
     ("floor", (-1.5,), -2),
     ("ceil", (1.2,), 2),
+    ("truncate", (-1.7,), -1),
+    ("truncate", (-(2.0**63),), -(2**63)),
     ("log", (0.0,), -math.inf),
     ("sigmoid", (0.0,), 0.5),
     ("not", (0,), True),
@@ -107,7 +109,7 @@ def test_what_is_said_of_zeros_is_true(name: str) -> None:
 
 
 def test_every_function_is_an_operator_of_the_loop_ir() -> None:
-    assert set(FUNCTIONS) <= BINARY_OPERATORS | UNARY_OPERATORS
+    assert set(FUNCTIONS) - {"truncate"} <= BINARY_OPERATORS | UNARY_OPERATORS  # a conversion of types
 
 
 @pytest.mark.parametrize(
@@ -117,6 +119,9 @@ def test_every_function_is_an_operator_of_the_loop_ir() -> None:
         ("negate", ("bool",), "int64"),
         ("divide", ("int64", "int64"), "float64"),
         ("exp", ("float32",), "float32"),
+        ("truncate", ("float32",), "int64"),
+        ("truncate", ("int32",), "int32"),
+        ("truncate", ("bool",), "int64"),
         ("less", ("float64", "int32"), "bool"),
         ("maximum", ("bool", "bool"), "bool"),
         ("shift_left", ("int32", "int64"), "int64"),
@@ -131,10 +136,11 @@ def test_types(name: str, arguments: tuple[str, ...], result: str | None) -> Non
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [("modulo", (1, 0), "division by zero"), ("floor_divide", (1, 0), "division by zero"),
-     ("power", (2, -1), "negative power")],
+     ("power", (2, -1), "negative power"), ("truncate", (math.nan,), "no integers"),
+     ("truncate", (-math.inf,), "no integers"), ("truncate", (2.0**63,), "no integers")],
 )  # fmt: skip
 def test_integers_refuse_what_has_no_integer_answer(
-    name: str, arguments: tuple[int, int], message: str
+    name: str, arguments: tuple[Scalar, ...], message: str
 ) -> None:
     with pytest.raises(EvaluationError, match=message):
         FUNCTIONS[name].meaning(*arguments)

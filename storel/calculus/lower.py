@@ -263,7 +263,7 @@ class _Lowering:
         return name in scope.names or name in scope.empty or name in self.symbols
 
     def _application(self, name: str, operands: tuple[Term, ...], scope: Scope) -> Term:
-        if name in ("floor", "ceil") and self._type(operands[0], scope).scalar.is_integer:
+        if name in ("floor", "ceil", "int") and self._type(operands[0], scope).scalar.is_integer:
             return operands[0]
         return computed(Apply(CALLS[name].name, operands))
 

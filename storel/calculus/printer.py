@@ -55,7 +55,7 @@ _INFIX: dict[str, tuple[str, int]] = {
     "divide": ("/", _MULTIPLICATIVE), "floor_divide": ("//", _MULTIPLICATIVE),
     "modulo": ("%", _MULTIPLICATIVE),
 }  # fmt: skip
-_CALLED = {"minimum": "min", "maximum": "max", "power": "pow"}
+_CALLED = {"minimum": "min", "maximum": "max", "power": "pow", "truncate": "int"}
 
 _KEYS, _POSITIONS, _VALUES = ("i", "j", "k", "l", "m"), ("p", "q", "r", "s"), ("v", "w", "x", "y", "z")
 _NAMED = ("t", "u")

@@ -10,7 +10,7 @@ from storel.calculus.reads import reads_in_bounds, scans_in_bounds
 from storel.calculus.verify import Type, infer
 from storel.symbols import Symbols
 
-_MAY_FAIL = frozenset({"floor_divide", "modulo", "power"})
+_MAY_FAIL = frozenset({"floor_divide", "modulo", "power", "truncate"})
 
 
 def has_no_failure(term: Term) -> bool:
@@ -30,7 +30,7 @@ def is_safe(
     """Return whether it is proved that ``term`` does not fail; without ``reads``, unless an array read does.
 
     What may fail: an array read, a loop over a part of an array, the minimum of nothing, an integer division
-    by zero, an integer to a negative power.
+    by zero, an integer to a negative power, an integer of what is none.
     """
     match term:
         case Lookup(Symbol() | Range() | Slice() as array, key) if reads:
@@ -46,6 +46,8 @@ def is_safe(
         case Apply("power", operands) if not bounds(operands[1], symbols, intervals).is_natural:
             if not any(infer(each, symbols, types).scalar.is_real for each in operands):
                 return False
+        case Apply("truncate", (operand,)) if infer(operand, symbols, types).scalar.is_real:
+            return False
         case _:
             pass
     for index, (child, binders) in enumerate(children(term)):

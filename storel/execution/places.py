@@ -73,7 +73,7 @@ def _may_fail(expression: Expression, error: EvaluationError) -> bool:
     match expression, error.cause:
         case Binary("//" | "%", _, divisor), Cause.DIVISION:
             return not (isinstance(divisor, Number) and divisor.value)
-        case Call(Name("pow")), Cause.POWER:
+        case (Call(Name("pow")), Cause.POWER) | (Call(Name("int")), Cause.CONVERSION):
             return True
         case Call(Name(name)), Cause.READ:
             return name == error.subject

@@ -32,7 +32,7 @@ OPERATORS: dict[str, Function] = {
 }  # fmt: skip
 """The operators of two scalars but ``+`` and ``*``, which a semiring gives their meaning."""
 
-_SHORTENED = {"min": "minimum", "max": "maximum", "pow": "power"}
+_SHORTENED = {"min": "minimum", "max": "maximum", "pow": "power", "int": "truncate"}
 _IN_FULL = (
     "abs", "sign", "relu", "floor", "ceil", "exp", "log", "sigmoid", "cos", "sin", "sqrt", "tanh", "popcount",
 )  # fmt: skip

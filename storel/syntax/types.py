@@ -74,7 +74,7 @@ def by_number(scalar: ScalarType) -> str:
     """
     if scalar is ScalarType.BOOL:
         return "make a number of it: if … then 1 else 0"
-    return "round it beforehand, and give an array of integers"
+    return "a real without its fraction is int(a), rounded down int(floor(a))"
 
 
 INTEGER = Type(ScalarType.INT64)

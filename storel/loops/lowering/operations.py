@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from storel.errors import Cause
-from storel.functions import FUNCTIONS, NEGATIVE_POWER
+from storel.functions import FUNCTIONS, LEAST_BEYOND, NEGATIVE_POWER, NO_INTEGER
 from storel.loops.emitter import INDEX, Emitter, arithmetic, convert, holding_zero, index
 from storel.loops.nodes import (
     Binary,
@@ -37,7 +37,7 @@ def product(
 
 
 def apply(emitter: Emitter, function: str, operands: list[Expression], role: Role) -> Expression:
-    """Return what a function makes of operands of the type that it takes; no integer is divided by zero."""
+    """Return what a function makes of operands of the type that it takes, below what it may not be given."""
     joined = FUNCTIONS[function].operand_type(*(type_of(operand) for operand in operands))
     assert joined is not None
     if role is Role.INDEX and joined is ScalarType.INT32:
@@ -45,6 +45,8 @@ def apply(emitter: Emitter, function: str, operands: list[Expression], role: Rol
     operands = [convert(operand, joined) for operand in operands]
     if function in ("floor_divide", "modulo") and joined.is_integer:
         _check_divisor(emitter, operands[1])
+    if function == "truncate":
+        return _truncated(emitter, operands[0])
     if function in UNARY_OPERATORS:
         return Unary(function, operands[0], role)
     assert function in BINARY_OPERATORS, function
@@ -57,6 +59,17 @@ def check_exponent(emitter: Emitter, base: Expression, exponent: Expression) -> 
         exponent = emitter.declare("exponent", convert(exponent, INDEX))
         failure = Failure(Cause.POWER, NEGATIVE_POWER)
         emitter.fail_unless(Binary("greater_equal", exponent, index(0)), failure, exponent)
+
+
+def _truncated(emitter: Emitter, operand: Expression) -> Expression:
+    """Return the integer part of a number, below a check that there is one."""
+    if not type_of(operand).is_real:
+        return operand
+    number = emitter.declare("number", operand)
+    low, high = (Constant(value, type_of(number)) for value in (-LEAST_BEYOND, LEAST_BEYOND))
+    within = Binary("and", Binary("less_equal", low, number), Binary("less", number, high))
+    emitter.fail_unless(within, Failure(Cause.CONVERSION, NO_INTEGER), index(0))
+    return convert(number, INDEX)
 
 
 def _check_divisor(emitter: Emitter, divisor: Expression) -> None:

@@ -8,9 +8,10 @@
     truths      any scalar is true or false      and, or, not
     anything    T as it is                       minimum, maximum, comparisons
 
-and gives T, bool where ``is_predicate``, or of reals an int64 where ``is_whole``. Addition and multiplication are not here: they belong to
-a semiring. The names are those of the calculus and of the loop IR; how a text spells them is the
-syntax' affair (``syntax/spelling.py``). Zero is 0, that of ``plus_times``.
+and gives T, bool where ``is_predicate``, or of reals an int64 where ``is_whole``. Addition and
+multiplication are not here: they belong to a semiring. The names are those of the calculus and of the
+loop IR; how a text spells them is the syntax' affair (``syntax/spelling.py``). Zero is 0, that of
+``plus_times``.
 """
 
 from __future__ import annotations
@@ -74,9 +75,9 @@ class Function:
     domain: Domain
     meaning: Callable[..., Scalar]
     is_predicate: bool = False
-    is_whole: bool = False
     annihilators: tuple[int, ...] = ()
     preserves_zero: bool = False
+    is_whole: bool = False
 
     def operand_type(self, *arguments: ScalarType) -> ScalarType | None:
         """Return the type at which the function is computed, None if it refuses the arguments."""
@@ -220,7 +221,7 @@ _FUNCTIONS = (
     _number("relu", _relu),
     _number("floor", _round(math.floor)),
     _number("ceil", _round(math.ceil)),
-    Function("truncate", 1, Domain.NUMBERS, _truncate, is_whole=True, annihilators=(0,), preserves_zero=True),
+    Function("truncate", 1, Domain.NUMBERS, _truncate, annihilators=(0,), preserves_zero=True, is_whole=True),
     _pointwise("exp", np.exp, at_zero=True),
     _pointwise("log", np.log, at_zero=True),
     _pointwise("sigmoid", _sigmoid, at_zero=True),

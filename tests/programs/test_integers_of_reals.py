@@ -1,4 +1,4 @@
-"""``int(a)``: what reals are without their fractions, as values and as keys; what is no integer is an error."""
+"""``int(a)``: reals without their fractions, as values and as keys; what is no integer is an error."""
 
 from __future__ import annotations
 
@@ -54,6 +54,7 @@ def test_integers_of_reals(name: str, x: np.ndarray) -> None:
         x = np.clip(x, -1e17, 1e17)
     for backend in BACKENDS:
         result = kernel(name, backend)(x=x)
+        assert isinstance(result, storel.Tensor)
         np.testing.assert_allclose(result.to_numpy(), expected(name, x), err_msg=backend)
 
 
@@ -73,4 +74,5 @@ def test_what_is_no_integer_is_an_error(name: str, backend: str, beyond: float, 
 def test_what_a_condition_leaves_out_is_no_error(backend: str) -> None:
     program = "CREATE TENSOR r AS sum(<i, v> in x) { i -> if (v == v and v < 1000) then int(v) else -1 }"
     result = storel.run(program, backend=backend, x=np.array([np.nan, 2.5, np.inf]))
+    assert isinstance(result, storel.Tensor)
     np.testing.assert_array_equal(result.to_numpy(), [-1, 2, -1])

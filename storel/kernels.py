@@ -264,7 +264,7 @@ def _value(name: str, given: Any, formats: Formats) -> Value:
         with about(name):
             return as_value(given, formats)
     except StorelError as error:
-        error.hint = error.hint or nearest(name, OPTIONS)
+        error.hint = nearest(name, OPTIONS) or error.hint
         raise
 
 

@@ -25,11 +25,13 @@ from storel.cli.options import (
     require_known,
     write_text,
 )
+from storel.compilation.compiled import Compilation
 from storel.compilation.compiler import STAGES
 from storel.compilation.environment import Environment
 from storel.errors import DataError, ProgramSyntaxError, placed_at
 from storel.execution.inclusion import read_source
 from storel.execution.loading import declared_tensor, load_tensor
+from storel.execution.reading import names_needed
 from storel.execution.script import Outcome, Progress, Runner
 from storel.explanation.render import Rendering, render
 from storel.explanation.text import explain_text
@@ -40,6 +42,7 @@ from storel.source import Source
 from storel.storage.files.kinds import keeps_arrays, require_savable, save_tensor
 from storel.storage.formats.known import is_automatic, known_formats
 from storel.storage.summary import read_summary
+from storel.syntax.analyze import Analysis
 
 ScriptArgument = Annotated[str, typer.Argument(help="A .sdql file, or - for standard input.")]
 BindingOption = Annotated[
@@ -95,7 +98,7 @@ def run(
         print(json.dumps(report.as_object(outcome, with_time=time)))
         return
     if outcome.explained:
-        print(explain_text(outcome.compilations, profiles=outcome.profiles))
+        print(explain_text(_asked(outcome, analysis), profiles=outcome.profiles))
     if out is None and not outputs and not outcome.saved:
         for name, tensor in outcome.results.items():
             print(report.tensor_text(name, tensor))
@@ -103,6 +106,13 @@ def run(
         print(report.seconds_text(outcome), file=sys.stderr)
     if outcome.work is not None:
         print(report.work_text(outcome.work))
+
+
+def _asked(outcome: Outcome, analysis: Analysis) -> dict[str, Compilation]:
+    """Return what an EXPLAIN names, and what that is computed from."""
+    definitions = {definition.name: definition for definition in analysis.definitions}
+    needed = names_needed([each.name for each in outcome.explained], definitions)
+    return {name: each for name, each in outcome.compilations.items() if name in needed}
 
 
 def explain(

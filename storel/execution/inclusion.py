@@ -25,7 +25,12 @@ def included(script: Script, directory: Path, open_files: tuple[Path, ...] = ())
         path = (directory / statement.path).resolve()
         if path in open_files:
             raise ProgramSyntaxError(f"{statement.path} includes itself", span=statement.span)
-        yield from included(parse(read_source(path, statement.path)), directory, (*open_files, path))
+        try:
+            source = read_source(path, statement.path)
+        except ProgramSyntaxError as error:
+            error.span = statement.span
+            raise
+        yield from included(parse(source), directory, (*open_files, path))
 
 
 def read_source(path: Path, name: str | None = None) -> Source:

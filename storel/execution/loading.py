@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -172,8 +173,15 @@ def _stored(
         f"a {_type_name(value)} cannot be stored as a tensor",
         expected="a NumPy array, a scipy.sparse matrix, (coordinates, values), {coordinates: value}, "
         "a dict of a format's arrays, or an Arrow table",
-        hint=AS_ARRAY if hasattr(value, "__array__") else None,
+        hint=_instead_of(value),
     )
+
+
+def _instead_of(value: Any) -> str | None:
+    """Return what to give instead, for a hint."""
+    if isinstance(value, str | PathLike):
+        return f"storel.read({str(value)!r}) reads a file"
+    return AS_ARRAY if hasattr(value, "__array__") else None
 
 
 def _type_name(value: Any) -> str:

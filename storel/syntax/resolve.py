@@ -39,6 +39,7 @@ from storel.syntax.nodes.expressions import (
     Window,
 )
 from storel.syntax.spelling import CALLS
+from storel.syntax.walk import scoped_children
 from storel.syntax.words import over_entries, size_of_dimension
 
 
@@ -55,7 +56,13 @@ def resolve(expression: Expression, known: Collection[str], later: Collection[st
     'sum(<i, A_2> in A) { i -> sum(<i_2, x> in B) A_2 * x }'
     """
     scope = {name: name for name in known}
-    return _Resolver(frozenset(known), frozenset(later)).visit(expression, scope)
+    return _Resolver(frozenset(known), frozenset(later), _bound(expression)).visit(expression, scope)
+
+
+def _bound(expression: Expression) -> frozenset[str]:
+    """Return all names that an expression binds somewhere."""
+    found = (names | _bound(child) for child, names in scoped_children(expression))
+    return frozenset[str]().union(*found)
 
 
 Scope = Mapping[str, str]
@@ -66,6 +73,7 @@ Scope = Mapping[str, str]
 class _Resolver:
     known: frozenset[str]
     later: frozenset[str]
+    bound: frozenset[str]
 
     def visit(self, expression: Expression, scope: Scope) -> Expression:
         """Return ``expression`` with the names that ``scope`` gives."""
@@ -124,6 +132,8 @@ class _Resolver:
             return Name(scope[name.name], name.span)
         if name.name in self.later:
             hint = "it is defined further down: move its definition up"
+        elif name.name in self.bound:
+            hint = f"what binds '{name.name}' has ended: write its body in parentheses, sum(…) (…)"
         else:
             hint = nearest(name.name, scope)
         raise UnknownNameError(f"unknown name '{name.name}'", span=name.span, hint=hint)

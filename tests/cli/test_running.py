@@ -42,6 +42,13 @@ def test_what_was_given_is_saved(script: str, arguments: tuple[str, ...]) -> Non
     np.testing.assert_array_equal(storel.read("c.npz").to_numpy(), MATRIX)
 
 
+def test_only_what_is_to_be_explained_is() -> None:
+    script = f"{SUM}; CREATE TENSOR z AS y + 1; CREATE TENSOR w AS sum(<(i, j), a> in A) {{ j -> a }}"
+    ended = command("run", "-", "-b", "A=a.mtx", stdin=f"{script}; SAVE w TO 'w.npy'; EXPLAIN z")
+    assert ended.code == 0, ended.err
+    assert "=== z in" in ended.out and "=== w in" not in ended.out
+
+
 def test_an_operand_in_a_format_that_the_script_creates() -> None:
     rows = "CREATE FORMAT rows(T: real[m, n]) USING v: real[m * n] AS sum(<i, _> in 0:m, <j, _> in 0:n)"
     script = f"{rows} {{ (i, j) -> v(i * n + j) }} {SUM}"

@@ -104,8 +104,9 @@ def test_files_are_included_once_they_end(tmp_path: Path) -> None:
     np.testing.assert_array_equal(outcome.results["r"].to_numpy(), 4 * A)
     with pytest.raises(ProgramSyntaxError, match="includes itself"):
         run("INCLUDE 'first.sdql'", directory=tmp_path)
-    with pytest.raises(ProgramSyntaxError, match="cannot be read"):
+    with pytest.raises(ProgramSyntaxError, match="cannot be read") as raised:
         run("INCLUDE 'none.sdql'", directory=tmp_path)
+    assert raised.value.span is not None and raised.value.span.text == "INCLUDE 'none.sdql'"
 
 
 def test_parameters_have_a_default_or_a_binding() -> None:

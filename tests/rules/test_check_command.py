@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from strategies.command_line import storel
 
+from storel.errors import UnknownNameError
+from storel.optimizer.rules import rulefile
+
 RIGHT = "rule unite @main: sum(<k, v> in ?R + ?S) ?b => sum(<k, v> in ?R) ?b + sum(<k, v> in ?S) ?b"
 
 
@@ -120,3 +123,11 @@ def test_a_wrong_rule_that_is_used_is_named_as_the_cause(tmp_path: Path) -> None
     assert ended.code == 1
     assert "the given rules make a term that has no meaning" in ended.err
     assert "storel rules --check" in ended.err
+
+
+def test_a_rule_that_is_left_out_must_be_there() -> None:
+    shipped = rulefile.shipped()
+    assert len(shipped.without("sum-factor").rules) == len(shipped.rules) - 1
+    with pytest.raises(UnknownNameError, match="no rule sum-factr") as raised:
+        shipped.without("sum-factr")
+    assert "sum-factor" in (raised.value.hint or "")

@@ -94,6 +94,7 @@ BY_SUBJECT = {
         "CREATE TENSOR y AS sum(<(i, j), a> in A) { i, j -> a }",
     ],
     "names": [
+        "CREATE TENSOR y AS sum(<i, x> in v) 1 - x",
         "CREATE TENSOR y AS sum(<i, x> in vv) x",
         "CREATE TENSOR y AS sum(<i, x> in v) C(i)",
         "CREATE TENSOR y AS xp(2)",

@@ -92,7 +92,7 @@ class _Reordering:
             match statement:
                 case Update(buffer, place, operator, value) if is_fixed(
                     place, moving, self.constant
-                ) and _is_only_updated(buffer, operator, loop.body):
+                ) and is_only_updated(buffer, operator, loop.body):
                     partial = Local(next(self._fresh), buffer.type)
                     unit = Constant(buffer.type.dtype.type(UNITS[operator]).item(), buffer.type)
                     before.append(Declare(partial, unit))
@@ -106,7 +106,7 @@ class _Reordering:
         return (*before, made, If(Binary("less", loop.low, loop.high), tuple(after)))
 
 
-def _is_only_updated(buffer: Buffer, operator: str, body: tuple[Statement, ...]) -> bool:
+def is_only_updated(buffer: Buffer, operator: str, body: tuple[Statement, ...]) -> bool:
     """Return whether all that happens to a buffer are updates by one operator, which may be reordered."""
     if operator not in UNITS or buffer.holds is not Role.VALUE or buffer.type is ScalarType.BOOL:
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from storel.loops.nodes import Kernel
 from storel.loops.passes.ahead import look_ahead
 from storel.loops.passes.coalesce import coalesce
+from storel.loops.passes.lanes import spread
 from storel.loops.passes.minima import simplify_minima
 from storel.loops.passes.prefixes import accumulate
 from storel.loops.passes.reorder import reorder
@@ -20,6 +21,6 @@ from storel.symbols import Symbols
 def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     """Return the kernel as it is rendered; real sums are added up in any order if ``reorders``."""
     kernel = group(coalesce(simplify(kernel)), symbols)
-    kernel = accumulate(reorder(kernel) if reorders else kernel)
+    kernel = accumulate(spread(reorder(kernel)) if reorders else kernel)
     kernel = tile(sift(kernel))
     return simplify_minima(fold_tails(stream(look_ahead(kernel, symbols), symbols), symbols), symbols)

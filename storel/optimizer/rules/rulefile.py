@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from storel.errors import ProgramSyntaxError, UnknownNameError
+from storel.errors import ProgramSyntaxError, UnknownNameError, nearest
 from storel.host.resources import directory
 from storel.optimizer.rules.analyses import GUARDS
 from storel.optimizer.rules.patterns import MisreadError, Node, Pattern, Reader
@@ -102,7 +102,10 @@ class RuleSet:
         return hash(tuple(rule.name for rule in self.rules))
 
     def without(self, name: str) -> RuleSet:
-        """Return these rules less one, given its name."""
+        """Return these rules less one, given its name; raise UnknownNameError if there is none."""
+        names = [rule.name for rule in self.rules]
+        if name not in names:
+            raise UnknownNameError(f"there is no rule {name}", hint=nearest(name, names))
         return RuleSet(tuple(rule for rule in self.rules if rule.name != name))
 
 

@@ -53,7 +53,7 @@ from storel.syntax.signatures import (
     SizeSignature,
     TensorSignature,
 )
-from storel.syntax.types import Type, variable_of
+from storel.syntax.types import Type, variable_of, with_zero
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +215,7 @@ class _Analyzer:
         """Return the type of a definition's value, and its expression; ``let``s that name keys are marked.
 
         A value of numbers where numbers are truths is multiplied by the one, which makes truths of them.
+        What may lack entries has a type that holds the semiring's zero.
         """
         inference = Inference()
         scope = {name: variable_of(signature) for name, signature in self.signatures.items()}
@@ -222,6 +223,8 @@ class _Analyzer:
         if semiring.has_truths and kind.scalar is not ScalarType.BOOL:
             expression = Binary("*", Truth(True), expression)
             kind = replace(kind, scalar=ScalarType.BOOL)
+        if kind.rank > 0:
+            kind = with_zero(kind, semiring)
         self.warnings += map(str, inference.remarks)
         return kind, marked(expression, inference.indices)
 

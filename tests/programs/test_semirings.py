@@ -242,3 +242,13 @@ def test_a_product_does_not_distribute_over_another_sum(
         found = storel.run(script, A=matrix, backend=backend, floating_point=floating_point)
         assert isinstance(wanted, storel.Tensor) and isinstance(found, storel.Tensor)
         np.testing.assert_allclose(found.to_numpy(), wanted.to_numpy(), err_msg=script)
+
+
+@pytest.mark.parametrize("storage", ["", "STORED AS coo", "STORED AS csf"])
+@pytest.mark.parametrize("semiring", ["min_plus", "max_plus"])
+def test_integers_that_may_be_missing_are_reals(semiring: str, storage: str) -> None:
+    tensor = storel.tensor({(0,): 2**63 - 1, (2,): 5}, "coo", shape=(3,), semiring=semiring)
+    for backend in ("interpret", "c", "numba"):
+        result = storel.run(f"CREATE TENSOR d OVER {semiring} {storage} AS A", backend=backend, A=tensor)
+        assert isinstance(result, storel.Tensor) and result.dtype == np.float64
+        np.testing.assert_array_equal(result.to_coo()[1], [2.0**63, 5])

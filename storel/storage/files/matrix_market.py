@@ -177,6 +177,11 @@ def write_matrix_market(tensor: Stored, stream: BinaryIO) -> None:
 
     coordinates, values = tensor.to_coo()
     field = "real" if tensor.type.is_real else "integer"
+    if not len(values):  # SciPy would call it real
+        rows, columns = tensor.shape
+        header = f"%%MatrixMarket matrix coordinate {field} general\n%\n{rows} {columns} 0\n"
+        stream.write(header.encode())
+        return
     if values.dtype == np.bool_:
         values = values.astype(np.int64)
     matrix = scipy.sparse.coo_array((values, tuple(coordinates)), shape=tensor.shape)

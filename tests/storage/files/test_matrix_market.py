@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import storel
 from storel.errors import DataError
 from storel.storage.files.contents import DenseContents, SparseContents
 from storel.storage.files.kinds import read_tensor
@@ -196,3 +197,11 @@ def test_what_is_not_compressed_is_an_error(tmp_path: Path) -> None:
     path.write_text(GENERAL)
     with pytest.raises(DataError, match="is damaged"):
         read_tensor(path)
+
+
+@pytest.mark.parametrize("shape", [(0, 9), (2, 0), (2, 3)])
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_a_matrix_without_entries_keeps_its_type(tmp_path: Path, dtype: type, shape: tuple[int, int]) -> None:
+    storel.tensor(np.zeros(shape, dtype), "csr").save(tmp_path / "none.mtx")
+    found = storel.read(tmp_path / "none.mtx")
+    assert found.dtype == dtype and found.shape == shape

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import count
 
-from storel.loops.dependence import changing, declared, is_fixed
+from storel.loops.dependence import assigned, changing, declared, is_fixed
 from storel.loops.nodes import (
     Allocation,
     Assign,
@@ -162,7 +162,8 @@ class _Spreading:
                 fixed = is_fixed(place, moving - {sums.row}, self.constant)
                 is_asked = not (fixed and is_only_updated(buffer, "add", loop.body))
             case Assign(local):
-                is_asked = local in declared(loop.body) or _uses(loop.body, local) > 1
+                is_set = local in declared(loop.body) or [*assigned(loop.body)].count(local) > 1
+                is_asked = is_set or _uses(loop.body, local) > 1
         row = Buffer("row", sums.type)
         updates = (Update(row, sums.lane, "add", sums.value_at(number)) for number in range(sums.height))
         return not is_asked and all(is_contiguous(_loop(sums.lane, sums.width, update)) for update in updates)

@@ -88,6 +88,7 @@ def test_a_sum_in_a_local_is_spread() -> None:
     asked = Update(Y, P, "add", SUM)
     assert not is_spread(Declare(SUM, ZERO), over(P, N, summed, asked))
     assert not is_spread(over(P, N, Declare(SUM, ZERO), summed, asked))
+    assert not is_spread(Declare(SUM, ZERO), over(P, N, summed, Assign(SUM, ZERO)), Update(Y, I, "add", SUM))
 
 
 LEFT: dict[str, Statement] = {

@@ -42,7 +42,7 @@ from storel.loops.nodes import (
 )
 from storel.loops.passes.reorder import is_only_updated
 from storel.loops.passes.tiles import is_contiguous
-from storel.loops.walk import all_parts, evaluated, note, substituted, walk
+from storel.loops.walk import all_parts, evaluated, note, parts, substituted, walk
 from storel.scalars import ScalarType
 
 LEAST_BYTES, MOST_BYTES = 32, 512
@@ -81,6 +81,7 @@ class _Sums:
     value: Expression
     lane: Local
     width: int
+    role: Role
     row: Local | None = None
     height: int = 1
 
@@ -145,8 +146,10 @@ class _Spreading:
                 continue
             for number in range(sums.height):
                 row = self._row(sums)
-                yield self._for_each(sums, Store(row, sums.lane, Constant(0.0, row.type)))
-                body.append(self._for_each(sums, Update(row, sums.lane, "add", sums.value_at(number))))
+                yield self._for_each(sums, Store(row, sums.lane, Constant(0.0, row.type)), Role.INDEX)
+                body.append(
+                    self._for_each(sums, Update(row, sums.lane, "add", sums.value_at(number)), sums.role)
+                )
                 after.append(sums.adds_at(number, _total(row, sums.width)))
         yield replace(loop, body=tuple(body))
         if after:
@@ -166,13 +169,15 @@ class _Spreading:
                 is_asked = is_set or _uses(loop.body, local) > 1
         row = Buffer("row", sums.type)
         updates = (Update(row, sums.lane, "add", sums.value_at(number)) for number in range(sums.height))
-        return not is_asked and all(is_contiguous(_loop(sums.lane, sums.width, update)) for update in updates)
+        return not is_asked and all(
+            is_contiguous(_loop(sums.lane, sums.width, update, sums.role)) for update in updates
+        )
 
-    def _for_each(self, sums: _Sums, statement: Store | Update) -> For:
+    def _for_each(self, sums: _Sums, statement: Store | Update, role: Role) -> For:
         """Return a loop of its own variable, which no other one has."""
         lane = Local(f"{sums.lane.name} {next(self._loops)}", sums.lane.type)
         place, value = (substituted(each, {sums.lane: lane}) for each in (statement.index, statement.value))
-        return _loop(lane, sums.width, replace(statement, index=place, value=value))
+        return _loop(lane, sums.width, replace(statement, index=place, value=value), role)
 
     def _row(self, sums: _Sums) -> Buffer:
         slot = next(self._slots)
@@ -185,18 +190,18 @@ class _Spreading:
 def _sums(statement: Statement) -> _Sums | None:
     """Return the sums that a statement makes and adds to one place, or to places next to each other."""
     match statement:
-        case For(lane, Constant(0), Constant(int() as width), body):
+        case For(lane, Constant(0), Constant(int() as width), body, role):
             if (found := _summand(body)) is not None:
-                return _Sums(*found, lane, width)
+                return _Sums(*found, lane, width, role)
             match body:
                 case (
                     Declare(total, Constant(0)),
-                    For(inner, Constant(0), Constant(int() as own), summands),
+                    For(inner, Constant(0), Constant(int() as own), summands, role),
                     Update(buffer, _, "add", made) as adds,
                 ) if made == total and total.type is buffer.type:
                     found = _summand(summands)
                     if found is not None and found[0].local == total:
-                        return _Sums(adds, found[1], inner, own, lane, width)
+                        return _Sums(adds, found[1], inner, own, role, lane, width)
                 case _:
                     pass
         case _:
@@ -212,7 +217,8 @@ def _summand(body: Sequence[Statement]) -> tuple[Assign, Expression] | None:
             return None
     match body[-1:]:
         case (Assign(total, Binary("add", before, value)) as adds,) if before == total:
-            return adds, substituted(value, known)
+            summand = substituted(value, known)
+            return None if total in parts(summand) else (adds, summand)
         case _:
             return None
 
@@ -222,8 +228,8 @@ def _uses(body: tuple[Statement, ...], local: Local) -> int:
     return sum(part == local for each in walk(body) for part in all_parts(evaluated(each)))
 
 
-def _loop(lane: Local, width: int, statement: Statement) -> For:
-    return For(lane, Constant(0, INDEX), Constant(width, INDEX), (statement,), role=Role.INDEX)
+def _loop(lane: Local, width: int, statement: Statement, role: Role) -> For:
+    return For(lane, Constant(0, INDEX), Constant(width, INDEX), (statement,), role)
 
 
 def _total(row: Buffer, width: int) -> Expression:

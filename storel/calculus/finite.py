@@ -23,12 +23,15 @@ _MAY_OVERFLOW = frozenset({"divide", "exp", "log", "sqrt", "power", "floor_divid
 """Functions that make inf or NaN of finite numbers."""
 
 
-def is_finite(term: Term, symbols: Symbols) -> bool:
-    """Return whether no value that ``term`` reads or makes can be inf or NaN, overflow excepted."""
+def is_finite(term: Term, symbols: Symbols, *, is_made_so: bool = False) -> bool:
+    """Return whether no value that ``term`` reads or makes can be inf or NaN, overflow excepted.
+
+    ``is_made_so`` says to take it that all functions make finite numbers of finite ones.
+    """
     match term:
         case Apply("divide", (dividend, Literal(value))) if value != 0:
-            return math.isfinite(value) and is_finite(dividend, symbols)
-        case Apply(function, _) if function in _MAY_OVERFLOW:
+            return math.isfinite(value) and is_finite(dividend, symbols, is_made_so=is_made_so)
+        case Apply(function, _) if function in _MAY_OVERFLOW and not is_made_so:
             return False
         case Reduce("least" | "greatest"):
             return False
@@ -40,6 +43,7 @@ def is_finite(term: Term, symbols: Symbols) -> bool:
         case Range():
             return True
         case Lookup(part, _) | Slice(part, _, _) | Singleton(_, part) | If(_, part):
-            return is_finite(part, symbols)  # keys, positions and conditions are integers
+            # keys, positions and conditions are integers
+            return is_finite(part, symbols, is_made_so=is_made_so)
         case _:
-            return all(is_finite(child, symbols) for child, _ in children(term))
+            return all(is_finite(child, symbols, is_made_so=is_made_so) for child, _ in children(term))

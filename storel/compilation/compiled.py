@@ -146,9 +146,14 @@ class Compilation:
         fills = tuple(zip(outputs, phase.fills, strict=False))
         if phase.contraction is not None:
             source = c_contraction.render(phase.contraction.type) if self.backend == "c" else None
-            return Unit(phase.contraction, source, fills, phase.continues)
+            otherwise = self._loops(replace(phase, split=None)) if phase.is_checked else None
+            return Unit(phase.contraction, source, fills, phase.continues, otherwise)
+        return replace(self._loops(phase), fills=fills, continues=phase.continues)
+
+    def _loops(self, phase: Phase) -> Unit:
+        """Return the loops of a phase."""
         kernel = self._lowered(phase)
-        return Unit(kernel, self.rendered(kernel), fills, phase.continues)
+        return Unit(kernel, self.rendered(kernel))
 
     @property
     def _whole(self) -> Phase:

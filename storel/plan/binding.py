@@ -230,6 +230,20 @@ def fills_rows(value: Action, rows: Term) -> bool:
             return False
 
 
+def lists_positions(value: Action) -> bool:
+    """Return whether ``value`` enters the positions that a loop visits, each under one key, in any order."""
+    if not isinstance(value, Loop) or not isinstance(value.source, Positions):
+        return False
+    body = value.body
+    while isinstance(body, Guard):
+        body = body.body
+    match body:
+        case Enter(_, Enter(Variable(0 | 1), Accumulate(Literal(held)))):
+            return bool(held)
+        case _:
+            return False
+
+
 def scans_rows(action: Action, index: int = 0) -> bool:
     """Return whether ``action`` does nothing with the store of variable ``index`` but loop over its rows."""
     match action:

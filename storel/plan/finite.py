@@ -26,23 +26,30 @@ Scope: TypeAlias = tuple[bool, ...]
 """Whether what each variable stands for is finite, the innermost first."""
 
 
-def is_finite(action: Action, symbols: Symbols, scope: Scope = ()) -> bool:
-    """Return whether no value that ``action`` combines can be inf or NaN, overflow of sums excepted."""
+def is_finite(action: Action, symbols: Symbols, scope: Scope = (), *, is_made_so: bool = False) -> bool:
+    """Return whether no value that ``action`` combines can be inf or NaN, overflow of sums excepted.
+
+    ``is_made_so`` says to take it that all functions make finite numbers of finite ones.
+    """
+
+    def of(part: Action, scope: Scope) -> bool:
+        return is_finite(part, symbols, scope, is_made_so=is_made_so)
+
     match action:
         case Accumulate(value):
-            return finite.is_finite(value, symbols) and all(scope[index] for index in free_variables(value))
+            is_value_finite = finite.is_finite(value, symbols, is_made_so=is_made_so)
+            return is_value_finite and all(scope[index] for index in free_variables(value))
         case Enter(_, body) | Guard(_, body):
-            return is_finite(body, symbols, scope)
+            return of(body, scope)
         case Loop(Entries(row), body):
-            return is_finite(body, symbols, (_is_finite_row(row, scope), True, *scope))
+            return of(body, (_is_finite_row(row, scope), True, *scope))
         case Loop(source, body):
-            return is_finite(body, symbols, (*(True,) * binders(source), *scope))
+            return of(body, (*(True,) * binders(source), *scope))
         case Bind(store, value, body):
             is_zero_finite = store.zero is None or math.isfinite(store.zero)
-            own = is_zero_finite and is_finite(value, symbols, scope)
-            return is_finite(body, symbols, (own, *scope))
+            return of(body, (is_zero_finite and of(value, scope), *scope))
         case Together(actions) | Unite(actions):
-            return all(is_finite(each, symbols, scope) for each in actions)
+            return all(of(each, scope) for each in actions)
 
 
 def _is_finite_row(row: Term, scope: Scope) -> bool:

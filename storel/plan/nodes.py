@@ -127,8 +127,9 @@ class HashStore:
 class RowsStore:
     """The rows of a matrix one after the other, each as its keys, ascending, with values that are not zero.
 
-    It is filled by ``loop positions 0:rows: enter k: row``, k the loop's key, and only its rows are scanned:
-    memory and scans are in the number of entries, and nothing is searched for or cleared.
+    It is filled by ``loop positions 0:rows: enter k: row``, k the loop's key, or by ``loop positions: enter
+    row: enter k: 1``, and only its rows are scanned: memory and scans are in the number of entries, and
+    nothing is searched for.
     """
 
     type: ScalarType

@@ -20,8 +20,9 @@ from storel.calculus.nodes import Literal, Lookup, Multiply, Symbol, Term, Varia
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import Type, infer
 from storel.plan.binding import destination_of, store_terms
-from storel.plan.contraction import Binders, Nest, contraction, factors, nest_of, operand_of
+from storel.plan.contraction import contraction, operand_of
 from storel.plan.fission import after
+from storel.plan.nest import Nest, nest_of, product
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -76,7 +77,7 @@ def _with_operands(plan: Plan, stores: tuple[Store, ...], symbols: Symbols) -> A
     if nest is None or not isinstance(plan.destination, Levels):
         return None
     scalar_type, count = plan.destination.leaf.type, len(nest.extents)
-    found = [_by_loops(term, binders, count) for term, binders in factors(nest.value, nest.binders)]
+    found = nest.factors
     scalars = [term for term in found if isinstance(term, Literal | Symbol)]
     sides = _sides([term for term in found if term not in scalars], nest)
     if len(sides) != 2 or frozenset().union(*(side.loops for side in sides)) != frozenset(range(count)):
@@ -84,13 +85,13 @@ def _with_operands(plan: Plan, stores: tuple[Store, ...], symbols: Symbols) -> A
     tables: list[tuple[TableStore, Action]] = []
     operands: list[Term] = []
     for side, other in zip(sides, reversed(sides), strict=True):
-        value = reduce(Multiply, side.terms)
+        value = product(side.terms, Literal(1.0, scalar_type))
         bound = shift(value, len(tables), count)
-        if operand_of(value, tuple(range(count)), nest, scalar_type, stores, symbols) is not None:
+        if operand_of(value, nest, scalar_type, stores, symbols) is not None:
             operands.append(bound)
             continue
         types = _types(count, stores)
-        intervals = nest.context((*range(count), *(Literal(0, scalar_type) for _ in stores)))
+        intervals = nest.context(len(stores))
         # What is stored is also evaluated where rows have no entries.
         if infer(value, symbols, types) != Type(scalar_type) or not is_safe(value, symbols, types, intervals):
             return None
@@ -132,20 +133,6 @@ def _sides(terms: Sequence[Term], nest: Nest) -> list[_Side]:
             least = min(sides, key=lambda each: math.prod(nest.extents[loop] for loop in each.loops))
             sides[sides.index(least)] = least.joined(side)
     return sides
-
-
-def _by_loops(term: Term, binders: Binders, count: int, depth: int = 0) -> Term:
-    """Return ``term`` with the numbers of the loops as variables, and the stores behind them."""
-    match term:
-        case Variable(index) if index >= depth + len(binders):
-            return Variable(index - len(binders) + count)
-        case Variable(index) if index >= depth:
-            stands_for = binders[index - depth]
-            if isinstance(stands_for, int):
-                return Variable(stands_for + depth)
-            return shift(_by_loops(stands_for, binders[index - depth + 1 :], count), depth)
-        case _:
-            return map_children(term, lambda child, bound: _by_loops(child, binders, count, depth + bound))
 
 
 def _loops(nest: Nest, order: Sequence[int], keys: Sequence[int], value: Term) -> Action:

@@ -9,7 +9,7 @@ import math
 
 from storel.calculus.bounds import bounds
 from storel.plan.binding import binders
-from storel.plan.contraction import row_extent
+from storel.plan.nest import row_extent
 from storel.plan.nodes import (
     Accumulate,
     Action,

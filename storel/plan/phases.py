@@ -17,7 +17,7 @@ from itertools import count
 from storel.calculus.bounds import bounds
 from storel.calculus.nodes import Term
 from storel.plan.arrays import RowArrays, store_name
-from storel.plan.binding import destination_of, store_terms
+from storel.plan.binding import destination_of, fills_rows, store_terms
 from storel.plan.contraction import Contraction, contraction
 from storel.plan.finite import is_finite
 from storel.plan.fission import fission
@@ -49,8 +49,8 @@ class Phase:
 
     It fills a store itself, ``filled``, as arrays of the names ``fills``, or else makes the result; or it
     ``continues`` either, adding to what the phases before it made. A phase may have a ``split``, by which
-    several threads run it, or be a dense ``contraction``. Of a dense result it clears the rows itself of the
-    outer ``swept`` levels.
+    several threads run it, or be a dense ``contraction``, whose operands are checked for inf and NaN if they
+    are not proved to be finite. Of a dense result it clears the rows itself of the outer ``swept`` levels.
     """
 
     plan: Plan
@@ -61,6 +61,7 @@ class Phase:
     filled: Store | None = None
     fills: tuple[str, ...] = ()
     continues: bool = False
+    is_checked: bool = False
     swept: int = 0
 
     @property
@@ -106,22 +107,28 @@ def _table_bytes(phase: Phase, symbols: Symbols) -> float:
 
 
 def _phases(plan: Plan, symbols: Symbols, reorders: bool, *, apart: bool = False) -> tuple[Phase, ...]:
-    finite: dict[str, bool] = {}
+    surely: dict[str, bool] = {}
+    likely: dict[str, bool] = {}
 
     def completed(phase: Phase) -> Phase:
         known = phase.known(symbols)
-        scope = tuple(finite[store_name(number)] for number in reversed(range(len(phase.stores))))
-        is_safe = is_finite(phase.plan.action, known, scope)
+        names = [store_name(number) for number in reversed(range(len(phase.stores)))]
+        action, zero = phase.plan.action, phase.filled.zero if phase.filled is not None else None
+        is_safe = is_finite(action, known, tuple(surely[name] for name in names))
+        may_be_safe = is_finite(action, known, tuple(likely[name] for name in names), is_made_so=True)
         if isinstance(phase.filled, ScalarStore | TableStore):
-            (name,), zero = phase.fills, phase.filled.zero
-            is_safe_so_far = not phase.continues or finite[name]
-            finite[name] = is_safe_so_far and is_safe and (zero is None or math.isfinite(zero))
+            (name,) = phase.fills
+            is_zero_finite = zero is None or math.isfinite(zero)
+            surely[name] = is_safe and is_zero_finite and (not phase.continues or surely[name])
+            likely[name] = may_be_safe and is_zero_finite and (not phase.continues or likely[name])
         split = split_of(phase.plan, known, reorders=reorders)
         is_swept = not phase.continues and (split is None or split.parts is not Parts.COMBINED)
+        product = contraction(phase.plan, phase.stores, known) if reorders and may_be_safe else None
         return replace(
             phase,
             split=split,
-            contraction=contraction(phase.plan, phase.stores, known) if reorders and is_safe else None,
+            contraction=product,
+            is_checked=product is not None and not is_safe,
             swept=swept(phase.plan, known) if is_swept else 0,
         )
 
@@ -135,7 +142,7 @@ def _steps(this: Phase, symbols: Symbols, numbers: Iterator[int], apart: bool) -
     """
     plan, known = this.plan, this.known(symbols)
     match plan.action:
-        case Bind(RowsStore() as store, value, body):
+        case Bind(RowsStore() as store, value, body) if fills_rows(value, store.extents[0]):
             rows = RowArrays(next(numbers), store)
             yield replace(
                 this,

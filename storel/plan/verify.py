@@ -19,7 +19,15 @@ from storel.calculus.nodes import (
     Variable,
     children,
 )
-from storel.plan.binding import arrays_of, binders, fills_rows, scans_rows, source_terms, store_terms
+from storel.plan.binding import (
+    arrays_of,
+    binders,
+    fills_rows,
+    lists_positions,
+    scans_rows,
+    source_terms,
+    store_terms,
+)
 from storel.plan.nodes import (
     ANY_KEY,
     LARGEST_KEY,
@@ -119,7 +127,8 @@ def _verify_action(action: Action, rank: int, stores: tuple[int, ...], symbols: 
         case Bind(store, value, body):
             _verify_store(store, symbols)
             if isinstance(store, RowsStore):
-                _require(fills_rows(value, store.extents[0]), "stored rows are filled in another order")
+                in_order = fills_rows(value, store.extents[0]) or lists_positions(value)
+                _require(in_order, "stored rows are filled in another order")
                 _require(scans_rows(body), "stored rows are not only scanned")
             _verify_action(value, len(store_terms(store)), stores, symbols)
             _verify_action(body, rank, (len(store_terms(store)), *stores), symbols)

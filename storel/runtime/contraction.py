@@ -25,7 +25,7 @@ from storel.loops.nodes import Allocation, Buffer
 from storel.plan.contraction import Contraction, Operand
 from storel.runtime import pool
 from storel.runtime.buffers import address, allocate
-from storel.runtime.kernel import NOTHING, Input
+from storel.runtime.kernel import NOTHING, CompiledKernel, Input
 from storel.runtime.library import Entry, load_entries
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
@@ -42,11 +42,15 @@ WORTH_THREADS = 2**23
 
 @dataclass(frozen=True)
 class ContractionKernel:
-    """A contraction, run as a ``CompiledKernel`` is; without an ``entry`` it is computed by NumPy."""
+    """A contraction, run as a ``CompiledKernel`` is; without an ``entry`` it is computed by NumPy.
+
+    What may be inf or NaN is computed ``otherwise`` where it is: zero times them is zero.
+    """
 
     contraction: Contraction
     threads: int
     entry: Entry | None
+    otherwise: CompiledKernel | None = None
 
     def run(
         self,
@@ -61,6 +65,9 @@ class ContractionKernel:
         """
         layout = self._layout
         this, places = layout.this, layout.places
+        operands = (inputs[each.name].array for each in (this.left, this.right))
+        if self.otherwise is not None and not all(map(_is_finite, operands)):
+            return self.otherwise.run(scalars, inputs, memory_limit, begun)
         copied = 0
         if self.entry is None:  # NumPy may transpose the operands and the product
             sides = this.extent(this.rows) + this.extent(this.columns)
@@ -178,10 +185,18 @@ def _layout(contraction: Contraction) -> _Layout:
     )
 
 
-def contraction_kernel(contraction: Contraction, source: str | None, count: int) -> ContractionKernel:
+def _is_finite(array: Array) -> bool:
+    """Return whether no element is inf or NaN, nor their sum: it is quicker to ask for that."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(array.sum()))
+
+
+def contraction_kernel(
+    contraction: Contraction, source: str | None, count: int, otherwise: CompiledKernel | None
+) -> ContractionKernel:
     """Return the kernel of a contraction, run by ``count`` threads; without C ``source`` by NumPy."""
     entry = None if source is None else load_entries(source, ["contract"], "c")[0]
-    return ContractionKernel(contraction, count, entry)
+    return ContractionKernel(contraction, count, entry, otherwise)
 
 
 def _with_columns_last(this: Contraction) -> Contraction:

@@ -22,13 +22,14 @@ class Unit:
 
     ``fills`` are the buffers of the store that it fills, each with its name among the inputs of units after
     it; there are none where it makes the result. One that ``continues`` adds to what the unit before it that
-    fills the same made.
+    fills the same made. A contraction of what may be inf or NaN has loops that are run ``otherwise``.
     """
 
     kernel: Kernel | Contraction
     source: str | None
     fills: tuple[tuple[str, str], ...] = ()
     continues: bool = False
+    otherwise: Unit | None = None
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,12 @@ class Program:
 
     def _loaded(self, unit: Unit) -> CompiledKernel | ContractionKernel:
         if isinstance(unit.kernel, Contraction):
-            return contraction_kernel(unit.kernel, unit.source, self.threads or 1)
-        assert unit.source is not None
+            otherwise = None if unit.otherwise is None else self._loops(unit.otherwise)
+            return contraction_kernel(unit.kernel, unit.source, self.threads or 1, otherwise)
+        return self._loops(unit)
+
+    def _loops(self, unit: Unit) -> CompiledKernel:
+        assert unit.source is not None and isinstance(unit.kernel, Kernel)
         return load(unit.source, unit.kernel, self.backend, is_strict=self.is_strict)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from storel.errors import Cause
 from storel.loops.emitter import convert, index, times
 from storel.loops.lowering.expressions import ExpressionLowering
 from storel.loops.lowering.hashing import HashTarget, clear, open_table, sort_slots
-from storel.loops.lowering.rows import RowsTarget, row_buffers
+from storel.loops.lowering.rows import RowsTarget, fill_counted, row_buffers
 from storel.loops.lowering.scope import HashRow, HashTable, Occupied, Rows, Scope, Value, View
 from storel.loops.lowering.stores import (
     ListTarget,
@@ -28,7 +28,7 @@ from storel.loops.lowering.targets import AssignTarget, FirstLocalTarget, Target
 from storel.loops.nodes import Buffer, Constant, Expression, Failure, Load
 from storel.loops.protocol import LENGTHS
 from storel.plan.arrays import store_name
-from storel.plan.binding import is_scanned, store_terms
+from storel.plan.binding import fills_rows, is_scanned, store_terms
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -167,6 +167,9 @@ class BindingLowering:
     def _rows(self, store: RowsStore, value: Action, scope: Scope) -> Rows:
         rows = Rows(*row_buffers(len(self.tables), store.type), *self.expressions.extents(store.extents))
         self.tables.append((store, rows))
+        if not fills_rows(value, store.extents[0]):
+            fill_counted(self.emitter, rows, store, lambda target: self.run(value, target, scope))
+            return rows
         workspace = self._list(ListStore(store.type, store.operator, store.zero, store.extents[1]))
         self.run(value, RowsTarget(self.emitter, rows, workspace), scope)
         return rows

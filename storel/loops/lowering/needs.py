@@ -15,6 +15,7 @@ from storel.loops.emitter import index, plus, times
 from storel.loops.lowering.assembly import Assembly
 from storel.loops.lowering.coordinates import CoordinatesTarget
 from storel.loops.lowering.frame import Frame
+from storel.loops.lowering.rows import SPARE
 from storel.loops.lowering.scope import HashTable, Rows
 from storel.loops.nodes import Buffer, Expression, Join
 from storel.plan.count import insertions
@@ -152,7 +153,7 @@ def _table_needs(
         return [
             Need(table.keys, keys, used=used),
             Need(table.values, keys),
-            Need(table.begins, lambda bound: plus(bound.extent(store.extents[0]), index(1))),
+            Need(table.begins, lambda bound: plus(bound.extent(store.extents[0]), index(SPARE))),
         ]
     return [
         Need(table.keys, capacity, 0, used=used),

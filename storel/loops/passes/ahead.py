@@ -14,7 +14,7 @@ Indirect Memory Accesses", CGO 2017).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 
 from storel.loops.dependence import assigned, changing, is_fixed, start_of
@@ -58,6 +58,17 @@ def lengths(kernel: Kernel, symbols: Symbols) -> dict[Buffer, int]:
     """Return how many elements the buffers of a kernel have, as far as that is known, else 0."""
     inputs = {buffer: _length(symbols.get(buffer.name)) for buffer in kernel.inputs}
     return inputs | dict(_allocated(kernel, symbols))
+
+
+def mean_iterations(loop: For, reads: Iterable[Load], lengths: Mapping[Buffer, int]) -> float:
+    """Return how many iterations a loop over a segment has on the average, 0 if that is not known.
+
+    ``reads`` are what it evaluates: those at its own variable are of what all segments are parts of.
+    """
+    read = [load.buffer for load in reads if load.index == loop.local]
+    boundaries = [load.buffer for load in loads_of(loop.low)]
+    longest = max((lengths.get(buffer, 0) for buffer in read), default=0)
+    return longest / max([1, *(lengths.get(buffer, 0) for buffer in boundaries)])
 
 
 def _allocated(kernel: Kernel, symbols: Symbols) -> Iterator[tuple[Buffer, int]]:

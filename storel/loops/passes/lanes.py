@@ -14,7 +14,7 @@ adds real numbers in another order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import count
@@ -40,25 +40,30 @@ from storel.loops.nodes import (
     Update,
     While,
 )
+from storel.loops.passes.ahead import lengths, mean_iterations
 from storel.loops.passes.reorder import is_only_updated
 from storel.loops.passes.tiles import is_contiguous
-from storel.loops.walk import all_parts, evaluated, note, parts, substituted, walk
+from storel.loops.walk import all_parts, evaluated, loads_of, note, parts, substituted, walk
 from storel.scalars import ScalarType
+from storel.symbols import Symbols
 
 LEAST_BYTES, MOST_BYTES = 32, 512
 """How many bytes a row of partial sums has at least, a vector of AVX, and all rows at most: half of the
 registers of AVX-512."""
 
+LEAST_ITERATIONS = 2
+"""Iterations from which on it pays to have sums cleared before and added up behind them."""
+
 INDEX = ScalarType.INT64
 
 
-def spread(kernel: Kernel) -> Kernel:
+def spread(kernel: Kernel, symbols: Symbols) -> Kernel:
     """Return a kernel that means the same, but for the rounding of real sums."""
-    spreading = _Spreading(frozenset(kernel.inputs), len(kernel.allocations))
+    spreading = _Spreading(frozenset(kernel.inputs), lengths(kernel, symbols), len(kernel.allocations))
     body = spreading.block(kernel.compute.body)
     if not spreading.made:
         return kernel
-    *buffers, lengths = kernel.compute.buffers
+    *buffers, last = kernel.compute.buffers
     rows = [each.buffer for each in spreading.made]
     sizes = kernel.bound.buffers[-1]
     reserved = (
@@ -68,7 +73,7 @@ def spread(kernel: Kernel) -> Kernel:
     return replace(
         kernel,
         bound=replace(kernel.bound, body=(*kernel.bound.body, *reserved)),
-        compute=replace(kernel.compute, buffers=(*buffers, *rows, lengths), body=body),
+        compute=replace(kernel.compute, buffers=(*buffers, *rows, last), body=body),
         allocations=(*kernel.allocations, *spreading.made),
     )
 
@@ -109,8 +114,9 @@ class _Sums:
 class _Spreading:
     """Rewrites blocks from the inside out, and collects the rows of partial sums that they need."""
 
-    def __init__(self, constant: frozenset[Buffer], slots: int) -> None:
+    def __init__(self, constant: frozenset[Buffer], lengths: Mapping[Buffer, int], slots: int) -> None:
         self.constant = constant
+        self.sizes = lengths
         self.made: list[Allocation] = []
         self.lengths: list[int] = []
         self._slots = count(slots)
@@ -134,7 +140,8 @@ class _Spreading:
         """Yield the loop, and before and behind it what becomes of the sums that its iterations make."""
         moving = changing(loop)
         ends = loop.low, loop.high
-        if not all(is_fixed(end, moving, self.constant) for end in ends) or _may_fail(loop):
+        is_steady = all(is_fixed(end, moving, self.constant) for end in ends)
+        if not is_steady or _may_fail(loop) or self._is_short(loop):
             yield loop
             return
         after: list[Statement] = []
@@ -154,6 +161,11 @@ class _Spreading:
         yield replace(loop, body=tuple(body))
         if after:
             yield If(Binary("less", *ends), tuple(after))
+
+    def _is_short(self, loop: For) -> bool:
+        """Return whether there are so few iterations on the average that nothing is saved."""
+        reads = (load for each in walk(loop.body) for part in evaluated(each) for load in loads_of(part))
+        return 0 < mean_iterations(loop, reads, self.sizes) < LEAST_ITERATIONS
 
     def _is_spread(self, sums: _Sums, loop: For, moving: frozenset[Local]) -> bool:
         """Return whether the sums fill vectors, and are asked for behind the loop only."""

@@ -21,6 +21,6 @@ from storel.symbols import Symbols
 def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     """Return the kernel as it is rendered; real sums are added up in any order if ``reorders``."""
     kernel = group(coalesce(simplify(kernel)), symbols)
-    kernel = accumulate(spread(reorder(kernel)) if reorders else kernel)
+    kernel = accumulate(spread(reorder(kernel), symbols) if reorders else kernel)
     kernel = tile(sift(kernel))
     return simplify_minima(fold_tails(stream(look_ahead(kernel, symbols), symbols), symbols), symbols)

@@ -33,7 +33,7 @@ from storel.loops.nodes import (
     Unary,
     While,
 )
-from storel.loops.passes.ahead import last_boundary, lengths
+from storel.loops.passes.ahead import last_boundary, lengths, mean_iterations
 from storel.loops.walk import loads_of, parts, walk
 from storel.symbols import Symbols
 
@@ -86,16 +86,9 @@ class _Folding:
             return None
         if not loads_of(loop.low) or not all(self._exists(part, loop, outer) for part in parts(found[1])):
             return None
-        mean = self._mean(loop, found[1])
+        mean = mean_iterations(loop, loads_of(found[1]), self.lengths)
         end = last_boundary(loop.low, loop.high, outer, self.constant)
         return None if end is None or (loop.reduction is not None and mean >= LONG) else Tail(end, mean)
-
-    def _mean(self, loop: For, value: Expression) -> float:
-        """Return how many iterations a loop over a segment has on the average, 0 if that is not known."""
-        read = [load.buffer for load in loads_of(value) if load.index == loop.local]
-        boundaries = [load.buffer for load in loads_of(loop.low)]
-        longest = max((self.lengths.get(buffer, 0) for buffer in read), default=0)
-        return longest / max(1, *(self.lengths.get(buffer, 0) for buffer in boundaries))
 
     def _exists(self, part: Expression, loop: For, outer: For) -> bool:
         """Return whether a part of what ``loop`` adds can be evaluated for its next segments, too.

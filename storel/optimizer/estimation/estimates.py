@@ -31,7 +31,7 @@ from storel.optimizer.estimation.joins import (
     matches,
     segment_length,
 )
-from storel.optimizer.estimation.sampling import Bound, LoopSample
+from storel.optimizer.estimation.sampling import Bound, LoopSample, Sample
 from storel.optimizer.estimation.selectivity import middle, probability, span
 from storel.symbols import ArraySymbol, Symbols
 
@@ -94,11 +94,11 @@ def combine(
             interval = applied(text, *(child.interval for child in children))
             varies = frozenset[int]().union(*(child.varies for child in children))
             sample = sampling.applied(text, [child.drawn for child in children])
-            chance = sample.mean() if text in COMPARISONS and sample is not None and sample.loops else None
-            if chance is None:
-                chance = probability(
-                    text, [child.interval for child in children], [child.probability for child in children]
-                )
+            chance = probability(
+                text, [child.interval for child in children], [child.probability for child in children]
+            )
+            if text in COMPARISONS and sample is not None and sample.loops:
+                chance = _sampled(text, children, sample, chance)
             return Estimate(
                 identity, interval, (identity, 0), probability=chance, varies=varies, sample=sample,
                 scattered=frozenset[int]().union(*(child.scattered for child in children)),
@@ -129,6 +129,16 @@ def combine(
             )  # fmt: skip
         case _:
             return _loop(constructor, text, children, binders, identity, symbols)
+
+
+def _sampled(text: str, sides: Sequence[Estimate], both: Sample, known: float) -> float:
+    """Return how likely a comparison holds, as drawn; what is never drawn is no likelier than ``known``."""
+    left, right = (side.drawn for side in sides)
+    if text != "equal" or left is None or right is None:
+        found = both.mean()
+        return known if found is None else found
+    found = sampling.agreement(left, right)
+    return known if found is None else found or min(known, 1 / sampling.SIZE)
 
 
 def _loop(

@@ -36,9 +36,14 @@ class Sample:
     def values(self) -> Vector:
         return np.broadcast_to(self.draw(), (SIZE,))
 
+    @cached_property
+    def weights(self) -> Vector:
+        """How many iterations each of the values stands for."""
+        return reduce(np.multiply, (loop.lengths for loop in self.loops), np.ones(SIZE))
+
     def mean(self) -> float | None:
         """Return the mean over all iterations of the loops; None if they have none."""
-        weights = reduce(np.multiply, (loop.lengths for loop in self.loops), np.ones(SIZE))
+        weights = self.weights
         total = float(weights.sum())
         return float((weights * self.values).sum()) / total if total > 0 else None
 
@@ -125,6 +130,23 @@ def applied(function: str, arguments: Sequence[Sample | None]) -> Sample | None:
         return None
     loops = frozenset[LoopSample]().union(*(each.loops for each in known))
     return Sample(lambda: computed(*(each.values for each in known)), loops)
+
+
+def agreement(left: Sample, right: Sample) -> float | None:
+    """Return how often two integers are equal; None where their loops have no iterations.
+
+    Those of different loops are compared each with each, which finds what is rare.
+    """
+    if left.loops & right.loops:
+        both = applied("equal", (left, right))
+        return None if both is None else both.mean()
+    total = float(left.weights.sum()) * float(right.weights.sum())
+    if total == 0:
+        return None
+    numbers, own = np.unique(np.concatenate((left.values, right.values)), return_inverse=True)
+    sides = zip((own[:SIZE], own[SIZE:]), (left.weights, right.weights), strict=True)
+    counted = [np.bincount(side, weights, len(numbers)) for side, weights in sides]
+    return float(counted[0] @ counted[1]) / total
 
 
 def _divided(function: Callable[[Vector, Vector], Vector]) -> Callable[[Vector, Vector], Vector]:

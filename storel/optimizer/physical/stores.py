@@ -15,7 +15,7 @@ from storel.optimizer.physical.arrivals import key_intervals
 from storel.optimizer.physical.facts import size_term
 from storel.optimizer.physical.preferences import StoreKind
 from storel.optimizer.physical.scope import Scope
-from storel.plan.binding import fills_rows, occurs, scans_rows
+from storel.plan.binding import fills_rows, lists_positions, occurs, scans_rows
 from storel.plan.count import total
 from storel.plan.nodes import (
     ANY_KEY,
@@ -121,7 +121,7 @@ def in_rows(
     if preferred == ("hash" if isinstance(chosen, HashStore) else "table"):
         return chosen
     rows, columns = chosen.extents
-    if not fills_rows(filled, rows) or not scans_rows(body):
+    if not (fills_rows(filled, rows) or lists_positions(filled)) or not scans_rows(body):
         return chosen
     places = math.prod(bounds(extent, symbols).high or 0 for extent in chosen.extents)
     if preferred != "rows" and (places <= SMALL_TABLE or known.total > SPARSE * places):

@@ -109,7 +109,7 @@ def _exchanged(term: Term) -> Term | None:
     """Return two loops that look for equal numbers, the inner one outside; None if they are no such."""
     match term:
         case Sum(source, Sum(inner, If(condition, _) as body, semiring), own) if (
-            semiring == own and _sides(condition, 2) is not None and _is_outside(inner, 2)
+            semiring == own and equated(condition, 2) is not None and _is_outside(inner, 2)
         ):
             exchanged = reindexed(body, lambda index: index ^ 2 if index < 4 else index)
             return Sum(shift(inner, -2), Sum(shift(source, 2), exchanged, own), own)
@@ -191,7 +191,7 @@ def _group(term: Term, depth: int, semiring: str) -> Group:
             return Group(tuple(shift(key, -1) for key in inner.keys), tuple(parts))
         case If(condition, body, own) if own == semiring:
             inner = _group(body, depth, semiring)
-            sides = _sides(condition, depth)
+            sides = equated(condition, depth)
             if sides is None:
                 parts = (part.above(0, If(condition, part.table, semiring)) for part in inner.parts)
                 return replace(inner, parts=tuple(parts))
@@ -204,7 +204,7 @@ def _group(term: Term, depth: int, semiring: str) -> Group:
                 entry = Singleton(Variable(0), shift(body, 1), semiring)
                 return Group((searched,), (Part(Sum(term.source, entry, semiring)),))
         case Apply("equal") if SEMIRINGS[semiring].has_truths:
-            sides = _sides(term, depth)
+            sides = equated(term, depth)
             if sides is not None:
                 own_key, searched = sides
                 table = Singleton(own_key, Literal(True, ScalarType.BOOL), semiring)
@@ -235,7 +235,7 @@ def _parts(term: Term, depth: int, semiring: str) -> Iterator[Part]:
             yield Part(value, tuple(outside)) if outside else Part(term)
 
 
-def _sides(condition: Term, depth: int) -> tuple[Term, Term] | None:
+def equated(condition: Term, depth: int) -> tuple[Term, Term] | None:
     """Return the side of an equality that depends on ``depth`` variables, and the one that does not."""
     match condition:
         case Apply("equal", (left, right)):

@@ -39,6 +39,7 @@ from storel.optimizer.sharing.collecting import collected
 from storel.optimizer.sharing.dividing import divided
 from storel.optimizer.sharing.grouping import grouped
 from storel.optimizer.sharing.hoisting import ROUNDS, hoisted, is_movable, named
+from storel.optimizer.sharing.indexing import indexed
 from storel.optimizer.sharing.marking import marked
 from storel.optimizer.terms.occurrences import (
     Occurrence,
@@ -106,6 +107,7 @@ class Sharing:
 
     def _moves(self, term: Term) -> Iterator[Term]:
         yield from grouped(term, self._symbols, reassociates=self._reassociates)
+        yield from indexed(term, self._symbols)
         yield from _interchanged(term, self._symbols)
         if self._reassociates:
             yield from divided(term, self._symbols)

@@ -30,9 +30,11 @@ from storel.loops.passes.lanes import spread
 from storel.loops.passes.reorder import reorder
 from storel.loops.verify import verify
 from storel.scalars import ScalarType
+from storel.symbols import ArraySymbol
 
 A, X, Y = (Buffer(name, ScalarType.FLOAT64) for name in "axy")
 KEYS = Buffer("keys", ScalarType.INT64, Role.INDEX)
+SEGMENTS = Buffer("segments", ScalarType.INT64, Role.INDEX)
 LENGTHS = Buffer("lengths", ScalarType.INT64, Role.INDEX)
 I, P, R, C, N = (index(name) for name in "iprcn")  # noqa: E741
 SUM = Local("sum", ScalarType.FLOAT64)
@@ -48,8 +50,8 @@ def over(variable: Local, high: Expression, *body: Statement) -> For:
 
 
 def kernel(*body: Statement) -> Kernel:
-    bound = Procedure("bound", (N,), (A, X, KEYS, SIZES), ())
-    compute = Procedure("compute", (N,), (A, X, KEYS, Y, LENGTHS), body)
+    bound = Procedure("bound", (N,), (A, X, KEYS, SEGMENTS, SIZES), ())
+    compute = Procedure("compute", (N,), (A, X, KEYS, SEGMENTS, Y, LENGTHS), body)
     return Kernel(bound, compute, (Allocation(Y, 0),))
 
 
@@ -62,16 +64,18 @@ def block(height: int, width: int, place: Expression = R, step: int = 1) -> For:
     return over(R, integer(height), Declare(SUM, ZERO), summed, Update(Y, place, "add", SUM))
 
 
-def is_spread(*body: Statement) -> bool:
+def is_spread(*body: Statement, entries: int = 0) -> bool:
+    """Return whether sums are spread, where there are 100 segments of so many ``entries``, 0 if not known."""
     before = reorder(kernel(*body))
-    after = spread(before)
+    known = (array("segments", 101), array("keys", entries)) if entries else ()
+    after = spread(before, {each.name: each for each in known})
     assert (after is before) == (after == before)
     return after is not before
 
 
 @pytest.mark.parametrize(("height", "width"), [(2, 4), (4, 4), (8, 8), (2, 32)])
 def test_blocks_have_a_row_of_sums_for_each_of_their_rows(height: int, width: int) -> None:
-    made = spread(reorder(kernel(over(P, N, block(height, width)))))
+    made = spread(reorder(kernel(over(P, N, block(height, width)))), {})
     assert len(made.allocations) == height + 1
     assert all(each.buffer in made.compute.buffers for each in made.allocations)
     assert len(made.bound.body) == height
@@ -89,6 +93,16 @@ def test_a_sum_in_a_local_is_spread() -> None:
     assert not is_spread(Declare(SUM, ZERO), over(P, N, summed, asked))
     assert not is_spread(over(P, N, Declare(SUM, ZERO), summed, asked))
     assert not is_spread(Declare(SUM, ZERO), over(P, N, summed, Assign(SUM, ZERO)), Update(Y, I, "add", SUM))
+
+
+@pytest.mark.parametrize(("entries", "pays"), [(0, True), (100, False), (150, False), (250, True)])
+def test_segments_of_a_single_block_are_not_spread(entries: int, pays: bool) -> None:
+    segment = For(P, Load(SEGMENTS, I), Load(SEGMENTS, plus(I, integer(1))), (block(4, 4),))
+    assert is_spread(over(I, N, segment), entries=entries) is pays
+
+
+def array(name: str, length: int) -> ArraySymbol:
+    return ArraySymbol(name, ScalarType.INT64, length)
 
 
 LEFT: dict[str, Statement] = {

@@ -1,0 +1,113 @@
+"""Pairs that match are visited in their number, whatever is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from strategies.terms import Surroundings
+
+import storel
+from storel.calculus.interpret import evaluate
+from storel.optimizer.sharing.indexing import indexed
+
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+COUNT = 40
+RANDOM = np.random.default_rng(4)
+OPERANDS: dict[str, Any] = {
+    "g": RANDOM.integers(0, 7, COUNT),
+    "h": RANDOM.integers(0, 9, COUNT),
+    "n": RANDOM.integers(-3, 4, COUNT),
+    "v": np.where(RANDOM.random(COUNT) < 0.8, RANDOM.random(COUNT), 0),
+    "w": RANDOM.random(COUNT),
+}
+PAIRS = "sum(<i, _> in 0:extent(g, 0), <j, _> in 0:extent(h, 0)) if (g(i) == h(j)"
+INDEXED = {
+    f"{PAIRS} and i < j) then v(i) * w(j)": "",
+    f"{PAIRS} and i != j) then v(i) * w(j)": "",
+    f"{PAIRS} and v(i) <= w(j)) then 1": "",
+    f"{PAIRS}) then {{ i -> abs(v(i) - w(j)) }}": "",
+    f"{PAIRS}) then {{ h(i) -> {{ g(j) -> v(i) }} }}": ": real[9, 7]",
+    f"{PAIRS} and 2 * h(i) + 1 == g(j)) then exp(v(i) - v(j))": "",
+    "sum(<i, _> in 0:extent(g, 0), <j, _> in i + 1:extent(g, 0)) if (g(j) == g(i)) then v(i) * v(j)": "",
+    "sum(<i, _> in 0:extent(g, 0), <j, _> in 0:i) if (g(i) == g(j)) then { i -> abs(v(i) - v(j)) }": "",
+    "sum(<i, _> in 0:extent(g, 0), <j, _> in 0:i, <k, _> in 0:j + 1) if (g(k) == h(i)) then w(j) / v(k)": "",
+    "sum(<i, _> in 0:extent(g, 0), <j, _> in 0:extent(h, 0)) if (h(j) == g(i) and i < j) "
+    "then v(i) * w(j)": " OVER min_plus",
+    "sum(<i, _> in 0:extent(g, 0), <j, _> in 0:extent(h, 0), <k, _> in 0:extent(w, 0)) "
+    "if (g(j) == h(k) and h(i) == g(j)) then { i -> abs(v(i) - w(k) * v(j)) }": "",
+}
+LEFT = [
+    "sum(<i, _> in 0:extent(n, 0), <j, _> in 0:i) if (n(i) == n(j)) then abs(v(i) - v(j))",  # keys below zero
+    "sum(<i, _> in 0:extent(v, 0), <j, _> in 0:i) if (v(i) == v(j)) then abs(i - j)",  # no integers
+    "sum(<i, _> in 0:extent(v, 0), <j, _> in 0:i) if (w(j) < v(i)) then abs(i - j)",  # not equal
+]
+
+
+def script(program: str) -> str:
+    return f"CREATE TENSOR R{INDEXED.get(program, '')} AS {program}"
+
+
+def operands(program: str, given: dict[str, Any]) -> dict[str, storel.Tensor]:
+    return {
+        each: storel.tensor(given[each]) for each in given if f"{each}(" in program or f"({each}," in program
+    }
+
+
+@pytest.mark.parametrize("program", [*INDEXED, *LEFT])
+def test_every_move_keeps_the_value(program: str) -> None:
+    kernel = storel.compile(script(program), backend="interpret", **operands(program, OPERANDS))
+    compilation = kernel.compilation
+    around = Surroundings(dict(compilation.symbols), kernel.environment.physical_arrays())
+    term = compilation.optimized.normalized
+    expected = evaluate(term, around.symbols, around.values)
+    found = list(indexed(term, around.symbols))
+    assert all(evaluate(moved, around.symbols, around.values) == expected for moved in found)
+    assert bool(found) is (program in INDEXED)
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize("program", [*INDEXED, *LEFT])
+def test_answers_are_those_of_the_interpreter(program: str, backend: Any) -> None:
+    given = operands(program, OPERANDS)
+    wanted: Any = storel.run(script(program), backend="interpret", **given)
+    found: Any = storel.run(script(program), backend=backend, **given)
+    np.testing.assert_allclose(found.to_numpy(), wanted.to_numpy())
+
+
+def ordered(i: Array, j: Array, v: Array, w: Array) -> Array:
+    return ((v[i] * w[j])[i < j]).sum()
+
+
+def apart(i: Array, j: Array, v: Array, w: Array) -> Array:
+    return np.bincount(i, abs(v[i] - w[j]), len(v))
+
+
+def by_both(i: Array, j: Array, v: Array, w: Array) -> Array:
+    return np.bincount(j % 5 * 4 + i % 4, v[i], 20).reshape(5, 4)
+
+
+WORKED: dict[str, Callable[[Array, Array, Array, Array], Array]] = {
+    f"{PAIRS} and i < j) then v(i) * w(j)": ordered,
+    f"{PAIRS}) then {{ i -> abs(v(i) - w(j)) }}": apart,
+    f"{PAIRS}) then {{ j % 5 -> {{ i % 4 -> v(i) }} }}": by_both,
+}
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("program", WORKED)
+def test_pairs_that_do_not_match_are_not_met(program: str, backend: Any, threads: int) -> None:
+    count, random = 3000, np.random.default_rng(5)
+    keys = {"g": random.integers(0, 1800, count), "h": random.integers(0, 1900, count)}
+    values = {name: random.random(count) for name in "vw"}
+    given = operands(program, keys | values)
+    kernel: Any = storel.compile(script(program), backend=backend, threads=threads, **given)
+    assert "rows of bool" in kernel.plan
+    i, j = np.nonzero(keys["g"][:, None] == keys["h"])
+    assert sum(kernel.compilation.optimized.cost.iterations) < 4 * (count + len(i))
+    wanted = WORKED[program](i, j, values["v"], values["w"])
+    np.testing.assert_allclose(kernel(**given).to_numpy(), wanted)

@@ -90,11 +90,21 @@ class Verdict:
         return f"{self.rule.name}: right in {self.applied} cases"
 
 
-def check(rule: Rule, examples: int, after: Rule | None = None, encoding: Encoding = NAMED) -> Verdict:
+def check(
+    rule: Rule,
+    examples: int,
+    after: Rule | None = None,
+    encoding: Encoding = NAMED,
+    *,
+    minimized: bool = True,
+) -> Verdict:
     """Try ``rule`` on random instances, the same ones every time.
 
     Encoding never gives two loops of a term the same binders, rewriting does: with ``after``, instances
     are those of that rule, and ``rule`` is tried on what it makes of them.
+
+    A counterexample is the first one found unless it is to be ``minimized``, which takes far longer than
+    to find one.
     """
     applied = 0
     wrong: dict[Term, Counterexample] = {}
@@ -115,7 +125,7 @@ def check(rule: Rule, examples: int, after: Rule | None = None, encoding: Encodi
         max_examples=min(examples, ROUND),
         deadline=None,
         database=None,
-        phases=(Phase.generate, Phase.shrink),
+        phases=(Phase.generate, Phase.shrink) if minimized else (Phase.generate,),
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     )
     for seed in range(math.ceil(examples / ROUND)):

@@ -10,25 +10,25 @@ from storel.codegen import elementary
 _CONSTANTS = vars(elementary)
 
 _SHARED = """\
-@njit(error_model="numpy", fastmath=False)
+@inner(fastmath=False)
 def scaled(a, exponent):
     return a * np.int64((exponent + 1023) << 52).view(np.float64)
 
 
-@njit(error_model="numpy", fastmath=False)
+@inner(fastmath=False)
 def reduced(a):
     shifted = np.float64(a * %(PER_LOG_2)r + %(SHIFT)r)
     n = shifted - %(SHIFT)r
     return a - n * %(LOG_2_HIGH)r - n * %(LOG_2_LOW)r, shifted.view(np.int64) - %(SHIFT_BITS)d
 
 
-@njit(error_model="numpy", fastmath=False)
+@inner(fastmath=False)
 def exp_less_one(r):
     return r + r * r * %(EXPONENTIAL)s
 """
 
 _EXP = """\
-@njit(error_model="numpy", fastmath=False)
+@inner(fastmath=False)
 def exp_real(a):
     within = -746.0 if a < -746.0 else 710.0 if a > 710.0 else np.float64(a)
     r, n = reduced(within)
@@ -36,7 +36,7 @@ def exp_real(a):
 """
 
 _TANH = """\
-@njit(error_model="numpy", fastmath=False)
+@inner(fastmath=False)
 def tanh_real(a):
     size = abs(np.float64(a))
     within = 20.0 if size > 20.0 else size
@@ -47,7 +47,7 @@ def tanh_real(a):
 """
 
 _LOG = """\
-@njit(error_model="numpy", fastmath=False)
+@inner(fastmath=False)
 def log_real(a):
     is_subnormal = a < %(LEAST_NORMAL)r
     normal = np.float64(np.float64(a) * (2.0**54 if is_subnormal else 1.0))

@@ -37,7 +37,7 @@ from storel.scalars import ScalarType
 
 _NAMES = (
     "Constant IntType abs bool bound carray cfunc compute detail divide float int intrinsic math max min",
-    "njit np place pointee range slots storel_bound storel_compute storel_divide types uint64",
+    "inner njit np partial place pointee range slots storel_bound storel_compute storel_divide types uint64",
     "scaled reduced exp_less_one",
 )
 _HELPERS = [name for helped in sorted(HELPED) for name in (helped, f"{helped}_real")]
@@ -73,10 +73,10 @@ def _procedure(procedure: Procedure, helpers: set[tuple[str, ScalarType]], is_nu
         for n, buffer in enumerate(procedure.buffers, len(procedure.scalars))
     ]
     reorders = any(isinstance(inner, For) and inner.reduction for inner in walk(procedure.body))
-    fastmath = ', fastmath={"reassoc", "contract", "nsz"}' if reorders else ""
+    fastmath = 'fastmath={"reassoc", "contract", "nsz"}' if reorders else ""
     return "\n".join(
         [
-            f'@njit(error_model="numpy"{fastmath})',
+            f"@inner({fastmath})",
             f"def {name}({', '.join([*parameters, 'detail'])}):",
             *body.lines,
             "    return 0\n\n",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from storel.syntax.nodes.expressions import Expression, Mapped, Name
-from storel.syntax.walk import scoped_children
+from storel.syntax.walk import NONE, scoped_children
 
 
 def free_names(expression: Expression) -> frozenset[str]:
@@ -18,7 +18,7 @@ def free_names(expression: Expression) -> frozenset[str]:
         case Name(name):
             return frozenset({name})
         case Mapped():
-            return frozenset()
+            return NONE
         case _:
-            parts = (free_names(child) - bound for child, bound in scoped_children(expression))
-            return frozenset[str]().union(*parts)
+            parts = [free_names(child) - bound for child, bound in scoped_children(expression)]
+            return NONE.union(*parts)

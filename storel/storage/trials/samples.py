@@ -59,6 +59,11 @@ class Sample:
         """Store the entries; raises FormatError or DataError if the format does not hold them."""
         return pack(storage, self.coordinates, self.values, self.shape)
 
+    @property
+    def content(self) -> bytes:
+        """What is the same of no two samples of a shape and a type that differ."""
+        return b"".join(each.tobytes() for each in (self.coordinates, self.values, self.groups))
+
 
 @dataclass(frozen=True, slots=True)
 class Fit:

@@ -35,9 +35,13 @@ def operands(case: Case) -> dict[str, storel.Tensor]:
     }
 
 
-def work(case: Case, **options: Any) -> Work:
-    """Return the work of the plan under ``options``."""
-    kernel = storel.compile(case.program, **operands(case), **(options or case.options))
+def compiled(case: Case) -> storel.Kernel:
+    """Return the chosen plan."""
+    return storel.compile(case.program, **operands(case), **case.options)
+
+
+def work(kernel: storel.Kernel) -> Work:
+    """Return the work of a plan."""
     return measure(kernel.compilation, kernel.environment)[1]
 
 
@@ -48,9 +52,9 @@ def as_array(value: Any) -> Any:
     return np.asarray(value.toarray() if hasattr(value, "toarray") else value, dtype=float).squeeze()
 
 
-def is_right(case: Case) -> bool:
+def is_right(case: Case, kernel: storel.Kernel) -> bool:
     """Return whether storel and the rival agree."""
-    found, expected = storel.run(case.program, **operands(case), **case.options), case.rival()
+    found, expected = kernel(**operands(case)), case.rival()
     return bool(np.allclose(as_array(found), as_array(expected), rtol=TOLERANCE, atol=TOLERANCE))
 
 
@@ -64,10 +68,9 @@ def milliseconds(run: Callable[[], Any], repetitions: int = 5) -> float:
     return least * 1e3
 
 
-def times(case: Case) -> tuple[float, float]:
+def times(case: Case, kernel: storel.Kernel) -> tuple[float, float]:
     """Return the milliseconds of the chosen plan and of the rival."""
     given = operands(case)
-    kernel = storel.compile(case.program, **given, **case.options)
     kernel(**given)
     return milliseconds(lambda: kernel(**given)), milliseconds(case.rival)
 
@@ -85,10 +88,12 @@ def main() -> None:
     for small, large in zip(cases(SMALL), cases(SMALL if arguments.small else LARGE), strict=True):
         if arguments.only not in small.name:
             continue
-        naive, chosen = work(small, floating_point="strict"), work(small)
-        ours, theirs = times(large)
+        strict = storel.compile(small.program, **operands(small), floating_point="strict")
+        kernel = compiled(small)
+        naive, chosen = work(strict), work(kernel)
+        ours, theirs = times(small, kernel) if arguments.small else times(large, compiled(large))
         print(f"{small.name}: {ours:.2f} ms, rival {theirs:.2f} ms", file=sys.stderr)
-        is_good = small.bound(chosen) and is_right(small)
+        is_good = small.bound(chosen) and is_right(small, kernel)
         failed += [] if is_good else [small.name]
         table.add_row(
             small.name,

@@ -28,10 +28,13 @@ MEMORY = 2**32
 """Bytes that a result and what leads to it may take."""
 
 
-def outcome(case: Case, stored: dict[str, storel.Tensor], backend: str) -> tuple[str, bool]:
+def compiled(case: Case, stored: dict[str, storel.Tensor], backend: str) -> storel.Kernel:
+    return storel.compile(case.script, backend=backend, memory_limit=MEMORY, **stored, **case.fixed)
+
+
+def outcome(case: Case, stored: dict[str, storel.Tensor], kernel: storel.Kernel) -> tuple[str, bool]:
     """Run one case; return a cell of the table, and whether the answer was right."""
     operands = {**stored, **case.fixed}
-    kernel = storel.compile(case.script, backend=backend, memory_limit=MEMORY, **operands)
     try:
         kernel(**operands)
     except MemoryLimitError:
@@ -44,9 +47,8 @@ def outcome(case: Case, stored: dict[str, storel.Tensor], backend: str) -> tuple
     return f"{seconds * 1e3:.2f} ms", error <= TOLERANCE
 
 
-def work_of(case: Case, name: str, stored: dict[str, storel.Tensor]) -> str:
+def work_of(case: Case, name: str, kernel: storel.Kernel) -> str:
     """Return the multiplications of the plan, and whether they are within the bound."""
-    kernel = storel.compile(case.script, **stored, **case.fixed)
     if kernel.compilation.optimized.cost.nanoseconds > COUNTED:
         return "not counted"
     _, work = measure(kernel.compilation, kernel.environment)
@@ -76,14 +78,15 @@ def main() -> None:
                 table.add_row(case.kernel, case.data, name, *["too large"] * len(backends), "")
                 continue
             cells: list[str] = []
-            for backend in backends:
+            kernels = {backend: compiled(case, stored, backend) for backend in backends}
+            for backend, kernel in kernels.items():
                 asked = f"{case.kernel} on {case.data} in {name}, {backend}"
                 print(asked, end="", file=sys.stderr, flush=True)
-                text, is_right = outcome(case, stored, backend)
+                text, is_right = outcome(case, stored, kernel)
                 wrong += not is_right
                 cells.append(text if is_right else f"WRONG {text}")
                 print(f": {cells[-1]}", file=sys.stderr, flush=True)
-            table.add_row(case.kernel, case.data, name, *cells, work_of(case, name, stored))
+            table.add_row(case.kernel, case.data, name, *cells, work_of(case, name, kernels[backends[0]]))
     Console().print(table)
     if wrong:
         raise SystemExit(f"{wrong} wrong answers")

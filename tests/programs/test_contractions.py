@@ -286,6 +286,12 @@ COMPUTED = {
     "two sums": "(A(i, k) - r(i)) * (B(k, j) + c(j) + s(k))",
     "places": "i * A(i, k) * B(k, j)",
     "a gather": "A(i, k) * B(k % 3, j)",
+    "summands are divided": "A(i, k) * B(k, j) / s(k)",
+    "quotients of both": "(A(i, k) / s(k)) * (B(k, j) / s(k))",
+    "a function that may overflow": "exp(A(i, k)) * B(k, j) / sqrt(2 + r(i))",
+    "a name of both": "let u = s(k) in (A(i, k) - u) * (B(k, j) - u)",
+    "a condition": "if (s(k) > 0) then A(i, k) * B(k, j)",
+    "conditions of both": "if (A(i, k) < s(k) and r(i) < 0.3) then B(k, j) * (if (c(j) < 0.1) then s(k))",
 }
 """Products of what is computed from rows, columns and summands."""
 
@@ -344,16 +350,24 @@ def test_a_function_of_products_of_a_batch(backend: str, threads: int) -> None:
         np.testing.assert_allclose(dense(kernel(**read)), wanted, rtol=1e-10)
 
 
-def test_computed_operands_that_may_be_infinite_are_none() -> None:
+@pytest.mark.parametrize(("backend", "threads"), [("c", 1), ("c", 2), ("numba", 2)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "value", ["exp(1000 * A(i, k)) * B(k, j)", "A(i, k) * B(k, j) / s(k)", "s(k) / A(i, k) * B(k, j)"]
+)
+def test_zero_times_what_is_found_to_be_infinite(value: str, dtype: str, backend: str, threads: int) -> None:
     """What is not there must not be multiplied by what is infinite, which a matrix product would do."""
-    text = (
-        "CREATE TENSOR R AS sum(<i, _> in 0:70, <k, _> in 0:60, <j, _> in 0:50)"
-        "{(i, j) -> exp(1000 * A(i, k)) * B(k, j)}"
-    )
+    text = f"CREATE TENSOR R AS sum(<i, _> in 0:70, <k, _> in 0:60, <j, _> in 0:50) {{(i, j) -> {value}}}"
     rng = np.random.default_rng(0)
-    read = {"A": rng.random((70, 60)), "B": rng.random((60, 50))}
-    read["B"][:, 7] = 0.0
-    kernel = storel.compile(text, **read)
-    assert not products(kernel)
-    found = dense(kernel(**read))
-    assert (found[:, 7] == 0.0).all() and np.isinf(found[:, 6]).all()
+    given = {"A": rng.random((70, 60)), "B": rng.random((60, 50)), "s": rng.random(60)}
+    given = {name: array.astype(dtype) for name, array in given.items() if f"{name}(" in value}
+    given["B"][:, 7] = 0
+    kernel = storel.compile(text, backend=backend, threads=threads, **given)
+    assert len(products(kernel)) == 1
+    error = 1e-3 if dtype == "float32" else 1e-10
+    for name, *place in (("B", 0, 0), ("A", 3, 4), ("s", 5)):
+        if name in given:
+            given[name][tuple(place)] = 0
+        wanted = dense(storel.run(text, floating_point="strict", **given))
+        found = dense(storel.run(text, backend=backend, threads=threads, **given))
+        np.testing.assert_allclose(found, wanted, rtol=error, atol=error)

@@ -210,7 +210,7 @@ def rules_text(rules: RuleSet | None, *, egglog: bool) -> str:
     lines: list[str] = []
     for theory, members in groupby(chosen.rules, key=lambda rule: rule.theory):
         lines.append(f"{chr(10) if lines else ''}{theory}")
-        for _, of_one_law in groupby(members, key=lambda rule: rule.line):
+        for _, of_one_law in groupby(members, key=lambda rule: rule.span):
             rule = next(of_one_law)
             tags = " ".join(f"@{tag}" for tag in sorted(rule.tags))
             lines.append(f"  {rule.name:<28} {rule.law}  {tags}".rstrip())

@@ -2,7 +2,7 @@
 
 ```python               runs with the names of the blocks before
 ```sh                   runs lines `storel …`
-```sdql mine/f.sdql     writes this file
+```sdql mine/f.sdql     writes this file, as does ```rules f.rules
 ```text                 is what the block before prints, if that is python or sh
 """
 
@@ -56,7 +56,7 @@ def _run(block: Block, names: dict[str, Any]) -> str:
             return printed.getvalue()
         case "sh":
             return "".join(_command(line) for line in block.text.splitlines())
-        case "sdql" if block.file is not None:
+        case "sdql" | "rules" if block.file is not None:
             Path(block.file).parent.mkdir(parents=True, exist_ok=True)
             Path(block.file).write_text(block.text, encoding="utf-8")
         case _:

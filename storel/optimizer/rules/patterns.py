@@ -21,7 +21,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from storel.errors import ProgramSyntaxError
 from storel.functions import FUNCTIONS
+from storel.optimizer.rules.messages import RESERVED, unexpected
+from storel.source import Source, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,7 @@ class Hole:
     """``?x``: any term."""
 
     name: str
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +40,19 @@ class Bound:
     """A variable of one of the rule's binders."""
 
     name: str
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A constructor of ``encoding.LAYOUTS``; its arguments are strings, integers and patterns."""
+    """A constructor of ``encoding.LAYOUTS``; its arguments are strings, integers and patterns.
+
+    As with each pattern, ``span`` is where it was read, and does not tell it from an equal one elsewhere.
+    """
 
     constructor: str
     arguments: tuple[str | int | Pattern, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 Pattern: TypeAlias = Hole | Bound | Node
@@ -60,23 +69,13 @@ _FACTORS = {"/": "divide", "//": "floor_divide", "%": "modulo"}
 _BLANK = re.compile(r"(?:\s|--[^\n]*)*")
 _TOKEN = re.compile(r"\?[a-zA-Z][a-zA-Z0-9]*|\w+|<=>|[<>=!]=|=>|->|//|.|\Z", re.DOTALL)
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-_RESERVED = frozenset(
-    ("sum", "merge", "find", "if", "then", "let", "in", "at", "and", "or", "not", "unique", "rule")
-)
-
-
-class MisreadError(Exception):
-    """The text is no rule; ``place`` is where it stops to be one."""
-
-    def __init__(self, place: int) -> None:
-        self.place = place
 
 
 @dataclass
 class Reader:
-    """Reads a text from ``place`` on; ``token`` is what comes next, after one from ``last`` to ``end``."""
+    """Reads a source from ``place`` on; ``token`` is what comes next, after one from ``last`` to ``end``."""
 
-    text: str
+    source: Source
     place: int = 0
     last: int = 0
     end: int = 0
@@ -87,10 +86,10 @@ class Reader:
         self._move()
 
     def _move(self, pattern: re.Pattern[str] = _TOKEN) -> None:
-        blank = _BLANK.match(self.text, self.place)
+        blank = _BLANK.match(self.source.text, self.place)
         assert blank is not None, "nothing is a blank, too"
         self.place = blank.end()
-        found = pattern.match(self.text, self.place)
+        found = pattern.match(self.source.text, self.place)
         self.token = "" if found is None else found.group()
 
     def next(self) -> str:
@@ -101,10 +100,16 @@ class Reader:
         self._move()
         return token
 
-    def misread(self) -> MisreadError:
+    def since(self, start: int) -> Span:
+        """Return the place of what was read from ``start`` on."""
+        return Span(self.source, start, self.end)
+
+    def misread(self, expected: str) -> ProgramSyntaxError:
         """Return an error about what comes next, or about the last token where nothing does."""
-        is_at_end = self.place == len(self.text)
-        return MisreadError(self.last if is_at_end else self.place)
+        if self.place == len(self.source.text):
+            return unexpected("", expected, self.since(self.last))
+        self._move()  # it may have been read as something that it is not
+        return unexpected(self.token, expected, Span(self.source, self.place, self.place + len(self.token)))
 
     def accepts(self, token: str) -> bool:
         """Return whether ``token`` comes next, and go on behind it if it does."""
@@ -114,68 +119,82 @@ class Reader:
         return True
 
     def expect(self, *tokens: str) -> None:
-        """Go on behind what must come next; raises MisreadError."""
+        """Go on behind what must come next; raises ProgramSyntaxError."""
         for token in tokens:
             if not self.accepts(token):
-                raise self.misread()
+                raise self.misread(f"'{token}'")
 
-    def matching(self, pattern: re.Pattern[str]) -> str:
-        """Return what comes next and matches ``pattern``; raises MisreadError."""
+    def matching(self, pattern: re.Pattern[str], expected: str) -> str:
+        """Return what comes next and matches ``pattern``; raises ProgramSyntaxError."""
         self._move(pattern)
         if not self.token:
-            raise self.misread()
+            raise self.misread(expected)
         return self.next()
 
-    def name(self) -> str:
+    def name(self, expected: str = "a name") -> str:
         """Return the name that must come next."""
-        if self.token in _RESERVED:
-            raise self.misread()
-        return self.matching(_NAME)
+        if self.token in RESERVED:
+            raise self.misread(expected)
+        return self.matching(_NAME, expected)
 
     def term(self) -> Pattern:
-        """Return the term that comes next; raises MisreadError if there is none."""
+        """Return the term that comes next; raises ProgramSyntaxError if there is none."""
+        start = self.place
         found = self._conjunction()
         while self.accepts("or"):
-            found = Node("Apply2", ("or", found, self._conjunction()))
+            found = self._node(start, "Apply2", "or", found, self._conjunction())
         return found
 
+    def _node(self, start: int, constructor: str, *arguments: str | int | Pattern) -> Node:
+        """Return a node that was read from ``start`` on."""
+        return Node(constructor, arguments, self.since(start))
+
     def _conjunction(self) -> Pattern:
+        start = self.place
         found = self._comparison()
         while self.accepts("and"):
-            found = Node("Apply2", ("and", found, self._comparison()))
+            found = self._node(start, "Apply2", "and", found, self._comparison())
         return found
 
     def _comparison(self) -> Pattern:
+        start = self.place
         left = self._sum()
         if self.token not in _COMPARISONS:
             return left
-        return Node("Apply2", (_COMPARISONS[self.next()], left, self._sum()))
+        return self._node(start, "Apply2", _COMPARISONS[self.next()], left, self._sum())
 
     def _sum(self) -> Pattern:
+        start = self.place
         found = self._product()
         while self.token in ("+", "-"):
             if self.next() == "+":
-                found = Node("Add", (SEMIRING, found, self._product()))
+                found = self._node(start, "Add", SEMIRING, found, self._product())
             else:
-                found = Node("Apply2", ("subtract", found, self._product()))
+                found = self._node(start, "Apply2", "subtract", found, self._product())
         return found
 
     def _product(self) -> Pattern:
+        start = self.place
         if self.token in self._openers:
-            return self._openers[self.next()]()
+            return self._opened()
         found = self._prefix()
         while self.token == "*" or self.token in _FACTORS:
             operator = self.next()
             if operator != "*":
-                found = Node("Apply2", (_FACTORS[operator], found, self._prefix()))
+                found = self._node(start, "Apply2", _FACTORS[operator], found, self._prefix())
             elif self.token in self._openers:
-                return Node("Mul", (SEMIRING, found, self._openers[self.next()]()))
+                return self._node(start, "Mul", SEMIRING, found, self._opened())
             else:
-                found = Node("Mul", (SEMIRING, found, self._prefix()))
+                found = self._node(start, "Mul", SEMIRING, found, self._prefix())
         return found
 
+    def _opened(self) -> Pattern:
+        """Return what starts at a word."""
+        start = self.place
+        return self._openers[self.next()](start)
+
     @property
-    def _openers(self) -> dict[str, Callable[[], Pattern]]:
+    def _openers(self) -> dict[str, Callable[[int], Pattern]]:
         return {
             "sum": self._loop,
             "merge": self._merge,
@@ -184,42 +203,42 @@ class Reader:
             "let": self._let,
         }
 
-    def _loop(self) -> Pattern:
+    def _loop(self, start: int) -> Pattern:
         semiring = self._semiring()
         key, value = self._binders(2)
         source = self._source()
         self.expect(")")
-        return Node("Sum", (semiring, source, key, value, self._product()))
+        return self._node(start, "Sum", semiring, source, key, value, self._product())
 
-    def _merge(self) -> Pattern:
+    def _merge(self, start: int) -> Pattern:
         binders = self._binders(3)
         self.expect("<")
         left = self._source()
         self.expect(",")
         right = self._source()
         self.expect(">", ")")
-        return Node("Merge", (SEMIRING, left, right, *binders, self._product()))
+        return self._node(start, "Merge", SEMIRING, left, right, *binders, self._product())
 
-    def _find(self) -> Pattern:
+    def _find(self, start: int) -> Pattern:
         binders = self._binders(1)
         source = self._source()
         self.expect("at")
         key = self.term()
         self.expect(")")
-        return Node("Find", (SEMIRING, source, key, *binders, self._product()))
+        return self._node(start, "Find", SEMIRING, source, key, *binders, self._product())
 
-    def _conditional(self) -> Pattern:
+    def _conditional(self, start: int) -> Pattern:
         semiring = self._semiring()
         condition = self.term()
         self.expect("then")
-        return Node("If", (semiring, condition, self.term()))
+        return self._node(start, "If", semiring, condition, self.term())
 
-    def _let(self) -> Pattern:
+    def _let(self, start: int) -> Pattern:
         binder = self._binder()
         self.expect("=")
         value = self.term()
         self.expect("in")
-        return Node("Let", (value, binder, self.term()))
+        return self._node(start, "Let", value, binder, self.term())
 
     def _semiring(self) -> str:
         if not self.accepts("["):
@@ -238,71 +257,75 @@ class Reader:
         return found
 
     def _binder(self) -> Bound:
+        start = self.place
         name = self.name()
-        if name != "_":
-            return Bound(name)
-        self.anonymous += 1
-        return Bound(f"_{self.anonymous}")
+        if name == "_":
+            self.anonymous += 1
+            name = f"_{self.anonymous}"
+        return Bound(name, self.since(start))
 
     def _source(self) -> Pattern:
+        start = self.place
         low = self._sum()
-        return Node("Range", (low, self._sum())) if self.accepts(":") else low
+        return self._node(start, "Range", low, self._sum()) if self.accepts(":") else low
 
     def _prefix(self) -> Pattern:
+        start = self.place
         if self.accepts("-"):
-            return Node("Apply1", ("negate", self._prefix()))
+            return self._node(start, "Apply1", "negate", self._prefix())
         if self.accepts("not"):
-            return Node("Apply1", ("not", self._prefix()))
+            return self._node(start, "Apply1", "not", self._prefix())
         found = self._primary()
         while self.accepts("("):
             key = self.term()
-            if self.accepts(":"):
-                found = Node("Slice", (found, key, self.term()))
-            else:
-                found = Node("Look", (SEMIRING, found, key))
+            high = self.term() if self.accepts(":") else None
             self.expect(")")
+            if high is None:
+                found = self._node(start, "Look", SEMIRING, found, key)
+            else:
+                found = self._node(start, "Slice", found, key, high)
         return found
 
     def _primary(self) -> Pattern:
+        start = self.place
         if self.token.startswith("?") and len(self.token) > 1:
-            return Hole(self.next()[1:])
+            return Hole(self.next()[1:], self.since(start))
         if self.token.isdecimal():
-            return Node("Int", (int(self.next()),))
+            return self._node(start, "Int", int(self.next()))
         if self.accepts("{"):
             key = self.term()
             self.expect("->")
             value = self.term()
             self.expect("}")
-            return Node("Single", (SEMIRING, key, value))
+            return self._node(start, "Single", SEMIRING, key, value)
         if self.accepts("unique"):
             self.expect("(")
             key = self.term()
             self.expect(")")
-            return Node("Uniq", (key,))
+            return self._node(start, "Uniq", key)
         if self.accepts("("):
             low = self.term()
-            found = Node("Range", (low, self._sum())) if self.accepts(":") else low
+            found = self._node(start, "Range", low, self._sum()) if self.accepts(":") else low
             self.expect(")")
             return found
-        return self._named(self.name())
+        return self._named(self.name("a term"), start)
 
-    def _named(self, name: str) -> Pattern:
+    def _named(self, name: str, start: int) -> Pattern:
         """Return the variable or constant of a name, what is read of it, or a function of its arguments."""
-        found: Pattern = Bound(name)
+        found: Pattern = Bound(name, self.since(start))
         if name in ("true", "false"):
-            found = Node("Truth", (int(name == "true"),))
+            found = self._node(start, "Truth", int(name == "true"))
         elif name in ("zero", "one"):
-            found = Node(name, ())
+            found = self._node(start, name)
         if not self.accepts("("):
             return found
         first = self.term()
-        if self.accepts(","):
-            made = Node("Apply2", (name, first, self.term()))
-        elif self.accepts(":"):
-            made = Node("Slice", (found, first, self.term()))
-        elif name in FUNCTIONS and FUNCTIONS[name].arity == 1:
-            made = Node("Apply1", (name, first))
-        else:
-            made = Node("Look", (SEMIRING, found, first))
+        second = self.term() if (separator := self.token) in (",", ":") and self.accepts(separator) else None
         self.expect(")")
-        return made
+        if second is None and name in FUNCTIONS and FUNCTIONS[name].arity == 1:
+            return self._node(start, "Apply1", name, first)
+        if second is None:
+            return self._node(start, "Look", SEMIRING, found, first)
+        if separator == ":":
+            return self._node(start, "Slice", found, first, second)
+        return self._node(start, "Apply2", name, first, second)

@@ -19,14 +19,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
 from storel.errors import ProgramSyntaxError, UnknownNameError, nearest
 from storel.host.resources import directory
 from storel.optimizer.rules.analyses import GUARDS
-from storel.optimizer.rules.patterns import MisreadError, Node, Pattern, Reader
+from storel.optimizer.rules.patterns import Node, Pattern, Reader
+from storel.source import Source, Span
 
 PHASES = ("normalize", "main")
 EAGER = ("decide", "simplify")
@@ -41,9 +42,6 @@ _LOGICAL = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equa
 RULE_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 """What a rule may be called."""
 
-_AROUND = 40
-"""How many characters before and behind a mistake are shown."""
-
 
 @dataclass(frozen=True, slots=True)
 class Guard:
@@ -51,13 +49,14 @@ class Guard:
 
     name: str
     arguments: tuple[Pattern, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """``left`` and ``right`` are equal under the guards.
 
-    ``theory`` is the file that it stands in, from ``line`` on, and ``law`` what it says there.
+    ``theory`` is the file that it stands in, ``span`` its place there, and ``law`` what it says.
     """
 
     name: str
@@ -65,7 +64,7 @@ class Rule:
     right: Pattern
     guards: tuple[Guard, ...] = ()
     tags: frozenset[str] = frozenset()
-    line: int = 0
+    span: Span | None = field(default=None, compare=False, repr=False)
     theory: str = ""
     law: str = ""
 
@@ -111,40 +110,45 @@ class RuleSet:
 
 def require_known(name: str, tags: frozenset[str], guards: tuple[Guard, ...]) -> None:
     """Raise UnknownNameError for a tag or a guard of the rule ``name`` that there is not."""
-    _require_tags(tags, f"rule {name}: ")
+    for tag in sorted(tags):
+        _require_tag(tag, None)
     for guard in guards:
         if guard.name not in GUARDS:
-            raise UnknownNameError(f"rule {name}: there is no guard {guard.name}", expected=", ".join(GUARDS))
+            raise UnknownNameError(
+                f"rule {name}: there is no guard {guard.name}",
+                expected=", ".join(GUARDS),
+                span=guard.span,
+                hint=nearest(guard.name, GUARDS),
+            )
         if len(guard.arguments) != len(GUARDS[guard.name][0]):
             raise UnknownNameError(
                 f"rule {name}: {guard.name} has the wrong number of arguments",
                 expected=str(len(GUARDS[guard.name][0])),
                 found=str(len(guard.arguments)),
+                span=guard.span,
             )
 
 
-def _require_tags(tags: frozenset[str], place: str) -> None:
-    for tag in sorted(tags.difference(TAGS)):
-        raise UnknownNameError(f"{place}there is no tag @{tag}", expected=", ".join(TAGS))
+def _require_tag(tag: str, span: Span | None) -> None:
+    if tag not in TAGS:
+        expected = ", ".join(f"@{each}" for each in TAGS)
+        hint = nearest(tag, TAGS)
+        raise UnknownNameError(f"there is no tag @{tag}", expected=expected, span=span, hint=hint)
 
 
 def parse(text: str, origin: str = "rules") -> tuple[Rule, ...]:
-    """Return the rules in ``text``; a mistake raises an error that names ``origin`` and the line."""
+    """Return the rules in ``text``; a mistake raises an error that shows its place in ``origin``."""
+    reader = Reader(Source.given(origin, text))
     try:
-        return tuple(_rules(Reader(text), Path(origin).stem))
-    except MisreadError as error:
-        line = text.count("\n", 0, error.place) + 1
-        place = _shown(text, error.place)
-        raise ProgramSyntaxError(f"{origin}, line {line}: this is not a rule\n{place}") from None
-    except UnknownNameError as error:
-        error.message = f"{origin}: {error.message}"
-        raise
+        return tuple(_rules(reader, Path(origin).stem))
+    except RecursionError:
+        place = Span(reader.source, reader.last, reader.end)
+        raise ProgramSyntaxError("a rule is nested too deeply", span=place) from None
 
 
 def _rules(reader: Reader, theory: str) -> Iterator[Rule]:
     """Yield the rules of a whole file."""
     tags = _tags(reader)
-    _require_tags(tags, "")
     while reader.token:
         for rule in _rule(reader, theory):
             yield replace(rule, tags=rule.tags or tags)
@@ -152,48 +156,47 @@ def _rules(reader: Reader, theory: str) -> Iterator[Rule]:
 
 def _rule(reader: Reader, theory: str) -> Iterator[Rule]:
     reader.expect("rule")
-    line = reader.text.count("\n", 0, reader.place) + 1
-    name = reader.matching(RULE_NAME)
+    head = reader.place
+    name = reader.matching(RULE_NAME, "a rule's name")
     tags = _tags(reader)
     reader.expect(":")
     start = reader.place
     left = reader.term()
-    is_mutual = reader.token == "<=>"
-    reader.expect("<=>" if is_mutual else "=>")
+    is_mutual = reader.accepts("<=>")
+    if not is_mutual:
+        reader.expect("=>")
     right = reader.term()
     guards = tuple(_guards(reader))
     require_known(name, tags, guards)
-    law = " ".join(reader.text[start : reader.end].split())
-    yield Rule(name, left, right, guards, tags, line, theory, law)
+    law, span = " ".join(reader.since(start).text.split()), reader.since(head)
+    yield Rule(name, left, right, guards, tags, span, theory, law)
     if is_mutual:
-        yield Rule(f"{name}-back", right, left, guards, tags, line, theory, law)
+        yield Rule(f"{name}-back", right, left, guards, tags, span, theory, law)
 
 
 def _tags(reader: Reader) -> frozenset[str]:
     found: set[str] = set()
-    while reader.accepts("@"):
-        found.add(reader.name())
+    while reader.token == "@":
+        start = reader.place
+        reader.next()
+        tag = reader.name("a tag")
+        _require_tag(tag, reader.since(start))
+        found.add(tag)
     return frozenset(found)
 
 
 def _guards(reader: Reader) -> Iterator[Guard]:
     separator = "if"
     while reader.accepts(separator):
-        name = reader.name()
+        start = reader.place
+        name = reader.name("a guard")
         reader.expect("(")
         arguments = [reader.term()]
         while reader.accepts(","):
             arguments.append(reader.term())
         reader.expect(")")
-        yield Guard(name, tuple(arguments))
+        yield Guard(name, tuple(arguments), reader.since(start))
         separator = ","
-
-
-def _shown(text: str, place: int) -> str:
-    """Return the line around a place, at most so many characters of it, and a mark below."""
-    before = text[max(0, place - _AROUND) : place].rpartition("\n")[2]
-    after = text[place : place + _AROUND].partition("\n")[0]
-    return f"{before}{after}\n{' ' * len(before.expandtabs())}^"
 
 
 def collect(rules: Iterable[Rule]) -> RuleSet:
@@ -202,7 +205,9 @@ def collect(rules: Iterable[Rule]) -> RuleSet:
     for rule in rules:
         if rule.name in found:
             laws = filter(None, (found[rule.name].law, rule.law))
-            raise UnknownNameError(f"two rules are called {rule.name}", found=" and ".join(laws) or None)
+            raise UnknownNameError(
+                f"two rules are called {rule.name}", found=" and ".join(laws) or None, span=rule.span
+            )
         found[rule.name] = rule
     return RuleSet(tuple(found.values()))
 

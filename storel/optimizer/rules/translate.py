@@ -58,12 +58,12 @@ class _Translation:
         index = self.source.is_about_keys
         matched = self._match(left, index, (), top=True)
         self.facts.insert(0, f"(= {_ROOT} {matched})")
-        unbound = sorted(_binders(right) - _binders(left))
-        if unbound:
-            name = "_" if unbound[0].startswith("_") else unbound[0]
+        bound = {each.name for each in _binders(left)}
+        for unbound in (each for each in _binders(right) if each.name not in bound):
+            name = "_" if unbound.name.startswith("_") else unbound.name
             raise ProgramSyntaxError(
                 f"rule {self.source.name}: {name} is bound on the right only",
-                found=self.source.law or None,
+                span=unbound.span,
                 hint="give the loop's variable one name on both sides" if name == "_" else None,
             )
         guards = [self._guard(guard) for guard in self.source.guards]
@@ -75,10 +75,10 @@ class _Translation:
         if unknown & {SEMIRING, *_semirings(left), *_semirings(right)}:
             raise ProgramSyntaxError(
                 f"rule {self.source.name}: nothing on the left says over which semiring the right is",
-                found=self.source.law or None,
+                span=right.span,
                 hint="match a sum, a product, zero or one, or tag the rule @index",
             )
-        distinct = self.encoding.distinct(sorted(_binders(left)))
+        distinct = self.encoding.distinct(sorted(bound))
         self.facts[matching:matching] = [*self.crossed, *distinct, *guards, *semirings]
         actions = f"(union {_ROOT} {built})"
         if self.source.is_eager:
@@ -142,7 +142,9 @@ class _Translation:
         match pattern:
             case Hole(name):
                 if name not in self.scopes:
-                    raise ProgramSyntaxError(f"rule {self.source.name}: ?{name} occurs on the right only")
+                    raise ProgramSyntaxError(
+                        f"rule {self.source.name}: ?{name} occurs on the right only", span=pattern.span
+                    )
                 text, facts = self.encoding.moved(_h(name), self.scopes[name], scope)
                 self.crossed += facts
                 return text
@@ -151,7 +153,7 @@ class _Translation:
             case Node("one", _):
                 raise ProgramSyntaxError(
                     f"rule {self.source.name}: the right side has no one of its own",
-                    found=self.source.law or None,
+                    span=pattern.span,
                     hint="each semiring has another; use what was matched on the left",
                 )
             case Node("zero", _):
@@ -221,16 +223,14 @@ def _entered(pattern: Node, scope: Scope) -> Scope:
     return (*reversed(names), *("" if name in names else name for name in scope))
 
 
-def _binders(pattern: Pattern) -> set[str]:
+def _binders(pattern: Pattern) -> Iterator[Bound]:
     if not isinstance(pattern, Node) or pattern.constructor not in LAYOUTS:
-        return set()
-    found: set[str] = set()
+        return
     for argument, kind in zip(pattern.arguments, LAYOUTS[pattern.constructor], strict=True):
         if kind == "b" and isinstance(argument, Bound):
-            found.add(argument.name)
+            yield argument
         elif isinstance(argument, Node):
-            found |= _binders(argument)
-    return found
+            yield from _binders(argument)
 
 
 def _plain(constructor: str, argument: str | int) -> str:

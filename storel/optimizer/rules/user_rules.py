@@ -1,10 +1,10 @@
-"""A user's file of rules: read, and every mistake in it told with the file's name."""
+"""A user's file of rules: read, and every mistake in it told with its place."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from storel.errors import DataError, ProgramSyntaxError, UnknownNameError, about
+from storel.errors import DataError, ProgramSyntaxError, UnknownNameError
 from storel.optimizer.rules.patterns import Node, Pattern
 from storel.optimizer.rules.rulefile import Rule, RuleSet, collect, parse, shipped
 from storel.optimizer.rules.wellformed import require_meaning
@@ -16,39 +16,37 @@ DEEPEST = 100
 def with_rules(path: Path) -> RuleSet:
     """Return the shipped rules and those in a user's file."""
     rules = read_rules(path)
-    taken = {rule.name for rule in shipped().rules}
+    taken = {rule.name: f"{rule.theory}.rules: {rule.law}" for rule in shipped().rules}
     for rule in rules:
         if rule.name in taken:
             raise UnknownNameError(
-                f"{path.name}, line {rule.line}: a rule that is shipped is called {rule.name}",
-                found=rule.law,
+                f"a rule that is shipped is called {rule.name}",
+                found=taken[rule.name],
+                span=rule.span,
                 hint="give it another name",
             )
     return collect((*shipped().rules, *rules))
 
 
 def read_rules(path: Path) -> tuple[Rule, ...]:
-    """Return the rules in a user's file; raises StorelError, naming the file, for what is no rule."""
+    """Return the rules in a user's file; raises StorelError, with its place, for what is no rule."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise DataError(f"the rules {path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise DataError(f"the rules {path} are no UTF-8 text: {error}") from error
-    try:
-        rules = parse(text, path.name)
-    except RecursionError:
-        raise ProgramSyntaxError(f"{path.name}: a rule is nested too deeply") from None
+    rules = parse(text, str(path))
     for rule in rules:
         if max(_levels(rule.left), _levels(rule.right)) > DEEPEST:
             raise ProgramSyntaxError(
-                f"{path.name}, line {rule.line}: rule {rule.name} is nested too deeply",
+                f"rule {rule.name} is nested too deeply",
                 expected=f"at most {DEEPEST} levels",
+                span=rule.span,
             )
-    with about(path.name):
-        collect(rules)
+    collect(rules)
     for rule in rules:
-        require_meaning(rule, path.name)
+        require_meaning(rule)
     return rules
 
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any
 
-from storel.errors import ProgramSyntaxError, TypeMismatchError, UnknownNameError, about, nearest
+from storel.errors import ProgramSyntaxError, TypeMismatchError, UnknownNameError, nearest, placed_at
 from storel.functions import FUNCTIONS
 from storel.optimizer.encoding.layouts import LAYOUTS, TERMS
 from storel.optimizer.rules.analyses import GUARDS
@@ -47,9 +48,9 @@ def _require_meanings(rules: RuleSet) -> None:
         _require_meaning(rule)
 
 
-def require_meaning(rule: Rule, origin: str) -> None:
-    """Raise UnknownNameError or ProgramSyntaxError, naming the file, for a name that stands for nothing."""
-    with about(f"{origin}, line {rule.line}"):
+def require_meaning(rule: Rule) -> None:
+    """Raise StorelError, with its place, for a rule of a file with a name that stands for nothing."""
+    with placed_at(rule.span) if rule.span is not None else nullcontext():
         _require_shape(rule)
         _require_meaning(rule)
 
@@ -96,7 +97,7 @@ def _require_pattern(name: str, pattern: object) -> None:
                     found=str(len(pattern.arguments)),
                 )
             for argument, kind in zip(pattern.arguments, layout, strict=True):
-                _require_argument(name, constructor, argument, kind)
+                _require_argument(name, pattern, argument, kind)
         case _:
             constructors = ", ".join(each for each in LAYOUTS if each not in _OF_ONE_TERM)
             raise TypeMismatchError(
@@ -106,7 +107,7 @@ def _require_pattern(name: str, pattern: object) -> None:
             )
 
 
-def _require_argument(name: str, constructor: str, argument: object, kind: str) -> None:
+def _require_argument(name: str, node: Node, argument: object, kind: str) -> None:
     match argument:
         case str(word) if kind == "s" and _WORD.fullmatch(word):
             return
@@ -118,9 +119,10 @@ def _require_argument(name: str, constructor: str, argument: object, kind: str) 
             _require_pattern(name, argument)
         case _:
             raise TypeMismatchError(
-                f"rule {name}: {constructor} holds something else",
+                f"rule {name}: {node.constructor} holds something else",
                 expected=_ARGUMENTS.get(kind, "a pattern"),
                 found=repr(argument),
+                span=node.span,
             )
 
 
@@ -134,39 +136,37 @@ def _require_meaning(rule: Rule) -> None:
 
 def _require_known(rule: Rule) -> None:
     if not isinstance(rule.left, Node):
-        raise ProgramSyntaxError(
-            f"rule {rule.name}: the left side matches every term", found=rule.law or None
-        )
+        raise ProgramSyntaxError(f"rule {rule.name}: the left side matches every term", span=rule.left.span)
     matched = frozenset(_holes(rule.left))
     bound = _binders(rule.left)
     for side in (rule.left, rule.right):
-        for name in _free(side, frozenset()):
+        for unbound in _free(side, frozenset()):
             raise UnknownNameError(
-                f"rule {rule.name}: {name} is bound by no loop",
+                f"rule {rule.name}: {unbound.name} is bound by no loop",
                 expected="?x for any term, or a variable of the rule's loops",
-                found=rule.law or None,
+                span=unbound.span,
             )
         _require_functions(rule, side)
-    for name in _bound_again(rule.left, frozenset()):
+    for again in _bound_again(rule.left, frozenset()):
         raise UnknownNameError(
-            f"rule {rule.name}: {name} is bound twice on the left",
+            f"rule {rule.name}: {again.name} is bound twice on the left",
             expected="a name of its own for each variable: no term binds one twice",
-            found=rule.law or None,
+            span=again.span,
         )
     for guard in rule.guards:
         for argument in guard.arguments:
-            unmatched = sorted({*_holes(argument)} - matched)
-            unbound = sorted(set(_free(argument, bound)))
-            for name in (*(f"?{each}" for each in unmatched), *unbound):
+            unmatched = (hole for hole in _holes(argument) if hole not in matched)
+            for each in (*unmatched, *_free(argument, bound)):
+                name = f"?{each.name}" if isinstance(each, Hole) else each.name
                 raise UnknownNameError(
-                    f"rule {rule.name}: {name} of {guard.name} is not on the left", found=rule.law or None
+                    f"rule {rule.name}: {name} of {guard.name} is not on the left", span=each.span
                 )
         for argument, kind in zip(guard.arguments, GUARDS[guard.name][0], strict=True):
             if (kind == "b") is not isinstance(argument, Bound):
                 raise TypeMismatchError(
                     f"rule {rule.name}: {guard.name} is not asked of this",
                     expected="a variable of the rule's loops" if kind == "b" else "a term",
-                    found=rule.law or None,
+                    span=argument.span,
                 )
 
 
@@ -178,7 +178,7 @@ def _require_functions(rule: Rule, pattern: Pattern) -> None:
         if name not in FUNCTIONS:
             raise UnknownNameError(
                 f"rule {rule.name}: there is no function {name}",
-                found=rule.law or None,
+                span=node.span,
                 hint=nearest(name, FUNCTIONS),
             )
         if FUNCTIONS[name].arity != len(node.arguments) - 1:
@@ -186,6 +186,7 @@ def _require_functions(rule: Rule, pattern: Pattern) -> None:
                 f"rule {rule.name}: {name} has the wrong number of arguments",
                 expected=str(FUNCTIONS[name].arity),
                 found=str(len(node.arguments) - 1),
+                span=node.span,
             )
 
 
@@ -197,12 +198,12 @@ def _nodes(pattern: Pattern) -> Iterator[Node]:
                 yield from _nodes(argument)
 
 
-def _holes(pattern: Pattern) -> Iterator[str]:
-    """Yield the names of what stands for any term."""
+def _holes(pattern: Pattern) -> Iterator[Hole]:
+    """Yield what stands for any term."""
     if isinstance(pattern, Hole):
-        yield pattern.name
+        yield pattern
     for node in _nodes(pattern):
-        yield from (each.name for each in node.arguments if isinstance(each, Hole))
+        yield from (each for each in node.arguments if isinstance(each, Hole))
 
 
 def _binders(pattern: Pattern) -> frozenset[str]:
@@ -215,10 +216,10 @@ def _binders(pattern: Pattern) -> frozenset[str]:
     )
 
 
-def _free(pattern: Pattern, bound: frozenset[str]) -> Iterator[str]:
+def _free(pattern: Pattern, bound: frozenset[str]) -> Iterator[Bound]:
     """Yield the variables that are used where no loop of the pattern binds them."""
     if isinstance(pattern, Bound) and pattern.name not in bound:
-        yield pattern.name
+        yield pattern
     if not isinstance(pattern, Node):
         return
     arguments = _arguments(pattern)
@@ -228,7 +229,7 @@ def _free(pattern: Pattern, bound: frozenset[str]) -> Iterator[str]:
             yield from _free(argument, inner if kind == "B" else bound)
 
 
-def _bound_again(pattern: str | int | Pattern, outer: frozenset[str]) -> Iterator[str]:
+def _bound_again(pattern: str | int | Pattern, outer: frozenset[str]) -> Iterator[Bound]:
     """Yield the variables that a loop binds twice, or that one around it binds, too."""
     if not isinstance(pattern, Node):
         return
@@ -236,7 +237,7 @@ def _bound_again(pattern: str | int | Pattern, outer: frozenset[str]) -> Iterato
     for argument, kind in _arguments(pattern):
         if kind == "b" and isinstance(argument, Bound):
             if argument.name in bound:
-                yield argument.name
+                yield argument
             bound |= {argument.name}
     for argument, _ in _arguments(pattern):
         yield from _bound_again(argument, bound)

@@ -7,6 +7,7 @@ import pytest
 from storel.errors import ProgramSyntaxError, UnknownNameError
 from storel.optimizer.rules.patterns import SEMIRING, Bound, Hole, Node, Pattern, Reader
 from storel.optimizer.rules.rulefile import parse, shipped
+from storel.source import Source
 
 A, B, C, R = (Hole(name) for name in "abcR")
 X, K, V = Bound("x"), Bound("k"), Bound("v")
@@ -56,7 +57,7 @@ def loop(body: Pattern, semiring: str = SEMIRING) -> Node:
     ],
 )
 def test_operators_bind_as_in_the_calculus(text: str, pattern: Pattern) -> None:
-    reader = Reader(f"{text} -- and no more\n")
+    reader = Reader(Source("own.rules", f"{text} -- and no more\n"))
     assert reader.term() == pattern
     assert reader.token == ""
 
@@ -79,9 +80,9 @@ def test_operators_bind_as_in_the_calculus(text: str, pattern: Pattern) -> None:
 def test_a_mistake_is_shown_where_it_is(text: str, line: int, rest: str) -> None:
     with pytest.raises(ProgramSyntaxError) as caught:
         parse(text, "own.rules")
-    head, shown, mark = str(caught.value).split("\n")[:3]
-    assert f"own.rules, line {line}: this is not a rule" in head
-    assert shown[len(mark) - 1 :] == rest
+    _, place, shown, mark = str(caught.value).split("\n")[:4]
+    assert place.startswith(f"own.rules:{line}:")
+    assert shown[mark.index("^") :] == rest
 
 
 def test_rules_have_the_tags_of_their_file_unless_they_have_their_own() -> None:
@@ -102,4 +103,4 @@ def test_tags_and_guards_are_known(text: str) -> None:
 
 def test_names_of_shipped_rules_say_where_they_stand() -> None:
     for rule in shipped().rules:
-        assert rule.law and rule.line > 0 and rule.theory
+        assert rule.law and rule.span is not None and rule.theory

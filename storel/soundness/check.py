@@ -36,6 +36,7 @@ from storel.optimizer.rules.rulefile import ON_TERMS, Rule, RuleSet
 from storel.scalars import ScalarType
 from storel.soundness.data import Surroundings, data
 from storel.soundness.instances import Instance, UnfitError
+from storel.soundness.patterns import backwards, binds_in_two_loops
 
 SEMIRINGS = ("plus_times", "plus_times", "plus_times", "min_plus", "max_times", "or_and")
 """Most mistakes show where adding something twice is not adding it once."""
@@ -86,26 +87,29 @@ class Verdict:
         if self.counterexample is not None:
             return f"{self.rule.name}: wrong\n{self.counterexample}"
         if self.applied == 0:
-            return f"{self.rule.name}: never applied, so nothing is known of it"
+            return f"{self.rule.name}: never applied, so nothing is known of it{_why_never(self.rule)}"
         return f"{self.rule.name}: right in {self.applied} cases"
 
 
-def check(
-    rule: Rule,
-    examples: int,
-    after: Rule | None = None,
-    encoding: Encoding = NAMED,
-    *,
-    minimized: bool = True,
-) -> Verdict:
+def _why_never(rule: Rule) -> str:
+    if not binds_in_two_loops(rule.left) or backwards(rule) is not None:
+        return ""
+    return (
+        "\n  loops with the same variables are only made by rewriting, and the right side, "
+        "read backwards, does not say all of the left one"
+    )
+
+
+def check(rule: Rule, examples: int, encoding: Encoding = NAMED, *, minimized: bool = True) -> Verdict:
     """Try ``rule`` on random instances, the same ones every time.
 
-    Encoding never gives two loops of a term the same binders, rewriting does: with ``after``, instances
-    are those of that rule, and ``rule`` is tried on what it makes of them.
+    Encoding never gives two loops of a term the same binders, rewriting does. So a rule about such loops is
+    tried on what it makes itself, read backwards: instances are those of its right side.
 
     A counterexample is the first one found unless it is to be ``minimized``, which takes far longer than
     to find one.
     """
+    after = backwards(rule) if binds_in_two_loops(rule.left) else None
     applied = 0
     wrong: dict[Term, Counterexample] = {}
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from storel.errors import StorelError
 from storel.optimizer.encoding.layouts import LAYOUTS
 from storel.optimizer.rules.patterns import Bound, Hole, Node, Pattern
+from storel.optimizer.rules.rulefile import Rule
+from storel.optimizer.rules.wellformed import require_meaning
 
 
 def holes(pattern: Pattern, scope: frozenset[str] = frozenset()) -> Iterator[tuple[str, frozenset[str]]]:
@@ -41,3 +45,29 @@ def is_key(pattern: Pattern) -> bool:
             return True
         case _:
             return False
+
+
+def binds_in_two_loops(pattern: Pattern) -> bool:
+    """Return whether two loops of a pattern bind variables of the same name."""
+    names = list(_bound(pattern))
+    return len(names) > len(set(names))
+
+
+def _bound(pattern: Pattern) -> Iterator[str]:
+    """Yield the name of each variable that is bound, once for each loop."""
+    if isinstance(pattern, Node):
+        for part, kind in zip(pattern.arguments, LAYOUTS.get(pattern.constructor, ""), strict=False):
+            if isinstance(part, Bound) and kind == "b":
+                yield part.name
+            elif isinstance(part, Node):
+                yield from _bound(part)
+
+
+def backwards(rule: Rule) -> Rule | None:
+    """Return a rule from right to left, None if its right side does not say all that its left side is."""
+    other = replace(rule, name=f"{rule.name}-backwards", left=rule.right, right=rule.left)
+    try:
+        require_meaning(other)
+    except StorelError:
+        return None
+    return other

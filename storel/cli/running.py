@@ -247,7 +247,7 @@ def read_script(script: str) -> Source:
 def _save(outcome: Outcome, out: Path | None, outputs: list[tuple[str, Path]], directory: Path) -> None:
     """Write the results where the script and the command line say."""
     for statement in outcome.saved:
-        with placed_at(statement.span):
+        with placed_at(statement.path_span):
             save_tensor(outcome.results[statement.name], directory / statement.path)
     for name, path in outputs:
         save_tensor(outcome.results[name], path)

@@ -20,7 +20,7 @@ from storel.compilation.inlining import Inlining
 from storel.compilation.scheduling import compile_definition, planned
 from storel.errors import TypeMismatchError, UnknownNameError, about, nearest, placed_at
 from storel.execution.inclusion import included
-from storel.execution.loading import as_declared, as_tensor, load_tensor
+from storel.execution.loading import as_declared, as_tensor, known_semiring, load_tensor
 from storel.execution.profile import Profile, profile
 from storel.execution.reading import names_in_sizes, names_needed, require_read
 from storel.execution.run import evaluate_reference, execute, followed, measure, total_work
@@ -120,7 +120,7 @@ class Runner:
     def finish(self, analysis: Analysis) -> Outcome:
         """Make the results of a script that is prepared."""
         for statement in self.outcome.saved if self.saves else ():
-            with placed_at(statement.span):
+            with placed_at(statement.path_span):
                 require_savable(self.directory / statement.path, analysis.ranks[statement.name])
         self._choose_formats(analysis)
         self._make_results(analysis)
@@ -225,7 +225,9 @@ class Runner:
         environment = self.environment
         self.outcome.loads_files |= isinstance(statement, LoadTensor | LoadArray | LoadArrays)
         match statement:
-            case LoadTensor(name, annotation, semiring, path, reference, span):
+            case LoadTensor(name, annotation, semiring, path, reference, span, place):
+                with placed_at(place):
+                    known_semiring(semiring)
                 self.progress(f"loading {path}")
                 file, formats = self.directory / path, environment.formats
                 if is_automatic(reference):

@@ -140,9 +140,9 @@ class _Analyzer:
                 check_format(statement)
                 if self.formats is not None:
                     self.formats.add(name)
-            case LoadTensor(name, type_, semiring, _, format_, span):
+            case LoadTensor(name, type_, semiring, _, format_, span, place):
                 self.define(name, span)
-                self.semiring(semiring, span, type_)
+                self.semiring(semiring, place, type_)
                 self.require_format(format_)
                 if type_ is not None:
                     self.declare_tensor(name, type_)
@@ -153,8 +153,8 @@ class _Analyzer:
                 self.define(declaration.name, span)
                 if declaration.default is not None:
                     declared_type(declaration.type, Inference().of(declaration.default, {}, PLUS_TIMES))
-            case Save(name, _, span) | Explain(name, _, span):
-                self.require_tensor(name, span)
+            case Save(name) | Explain(name):
+                self.require_tensor(name, statement.name_span)
             case LoadArrays() | Include():
                 pass
 
@@ -190,7 +190,7 @@ class _Analyzer:
             )
         self.pending.discard(name)
         self.require_format(statement.format)
-        semiring = self.semiring(statement.semiring, span, statement.type)
+        semiring = self.semiring(statement.semiring, statement.semiring_span, statement.type)
         expression = self.resolved(statement.expression)
         if statement.semiring is None:
             self.require_ordinary_tensors(expression, span)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from storel.errors import ProgramSyntaxError, nearest
@@ -113,8 +113,8 @@ class ExpressionBuilder:
     def text(self, _: Span, word: Word) -> Text:
         return Text(unquote(word), word.span)
 
-    def path(self, _: Span, word: Word) -> str:
-        return unquote(word)
+    def path(self, _: Span, word: Word) -> Word:
+        return replace(word, text=unquote(word))
 
     def binary(self, span: Span, left: Expression, operator: Word, right: Expression) -> Binary:
         return Binary(operator.text.lower(), left, right, span)

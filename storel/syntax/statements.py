@@ -52,11 +52,12 @@ class ProgramBuilder(ExpressionBuilder):
         span: Span,
         name: Word,
         annotation: TypeAnnotation | None,
-        semiring: str | None,
+        semiring: Word | None,
         stored: FormatReference | None,
         expression: Expression,
     ) -> CreateTensor:
-        return CreateTensor(name.text, annotation, semiring, stored, expression, span)
+        over, place = _named(semiring, span)
+        return CreateTensor(name.text, annotation, over, stored, expression, span, place)
 
     def create_format(
         self,
@@ -78,28 +79,29 @@ class ProgramBuilder(ExpressionBuilder):
         span: Span,
         name: Word,
         annotation: TypeAnnotation | None,
-        semiring: str | None,
-        path: str,
+        semiring: Word | None,
+        path: Word,
         stored: FormatReference | None,
     ) -> LoadTensor:
-        return LoadTensor(name.text, annotation, semiring, path, stored, span)
+        over, place = _named(semiring, span)
+        return LoadTensor(name.text, annotation, over, path.text, stored, span, place)
 
-    def load_array(self, span: Span, name: Word, type_: TypeAnnotation, *rest: Property | str) -> LoadArray:
-        properties = tuple(each for each in rest if not isinstance(each, str))
-        path = next(each for each in rest if isinstance(each, str))
+    def load_array(self, span: Span, name: Word, type_: TypeAnnotation, *rest: Property | Word) -> LoadArray:
+        properties = tuple(each for each in rest if not isinstance(each, Word))
+        path = next(each.text for each in rest if isinstance(each, Word))
         return LoadArray(ArrayDeclaration(name.text, checked_type(type_), properties, span), path, span)
 
-    def load_arrays(self, span: Span, path: str) -> LoadArrays:
-        return LoadArrays(path, span)
+    def load_arrays(self, span: Span, path: Word) -> LoadArrays:
+        return LoadArrays(path.text, span)
 
-    def save(self, span: Span, name: Word, path: str) -> Save:
-        return Save(name.text, path, span)
+    def save(self, span: Span, name: Word, path: Word) -> Save:
+        return Save(name.text, path.text, span, name.span, path.span)
 
     def explain(self, span: Span, analyze: Word | None, name: Word) -> Explain:
-        return Explain(name.text, analyze is not None, span)
+        return Explain(name.text, analyze is not None, span, name.span)
 
-    def include(self, span: Span, path: str) -> Include:
-        return Include(path, span)
+    def include(self, span: Span, path: Word) -> Include:
+        return Include(path.text, span)
 
     def parameter_statement(self, span: Span, declaration: ParameterDeclaration) -> Parameter:
         return Parameter(declaration, span)
@@ -107,8 +109,8 @@ class ProgramBuilder(ExpressionBuilder):
     def annotation(self, _: Span, type_: TypeAnnotation) -> TypeAnnotation:
         return checked_type(type_)
 
-    def over(self, _: Span, name: Word) -> str:
-        return name.text
+    def over(self, _: Span, name: Word) -> Word:
+        return name
 
     def stored(self, _: Span, reference: FormatReference) -> FormatReference:
         return reference
@@ -157,3 +159,8 @@ class ProgramBuilder(ExpressionBuilder):
 
     def pad(self, _: Span, value: Expression) -> Pad:
         return Pad(value)
+
+
+def _named(semiring: Word | None, statement: Span) -> tuple[str | None, Span]:
+    """Return what ``OVER`` names, and where; without it the statement is to blame for what it lacks."""
+    return (None, statement) if semiring is None else (semiring.text, semiring.span)

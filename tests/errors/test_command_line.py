@@ -71,6 +71,7 @@ CASES = (
         LOAD + "CREATE TENSOR y OVER min_pluss AS sum(<(i,j), a> in A) { i -> a }",
         {"a.mtx": MATRIX},
     ),
+    Case("unknown_semiring_of_a_file", LOAD.replace("A FROM", "A OVER minplus FROM"), {"a.mtx": MATRIX}),
     Case(
         "format_of_another_rank",
         "LOAD TENSOR x FROM 'x.npy' STORED AS csr\nCREATE TENSOR y AS x",

@@ -30,6 +30,7 @@ class CreateTensor:
     format: FormatReference | None
     expression: Expression
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    semiring_span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class LoadTensor:
     path: str
     format: FormatReference | None
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    semiring_span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ class Save:
     name: str
     path: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    name_span: Span = field(default=NOWHERE, compare=False, repr=False)
+    path_span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,7 @@ class Explain:
     name: str
     analyze: bool
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    name_span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,13 +57,17 @@ class Formats:
 
     @cached_property
     def files(self) -> dict[str, Path]:
-        """The file of each format that is not created by a script; a user's hide the shipped ones."""
+        """The file of each format that is not created by a script; no name stands for two of them."""
         found = dict(_shipped_files())
         for directory in self.directories:
-            if not directory.is_dir():
-                what = "is a file" if directory.exists() else "does not exist"
-                raise FormatError(f"the format directory {directory} {what}")
-            found |= _files_in(directory)
+            for name, path in _files_in(_existing(directory)).items():
+                if name in found and path.resolve() != found[name].resolve():
+                    raise FormatError(
+                        f"two formats are called {name}",
+                        found=f"{found[name]} and {path}",
+                        hint="give yours another name: its file, and what that creates",
+                    )
+                found[name] = path
         if AUTO in found:
             raise _reserved(str(found[AUTO]))
         return found
@@ -232,6 +236,19 @@ def _parsed(path: Path, changed: int) -> tuple[Format, ...]:
 @cache
 def _shipped_files() -> Mapping[str, Path]:
     return _files_in(resources.directory("storage_formats"))
+
+
+def _existing(directory: Path) -> Path:
+    """Return a directory; raises FormatError for what is none."""
+    if directory.is_dir():
+        return directory
+    is_file = directory.exists()
+    raise FormatError(
+        f"the formats {directory} cannot be read",
+        expected=f"a directory with a file NAME{SUFFIX} for each format",
+        found="a file" if is_file else "nothing: it does not exist",
+        hint=f"give the directory that it is in: {directory.parent}" if is_file else None,
+    )
 
 
 def _files_in(directory: Path) -> dict[str, Path]:

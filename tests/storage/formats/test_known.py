@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from storel.errors import FormatError, StorelError
+from storel.host.resources import directory
 from storel.source import Source
 from storel.storage.build import from_arrays
 from storel.storage.formats.known import Formats
@@ -31,9 +32,13 @@ def test_only_the_file_asked_for_is_parsed(tmp_path: Path) -> None:
     assert formats.find("pair", 2) is formats.find("pair", 2)
 
 
-def test_a_users_file_hides_the_shipped_one(tmp_path: Path) -> None:
+def test_a_users_file_does_not_replace_a_shipped_one(tmp_path: Path) -> None:
     (tmp_path / "csr.sdql").write_text(BOTH.replace("pair", "csr"))
-    assert [each.name for each in Formats((tmp_path,)).find("csr", 2).arrays] == ["val"]
+    with pytest.raises(FormatError, match="two formats are called csr") as caught:
+        Formats((tmp_path,)).find("coo", 2)
+    shipped = directory("storage_formats")
+    assert caught.value.found == f"{shipped / 'csr.sdql'} and {tmp_path / 'csr.sdql'}"
+    assert Formats((shipped,)).find("csr", 2).rank == 2  # it is the same file
 
 
 @pytest.mark.parametrize(
@@ -190,7 +195,7 @@ def test_arrays_of_a_part_and_of_the_whole_have_names_of_their_own() -> None:
 
 def test_a_file_is_no_directory_of_formats(tmp_path: Path) -> None:
     (tmp_path / "mine.sdql").touch()
-    with pytest.raises(FormatError, match=r"mine\.sdql is a file"):
+    with pytest.raises(FormatError, match=r"expected: a directory (.*\n)*  found: a file"):
         Formats((tmp_path / "mine.sdql",)).find("mine", 2)
 
 

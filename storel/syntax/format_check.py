@@ -10,7 +10,7 @@ from storel.source import Span
 from storel.syntax.free_names import free_names
 from storel.syntax.indices import marked
 from storel.syntax.infer import Inference
-from storel.syntax.nodes.declarations import FromTo, InRange, Pad
+from storel.syntax.nodes.declarations import FormatReference, FromTo, InRange, Pad, TupleArgument
 from storel.syntax.nodes.expressions import Expression, Let, Name
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.resolve import resolve
@@ -45,6 +45,7 @@ def check_format(declaration: CreateFormat) -> None:
             found=str(kind),
             span=declaration.mapping.span,
         )
+    _check_parameters_matter(declaration)
 
 
 def marked_mapping(declaration: CreateFormat) -> Expression:
@@ -73,6 +74,41 @@ def _check_uses(declaration: CreateFormat) -> None:
             raise UnknownNameError(
                 f"the mapping does not read '{each.name}'", span=each.span, hint="leave it out of USING"
             )
+
+
+def _check_parameters_matter(declaration: CreateFormat) -> None:
+    used = free_names(declaration.mapping)
+    for number, parameter in enumerate(declaration.parameters):
+        if parameter.name not in used.union(*map(free_names, _asking(declaration, number))):
+            raise UnknownNameError(
+                f"nothing depends on the parameter '{parameter.name}'",
+                expected="a name in the mapping, a length, a property, a part, or a later default",
+                span=parameter.span,
+                hint="leave it out",
+            )
+
+
+def _asking(declaration: CreateFormat, number: int) -> Iterator[Expression]:
+    """Yield what may name a parameter of this number, beside the mapping."""
+    yield from _sizes(declaration)
+    for later in declaration.parameters[number + 1 :]:
+        if later.default is not None:
+            yield later.default
+    for part in declaration.parts:
+        yield from _arguments(part.format)
+        if part.taking is not None:
+            yield part.taking.condition
+
+
+def _arguments(reference: FormatReference) -> Iterator[Expression]:
+    for argument in (*reference.arguments, *(value for _, value in reference.keywords)):
+        match argument:
+            case FormatReference():
+                yield from _arguments(argument)
+            case TupleArgument(items):
+                yield from items
+            case _:
+                yield argument
 
 
 def _check_parameters(declaration: CreateFormat) -> None:

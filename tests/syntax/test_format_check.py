@@ -61,6 +61,7 @@ def test_mistakes_in_a_format(using: str, mapping: str, message: str) -> None:
         ("w: int = k", "unknown name 'k'"),
         ("w: int = k, k: int = 1", "unknown name 'k'(.|\n)*it is declared further down"),
         ("w: int = max(<i, _> in A) i", "unknown name 'A'"),
+        ("w: int = 1, k: int = w", "nothing depends on the parameter 'k'"),
         ("n: int = 1", "'n' is an extent of the tensor, and no parameter"),
     ],
 )
@@ -71,7 +72,7 @@ def test_mistakes_in_parameters(parameters: str, message: str) -> None:
 
 
 def test_defaults_name_the_tensor_extents_and_earlier_parameters() -> None:
-    using = "USING val: real[n] AS sum(<i, x> in val) { i -> x }"
+    using = "USING val: real[n] AS sum(<i, x> in val) if i < c then { i -> x }"
     parameters = "k: int = 2, w: int = max(<i, _> in T) min(i, n, k), c: int = bits(count(<_, _> in T) + w)"
     check(Source("test", f"CREATE FORMAT f(T: real[n]; {parameters}) {using}"))
 

@@ -169,11 +169,14 @@ class Iterations:
             case Call(Name(array), (index,)) if array in self.arrays and self.shape:
                 address = self._address(index)
                 if address is not None:
-                    return address.read(array, self.arrays[array])
+                    return address.read(array, self.arrays[array], expression.span)
                 if index not in self._computed:
                     self._computed[index] = self.value(index)
                 if expression not in self._computed:
-                    self._computed[expression] = read_at(array, self.arrays[array], self._computed[index])
+                    positions = self._computed[index]
+                    self._computed[expression] = read_at(
+                        array, self.arrays[array], positions, expression.span
+                    )
                 return self._computed[expression]
             case _:
                 return None

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from storel.arrays import Array
+from storel.source import Span
 from storel.storage.unpacking.affine import affine
 from storel.storage.unpacking.extremes import LARGEST_INT32, Interval
 from storel.storage.unpacking.vectors import ReadOutside
@@ -92,11 +93,11 @@ class Address:
             place = self.regular.at(number).first
             np.add(self.base[..., 0], place, out=elements[..., number], casting="same_kind")
 
-    def read(self, name: str, array: Array) -> Array | None:
+    def read(self, name: str, array: Array, span: Span) -> Array | None:
         """Return what an array holds there, with an axis of length 1 where that does not change.
 
-        None where it is neither a view nor made of whole rows. Raises FormatError if the array has not all
-        that is viewed.
+        None where it is neither a view nor made of whole rows. Raises ReadOutside, with this place, if the
+        array has not all that is viewed.
         """
         regular = self.regular
         if np.ndim(self.base):
@@ -105,7 +106,7 @@ class Address:
             return np.empty(regular.lengths, array.dtype)
         least, greatest = regular.extremes
         if least < 0 or greatest >= len(array):
-            raise ReadOutside(name, array, least if least < 0 else max(least, len(array)))
+            raise ReadOutside(name, array, least if least < 0 else max(least, len(array)), span)
         strides = [step * array.strides[0] for step in regular.steps]
         return as_strided(array[regular.first :], regular.lengths, strides, writeable=False)
 

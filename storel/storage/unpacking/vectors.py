@@ -10,6 +10,7 @@ import numpy as np
 
 from storel.arrays import Array
 from storel.errors import FormatError
+from storel.source import Span
 from storel.syntax.bits import expand_bits
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Let, Name, Number, Truth, Unary
@@ -26,8 +27,8 @@ class NotComputed(FormatError):
 class ReadOutside(Undefined):
     """A mapping reads what an array has not."""
 
-    def __init__(self, name: str, array: Array, position: int) -> None:
-        super().__init__(f"the mapping reads {name}({position}), outside 0:{len(array)}")
+    def __init__(self, name: str, array: Array, position: int, span: Span) -> None:
+        super().__init__(f"the mapping reads {name}({position}), outside 0:{len(array)}", span=span)
 
 
 class DividedByZero(Undefined):
@@ -61,7 +62,8 @@ def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Ma
             with np.errstate(divide="ignore", invalid="ignore"):
                 return OPERATORS[operator](one, other)
         case Call(Name(array), (index,)) if array in arrays:
-            return read_at(array, arrays[array], evaluate_vector(index, names, arrays))
+            positions = evaluate_vector(index, names, arrays)
+            return read_at(array, arrays[array], positions, expression.span)
         case Call(Name(name), arguments) if name in _FUNCTIONS:
             return reduce(_FUNCTIONS[name], (evaluate_vector(each, names, arrays) for each in arguments))
         case Call(Name(name), arguments) if name in _OF_REALS:
@@ -109,12 +111,12 @@ def _are_divided_by_zero(numbers: Any, divisors: Any) -> bool:
     return kinds in "biu" and np.size(numbers) > 0 and not np.all(divisors)
 
 
-def read_at(name: str, array: Array, positions: Any) -> Any:
-    """Return the elements at positions; raises ReadOutside for one that the array has not."""
+def read_at(name: str, array: Array, positions: Any, span: Span) -> Any:
+    """Return the elements at positions; raises ReadOutside, placed, for one that the array has not."""
     given = np.asarray(positions)
     if given.size and (given.min() < 0 or given.max() >= len(array)):
         is_outside = (given < 0) | (given >= len(array))
-        raise ReadOutside(name, array, int(given.reshape(-1)[np.argmax(is_outside)]))
+        raise ReadOutside(name, array, int(given.reshape(-1)[np.argmax(is_outside)]), span)
     return array[positions]
 
 

@@ -18,8 +18,10 @@ BITS = {"word": np.array([0b101]), "rank": np.array([0, 2]), "val": np.array([1.
 
 def test_bits_without_values_are_refused() -> None:
     assert storel.tensor(BITS, "bitmap", shape=(2, 2)).to_numpy().tolist() == [[1.0, 0.0], [2.0, 0.0]]
-    with pytest.raises(DataError, match=r"reads val\(2\), outside 0:2"):
+    with pytest.raises(DataError, match=r"reads val\(2\), outside 0:2") as caught:
         storel.tensor(BITS | {"word": np.array([0b111])}, "bitmap", shape=(2, 2))
+    place = caught.value.span
+    assert place is not None and place.source.name.endswith("bitmap.sdql") and place.text.startswith("val(")
 
 
 @pytest.mark.parametrize("name", ["csr", "coo", "ell", "hash", "rle", "hyb", "tiled", "dia", "bcsr", "sell"])

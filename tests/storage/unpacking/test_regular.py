@@ -8,11 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storel.errors import FormatError
-from storel.source import Source
+from storel.source import NOWHERE, Source, Span
 from storel.storage.unpacking.regular import Address, Regular, address_of
 from storel.syntax.parser import parse_expression
 
 SHAPES = st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple)
+
+PLACE = Span(Source("mine.sdql", "val(i)"), 0, 6)
 
 
 def spread(regular: Regular, shape: tuple[int, ...]) -> Any:
@@ -55,7 +57,7 @@ def test_what_is_read_at_regular_positions_is_a_view(text: str, found: list[list
     address = address_of(parse_expression(Source("", text)), {}, names, (2, 3))
     array = np.arange(10, 16)
     assert address is not None
-    read = address.read("val", array)
+    read = address.read("val", array, NOWHERE)
     assert read is not None and read.tolist() == found and np.shares_memory(read, array)
 
 
@@ -67,7 +69,7 @@ def test_other_expressions_are_no_regular_positions(text: str) -> None:
 
 def test_whole_rows_are_taken() -> None:
     array, regular = np.arange(12.0), Regular.of(0, (0, 1), (3, 4))
-    read = Address(np.array([[8], [0], [4]]), regular).read("val", array)
+    read = Address(np.array([[8], [0], [4]]), regular).read("val", array, NOWHERE)
     assert read is not None and read.tolist() == [[8, 9, 10, 11], [0, 1, 2, 3], [4, 5, 6, 7]]
     written = np.empty((3, 4), dtype=np.int32)
     Address(np.array([[8], [0], [4]]), regular).write(written)
@@ -77,10 +79,11 @@ def test_whole_rows_are_taken() -> None:
 @pytest.mark.parametrize(("base", "length"), [([[1]], 12), ([[12]], 12), ([[-4]], 12), ([[4]], 13)])
 def test_what_are_no_rows_is_read_one_by_one(base: list[list[int]], length: int) -> None:
     address = Address(np.array(base), Regular.of(0, (0, 1), (1, 4)))
-    assert address.read("val", np.zeros(length)) is None
+    assert address.read("val", np.zeros(length), NOWHERE) is None
 
 
 @pytest.mark.parametrize(("first", "named"), [(4, 6), (-1, -1), (9, 9)])
 def test_positions_beyond_the_array_are_an_error(first: int, named: int) -> None:
-    with pytest.raises(FormatError, match=rf"the mapping reads val\({named}\), outside 0:6"):
-        Address(0, Regular.of(first, (1,), (3,))).read("val", np.zeros(6))
+    with pytest.raises(FormatError, match=rf"the mapping reads val\({named}\), outside 0:6") as caught:
+        Address(0, Regular.of(first, (1,), (3,))).read("val", np.zeros(6), PLACE)
+    assert caught.value.span == PLACE

@@ -282,5 +282,5 @@ def source_of(source: str | Path) -> Source:
             return Source.given("<program>", str(source))
         case _:
             raise TypeMismatchError(
-                f"a {type(source).__name__} is no program", expected="a text, or the path of a script"
+                "this is no program", expected="a text, or the path of a script", found=type(source).__name__
             )

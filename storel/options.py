@@ -81,6 +81,12 @@ def compiler_options(options: CallOptions) -> Options:
         raise UnknownNameError(
             f"unknown floating_point '{options.floating_point}'", expected=", ".join(FLOATING_POINT)
         )
+    if options.memory_limit is not None and options.memory_limit < 0:
+        raise UnknownNameError(
+            "the option memory_limit is negative",
+            expected="a number of bytes",
+            found=str(options.memory_limit),
+        )
     if options.binders not in BINDERS:
         raise UnknownNameError(f"unknown binders '{options.binders}'", expected=", ".join(BINDERS))
     return Options(

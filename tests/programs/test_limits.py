@@ -197,6 +197,12 @@ def test_options_of_other_types(option: str, value: Any) -> None:
         storel.run(ROWS, A=MATRIX, **{option: value})
 
 
+def test_a_negative_memory_limit_is_refused_before_anything_is_planned() -> None:
+    for call in (storel.run, storel.compile, storel.advise):
+        with pytest.raises(storel.StorelError, match=r"memory_limit is negative(.|\n)*found: -1"):
+            call(ROWS, A=MATRIX, memory_limit=-1)
+
+
 @pytest.mark.parametrize(
     ("given", "hint"), [("thread", "'threads'"), ("Ab", "'A'"), ("bta", "'beta'"), ("zzz", None)]
 )
@@ -218,8 +224,9 @@ def test_what_is_given_may_be_read_in_part() -> None:
 
 @pytest.mark.parametrize("source", [None, b"CREATE TENSOR y AS 1", 3])
 def test_what_is_no_program(source: Any) -> None:
-    with pytest.raises(storel.StorelError, match="is no program"):
+    with pytest.raises(storel.StorelError, match="this is no program") as caught:
         storel.run(source)
+    assert caught.value.found == type(source).__name__
 
 
 def test_the_largest_key_has_no_extent() -> None:

@@ -45,7 +45,7 @@ def read_array(path: Path) -> Array:
                 return np.asarray(np.lib.format.open_memmap(path, mode="r"))
             return np.lib.format.read_array(stream, allow_pickle=False)
         except _DAMAGED as error:
-            raise DataError(f"{path} is not a usable .npy file: {reason(error)}") from error
+            raise DataError(f"{path} is not a usable .npy file: {_reason(error)}") from error
 
 
 def read_archive(path: Path) -> dict[str, Array]:
@@ -60,7 +60,7 @@ def read_archive(path: Path) -> dict[str, Array]:
                         _read_member(archive, entry) if mapped is None else mapped
                     )
         except (*_DAMAGED, zipfile.BadZipFile, NotImplementedError, struct.error) as error:
-            raise DataError(f"{path} is not a usable .npz file: {reason(error)}") from error
+            raise DataError(f"{path} is not a usable .npz file: {_reason(error)}") from error
     return found
 
 
@@ -71,6 +71,13 @@ def write_archive(arrays: Mapping[str, Array], stream: BinaryIO) -> None:
             entry = _aligned_entry(f"{name}.npy", archive.start_dir)
             with archive.open(entry, "w", force_zip64=True) as member:
                 np.lib.format.write_array(cast(BinaryIO, member), np.asarray(array), allow_pickle=False)
+
+
+def _reason(error: Exception) -> str:
+    """Return why an array cannot be read; how Python fails to evaluate its header tells readers nothing."""
+    if isinstance(error, TypeError | tokenize.TokenError) or "malformed node" in str(error):
+        return "its header does not describe an array"
+    return reason(error)
 
 
 def _read_member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array:

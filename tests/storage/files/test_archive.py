@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -41,6 +42,7 @@ def test_raw_arrays_are_read_by_name(tmp_path: Path) -> None:
     [
         "{'descr': ",
         "{[]: 1}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (1 + 2,), }",
         "{'descr': '<f8', 'fortran_order': False, 'shape': (True,), }",
         "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000000,), }",
         "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999, 0), }",
@@ -52,8 +54,9 @@ def test_a_damaged_header_is_an_error(tmp_path: Path, header: str) -> None:
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as made:
         made.writestr("x.npy", content)
     for name in ("a.npy", "a.npz"):
-        with pytest.raises(DataError, match=r"is not a usable \.np[yz] file"):
+        with pytest.raises(DataError, match=r"is not a usable \.np[yz] file") as caught:
             read_tensor(tmp_path / name)
+        assert not re.search(r"malformed|ast\.|unhashable|multi-line", str(caught.value))
 
 
 @pytest.mark.parametrize("smallest", [1, 1 << 24])

@@ -93,15 +93,25 @@ def work_text(work: Work) -> str:
 
 def formats_text(formats: Formats) -> str:
     """Return one line per format: its name, the ranks it stores, and its arrays."""
+    by_name = {name: formats.overloads(name) for name in formats.names}
+    ranks = {name: _ranks(sorted(by_rank)) for name, by_rank in by_name.items()}
+    width, rank_width = max(map(len, by_name)), max(map(len, ranks.values()))
     lines: list[str] = []
-    width = max(map(len, formats.names))
-    for name in formats.names:
-        by_rank = formats.overloads(name)
-        largest = by_rank[max(by_rank)]
-        arrays = ", ".join(array.name for array in largest.arrays)
-        ranks = ", ".join(map(str, sorted(by_rank)))
-        lines.append(f"{name:<{width}} rank {ranks:<13} {arrays}")
+    for name, by_rank in by_name.items():
+        arrays = ", ".join(array.name for array in by_rank[max(by_rank)].arrays)
+        lines.append(f"{name:<{width}} rank {ranks[name]:<{rank_width}} {arrays}")
     return "\n".join(lines)
+
+
+def _ranks(ranks: list[int]) -> str:
+    """Return ranks as text, several without a gap by the first and the last.
+
+    >>> _ranks([1, 2, 3]), _ranks([0, 2])
+    ('1–3', '0, 2')
+    """
+    if len(ranks) > 1 and ranks == list(range(ranks[0], ranks[-1] + 1)):
+        return f"{ranks[0]}–{ranks[-1]}"
+    return ", ".join(map(str, ranks))
 
 
 def format_file_text(formats: Formats, name: str) -> str:

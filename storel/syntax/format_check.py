@@ -162,7 +162,12 @@ def _has_names(expression: Expression) -> bool:
 def _typed(declaration: CreateFormat) -> tuple[Type, Expression]:
     """Return the type of a format's mapping, and the mapping itself, its ``let``s marked."""
     scope = dict(_declared(declaration))
-    mapping = resolve(declaration.mapping, scope)
+    try:
+        mapping = resolve(declaration.mapping, scope)
+    except UnknownNameError as error:
+        if error.span is not None and error.span.text == declaration.name:
+            error.hint = "a mapping reads the arrays and parts of USING; no format is a part of itself"
+        raise
     inference = Inference()
     kind = inference.value(mapping, scope, PLUS_TIMES)
     return kind, marked(mapping, inference.indices)

@@ -38,6 +38,12 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("product.sdql").write_text(PRODUCT)
 
 
+def test_the_columns_of_the_list_stand_below_each_other() -> None:
+    rows = storel("formats").out.splitlines()
+    assert {row.partition(" rank ")[2][:3] for row in rows} >= {"2  ", "1–6", "0–6"}
+    assert len({row.index(re.split(r" rank \S+ +", row)[1]) for row in rows}) == 1
+
+
 def test_the_list_names_every_format() -> None:
     listed = storel("formats")
     assert listed.code == 0

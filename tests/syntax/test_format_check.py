@@ -32,6 +32,11 @@ def test_what_ships_is_sound(path: Path) -> None:
     ("using", "mapping", "message"),
     [
         ("val: real[n]", "sum(<i, x> in vals) { i -> x }", "unknown name 'vals'"),
+        (
+            "val: real[n]",
+            "sum(<i, x> in f) { i -> x }",
+            r"unknown name 'f'(.|\n)*no format is a part of itself",
+        ),
         ("val: real[n]", "sum(<i, x> in val) x", "another rank"),
         ("val: real[n]", "val", "an array is no dictionary"),
         ("val: real[n], val: real[n]", "{}", "declared twice"),

@@ -85,6 +85,9 @@ class Formats:
             raise FormatError(
                 f"format {declaration.name} of rank {rank} is created twice", span=declaration.span
             )
+        for part in declaration.parts:
+            if part.format.name == declaration.name and declaration.name not in self.names:
+                raise FormatError(f"format {declaration.name} is a part of itself", span=part.format.span)
         created = self._written_out(Format(declaration.name, declaration))
         self.created[declaration.name, rank] = created
         return created

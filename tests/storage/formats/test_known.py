@@ -65,6 +65,16 @@ def test_a_format_may_be_created_once() -> None:
         formats.create(second)
 
 
+def test_no_format_that_a_script_creates_is_a_part_of_itself() -> None:
+    (statement,) = parse(
+        Source("t", "CREATE FORMAT own(T: real[m]) USING a: own, b: coo AS a + b")
+    ).statements
+    assert isinstance(statement, CreateFormat)
+    with pytest.raises(FormatError, match="format own is a part of itself") as caught:
+        Formats().create(statement)
+    assert caught.value.span is not None and caught.value.span.text == "own"
+
+
 ERRORS = [
     ("crs", 2, "unknown format 'crs'\n  hint: did you mean 'csr'?"),
     ("zigzag", 2, f"unknown format 'zigzag'\n  hint: {OWN_FORMATS}"),

@@ -36,19 +36,34 @@ def in_own_process(task: Task) -> Measurement:
     threads = dict.fromkeys(THREADS, str(task.contest.threads))
     with tempfile.TemporaryDirectory() as directory:
         found = Path(directory) / "found.json"
-        completed = subprocess.run(
-            [sys.executable, *WORKER, str(found)],
-            input=task.as_json(),
-            env=os.environ | threads | {"STOREL_CACHE_DIR": directory},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-        if completed.returncode == 0:
+        environment = os.environ | threads | {"STOREL_CACHE_DIR": directory}
+        code, errors = _ended([sys.executable, *WORKER, str(found)], task.as_json(), environment)
+        if code == 0:
             return Measurement.from_object(json.loads(found.read_text(encoding="utf-8")))
-    if completed.returncode == MISTAKE:
-        raise DataError(f"{task.kernel} on {task.data.name} cannot be measured: {completed.stderr.strip()}")
-    if completed.returncode < 0:
-        return Measurement.of_failure(task, f"ended by signal {-completed.returncode} (out of memory?)")
-    raise RuntimeError(completed.stderr)
+    if code == MISTAKE:
+        raise DataError(f"{task.kernel} on {task.data.name} cannot be measured: {errors.strip()}")
+    if code < 0:
+        return Measurement.of_failure(task, f"ended by signal {-code} (out of memory?)")
+    raise RuntimeError(errors)
+
+
+def _ended(command: list[str], text: str, environment: dict[str, str]) -> tuple[int, str]:
+    """Run a command on a text; return its exit code, and what it writes about mistakes.
+
+    After Ctrl-C nothing of it is left: ``subprocess.run`` would not wait for its end.
+    """
+    with subprocess.Popen(
+        command,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        try:
+            _, errors = running.communicate(text)
+        except BaseException:
+            running.kill()
+            running.wait()
+            raise
+    return running.returncode, errors

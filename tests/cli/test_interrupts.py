@@ -69,3 +69,26 @@ def test_an_import_is_interrupted(module: str) -> None:
     command = [sys.executable, "-c", IMPORTING, module, "formats"]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stdout, ended.stderr) == (INTERRUPTED, "", "")
+
+
+MEASURING = """
+import os, signal, threading
+from storel.bench import run
+from storel.bench.data import Data
+from storel.bench.task import Contest, Task
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+run.WORKER = ("-c", "import time; time.sleep(60)")
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    run.in_own_process(Task("spmv", Data("uniform", 16, 64), Contest(("c",), (), 1)))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
+def test_what_is_measured_when_an_interrupt_comes_is_ended() -> None:
+    command = [sys.executable, "-W", "default::ResourceWarning", "-c", MEASURING]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (ended.stdout, ended.stderr) == ("interrupted\n", "")

@@ -8,8 +8,11 @@ from __future__ import annotations
 import errno
 import sys
 import traceback
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
 from io import StringIO, TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -61,12 +64,24 @@ def _prepare_output() -> None:
         sys.stdout.reconfigure(errors="replace")
 
 
+@contextmanager
+def _warnings_without_code() -> Generator[None]:
+    """Print Python's warnings as those of scripts are: no line of storel's code is to blame for them."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        print(f"warning: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
 def run_command() -> None:
     """Run what the command line says; every failure becomes one message and an exit code."""
     _prepare_output()
     errors = Console(stderr=True, highlight=False)
     try:
-        with ended_by_interrupts():
+        with ended_by_interrupts(), _warnings_without_code():
             app(standalone_mode=True)
     except StorelError as error:
         errors.print(f"error: {error}", markup=False, soft_wrap=True)

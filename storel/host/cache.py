@@ -14,6 +14,7 @@ import os
 import pickle
 import shutil
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -35,6 +36,24 @@ def directory() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("storel", appauthor=False))
+
+
+def writable_directory() -> Path | None:
+    """Return where artifacts lie, None if nothing can be kept there; that is told if the user chose it."""
+    folder = directory()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        if os.environ.get("STOREL_CACHE_DIR"):
+            _tell_once(folder, error.strerror or str(error))
+        return None
+
+
+@functools.cache
+def _tell_once(folder: Path, why: str) -> None:
+    warnings.warn(f"nothing is kept on disk: STOREL_CACHE_DIR is {folder}: {why}", stacklevel=2)
 
 
 def digest(*parts: str) -> str:

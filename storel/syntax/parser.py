@@ -6,7 +6,6 @@ damaged or unwritable file costs some time, never an answer.
 
 from __future__ import annotations
 
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -65,7 +64,7 @@ def parse_format(text: str) -> FormatReference:
 
 def _parse(source: Source, start: str) -> Any:
     try:
-        return _build(_tables().parse(source.text, start=start), ProgramBuilder(source))
+        return _build(tables().parse(source.text, start=start), ProgramBuilder(source))
     except UnexpectedInput as error:
         raise syntax_error(error, _expected(source, start, error), source) from None
 
@@ -77,7 +76,7 @@ def _expected(source: Source, start: str, error: UnexpectedInput) -> set[str]:
     """
     if not isinstance(error, UnexpectedToken):
         return set()
-    state = _tables().parse_interactive(source.text, start=start)
+    state = tables().parse_interactive(source.text, start=start)
     for token in state.lexer_thread.lex(state.parser_state):
         if token == error.token and token.start_pos == error.token.start_pos:
             break
@@ -101,7 +100,8 @@ def _build(tree: Any, builder: ProgramBuilder, depth: int = 0) -> Any:
 
 
 @cache
-def _tables() -> Lark:
+def tables() -> Lark:
+    """Return the parser of the grammar, whose tables are fetched or built once in a process."""
     grammar = (Path(__file__).parent / "grammar.lark").read_text(encoding="utf-8")
     return Lark(
         grammar,
@@ -115,11 +115,6 @@ def _tables() -> Lark:
     )
 
 
-def clear_tables() -> None:
-    """Forget the grammar's tables; the next parse fetches or builds them again."""
-    _tables.cache_clear()
-
-
 def _find_keyword(token: Token) -> Token:
     token.type = terminal_of(str(token)) or token.type
     return token
@@ -127,12 +122,12 @@ def _find_keyword(token: Token) -> Token:
 
 def _cache_file(grammar: str) -> str | None:
     """Return where lark keeps the tables, None if there is no such place, or none that lark can name."""
-    directory = cache_on_disk.directory()
+    directory = cache_on_disk.writable_directory()
+    if directory is None:
+        return None
     place = str(directory / f"grammar-{cache_on_disk.digest(grammar)}.lark")
     try:
         place.encode()
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=directory):
-            return place
-    except (OSError, UnicodeEncodeError):
+    except UnicodeEncodeError:
         return None
+    return place

@@ -209,6 +209,14 @@ def test_files_that_may_not_be_so_large_are_told_and_none_is_left(name: str) -> 
     assert not list(Path().glob("*y.*"))
 
 
+def test_a_cache_that_cannot_be_used_is_told_once() -> None:
+    Path("p.sdql").write_text("CREATE TENSOR y AS 2")
+    ended = in_a_shell("STOREL_CACHE_DIR=p.sdql $storel run p.sdql")
+    assert (ended.returncode, ended.stdout) == (0, "y = 2\n")
+    warning = "warning: nothing is kept on disk: STOREL_CACHE_DIR is p.sdql: "
+    assert ended.stderr.startswith(warning) and ended.stderr.count("\n") == 1
+
+
 def test_no_place_for_what_is_compiled_is_told() -> None:
     Path("p.sdql").write_text("LOAD TENSOR A FROM 'a.mtx' CREATE TENSOR y AS A + A")
     ended = in_a_shell("ulimit -f 0; STOREL_CACHE_DIR=none $storel run p.sdql")

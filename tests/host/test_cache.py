@@ -34,7 +34,7 @@ from storel.runtime.kernel import load
 from storel.runtime.library import Backend
 from storel.scalars import ScalarType
 from storel.source import Source
-from storel.syntax.parser import clear_tables, parse
+from storel.syntax.parser import parse, tables
 
 INT64, FLOAT64 = ScalarType.INT64, ScalarType.FLOAT64
 N, INDEX = Local("n", INT64), Local("i", INT64)
@@ -186,7 +186,7 @@ def test_where_no_directory_can_be_there_is_nothing_to_forget(
 
 def test_a_directory_whose_name_is_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STOREL_CACHE_DIR", os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
-    clear_tables()
+    tables.cache_clear()
     assert len(parse(Source("test", "CREATE TENSOR y AS 1 + 1")).statements) == 1
     assert all(map(doubled, BACKENDS))
-    clear_tables()
+    tables.cache_clear()

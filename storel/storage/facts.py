@@ -130,11 +130,6 @@ class ArrayForm:
         return values if _promises(self.values, values) == self.promises else None
 
 
-def is_like(one: Tensor, other: Tensor) -> bool:
-    """Return whether a kernel for ``one`` is right for ``other``: the same is promised of both."""
-    return likeness(one) == likeness(other)
-
-
 def counted(tensor: Tensor) -> tuple[int, ...]:
     """Return what estimates begin with: the nonzeros of arrays of reals, the runs in arrays of integers."""
     known = _COUNTED.get(tensor)

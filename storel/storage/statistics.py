@@ -87,14 +87,6 @@ class Statistics:
         turned = np.lexsort((i, j))
         return all(np.array_equal(a, b[turned]) for a, b in ((i, j), (j, i), (values, values)))
 
-    @property
-    def is_lower_triangular(self) -> bool:
-        return self.bandwidth is not None and self.bandwidth[1] == 0
-
-    @property
-    def is_upper_triangular(self) -> bool:
-        return self.bandwidth is not None and self.bandwidth[0] == 0
-
     @cached_property
     def is_finite(self) -> bool:
         """Return whether no entry is inf or NaN."""

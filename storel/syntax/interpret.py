@@ -14,11 +14,10 @@ from collections.abc import Mapping
 from storel.errors import EvaluationError
 from storel.semiring import SEMIRINGS
 from storel.source import Span
-from storel.syntax.analyze import Definition, analyze
+from storel.syntax.analyze import Definition
 from storel.syntax.iteration import Environment
 from storel.syntax.meaning import Interpreter
 from storel.syntax.nodes.expressions import Expression
-from storel.syntax.nodes.statements import Script
 from storel.syntax.signatures import ArraySignature, Signatures, SizeSignature
 from storel.syntax.types import variable_of
 from storel.values import Value, converted, entries, stored_array
@@ -61,15 +60,6 @@ def evaluate_definition(
     span = definition.expression.span
     _require_inside(found, definition.shape, definition.name, span)
     return converted(found, definition.type)
-
-
-def run_script(script: Script, signatures: Signatures, values: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the results of a script by name; ``signatures`` and ``values`` are its data."""
-    analysis = analyze(script, signatures)
-    known = dict(values)
-    for definition in analysis.definitions:
-        known[definition.name] = evaluate_definition(definition, {}, known)
-    return {name: known[name] for name in analysis.results}
 
 
 def _outer_values(signatures: Signatures, values: Mapping[str, Value]) -> dict[str, Value]:

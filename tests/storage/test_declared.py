@@ -13,7 +13,7 @@ import storel
 from storel.degrees import summary_of
 from storel.errors import DataError, FormatError
 from storel.storage.build import from_numpy
-from storel.storage.facts import is_like, symbols_of
+from storel.storage.facts import likeness, symbols_of
 from storel.storage.formats.known import Formats
 from storel.storage.summary import read_summary, summary_from
 from storel.storage.tensor import declare
@@ -73,7 +73,7 @@ def test_a_tensor_without_data_converts_but_gives_no_entries() -> None:
 
 def test_a_kernel_for_statistics_does_not_take_data_unplanned() -> None:
     tensor = from_numpy(random_array(2), FORMATS, FORMATS.find("csr", 2))
-    assert not is_like(declare(tensor.summary, tensor.storage), tensor)
+    assert likeness(declare(tensor.summary, tensor.storage)) != likeness(tensor)
 
 
 def test_a_format_that_is_no_nest_of_levels_needs_the_data() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 from strategies.data import signature_of, value_of
 
 from storel.source import Source
-from storel.syntax.interpret import run_script
+from storel.syntax.analyze import analyze
+from storel.syntax.interpret import evaluate_definition
 from storel.syntax.parser import parse
 
 
@@ -24,4 +25,8 @@ def run_over(semiring: str, text: str, **inputs: Any) -> Any:
 def run_program(text: str, **inputs: Any) -> dict[str, Any]:
     """Return the results of a script by name."""
     signatures = {name: signature_of(value) for name, value in inputs.items()}
-    return run_script(parse(Source("test", text)), signatures, {k: value_of(v) for k, v in inputs.items()})
+    analysis = analyze(parse(Source("test", text)), signatures)
+    known = {name: value_of(value) for name, value in inputs.items()}
+    for definition in analysis.definitions:
+        known[definition.name] = evaluate_definition(definition, {}, known)
+    return {name: known[name] for name in analysis.results}

@@ -2,7 +2,8 @@
 
     sum(R) … e / d …   =>  let x = sum(R) … e … in if x != 0 then x / d        d does not depend on R
 
-and so for each entry where the sum is a dictionary. Conditions that kept 0 / 0 from being added up are left
+and so for each entry where the sum is a dictionary, whose keys ``d`` may depend on: ``e / d(i, j)`` that is
+entered at i and j. Conditions that kept 0 / 0 from being added up are left
 out with the quotient: what remains is a product of what they asked for. As with all factors that are moved
 through sums, what is added up last differs in its last bits, and where d is 0 or no number.
 """
@@ -10,8 +11,9 @@ through sums, what is added up last differs in its last bits, and where d is 0 o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
-from storel.calculus.binding import free_mask, shift
+from storel.calculus.binding import free_variables, shift
 from storel.calculus.bounds import bounds
 from storel.calculus.intervals import Entries, Interval
 from storel.calculus.nodes import (
@@ -35,11 +37,14 @@ from storel.calculus.nodes import (
 from storel.calculus.safety import has_no_failure
 from storel.calculus.verify import Type, infer, zero_literal
 from storel.optimizer.physical.facts import ZERO, size_term
-from storel.optimizer.terms.occurrences import is_value, occurrences, replaced
+from storel.optimizer.terms.occurrences import is_value, occurrences, reindexed, replaced
 from storel.scalars import ScalarType
 from storel.symbols import Symbols
 
 _RING = "plus_times"
+
+_NO_BINDER = -1
+"""Stands for a key that is no variable of a loop."""
 
 
 def divided(term: Term, symbols: Symbols) -> Iterator[Term]:
@@ -49,12 +54,13 @@ def divided(term: Term, symbols: Symbols) -> Iterator[Term]:
         if not isinstance(loop, Sum) or loop.semiring != _RING:
             continue
         kind = infer(loop, symbols, found.types)
-        for divisor in dict.fromkeys(_divisors(loop)):
-            whole = _undivided(loop, divisor)
+        top = _Inside(kind.rank)
+        for divisor in dict.fromkeys(_divisors(loop, top)):
+            whole = _undivided(loop, divisor, top)
             # Sums of integers may leave 64 bits, and those of float32 lose digits that quotients have.
             if whole is None or infer(whole, symbols, found.types) != kind:
                 continue
-            outside = shift(divisor, 1)
+            outside = shift(divisor, 1, 2 * kind.rank)
             yield replaced(term, found.path, Let(whole, _quotients(outside, kind.rank)))
             held = bounds(whole, symbols, found.intervals)
             looked_up = _by_keys(Variable(0), held, outside, symbols) if kind.rank > 0 else None
@@ -62,27 +68,64 @@ def divided(term: Term, symbols: Symbols) -> Iterator[Term]:
                 yield replaced(term, found.path, Let(whole, looked_up))
 
 
-def _divisors(term: Term, inside: int = 0) -> Iterator[Term]:
-    """Yield what values in ``term`` are divided by that does not depend on what ``inside`` it is bound."""
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """Where a term stands in one of a ``rank``: under so many ``binders``, and ``keys`` that are entered.
+
+    Each key is the number of the binder, counted from outside, of the variable that it is.
+    """
+
+    rank: int
+    binders: int = 0
+    keys: tuple[int, ...] = ()
+
+    def under(self, term: Term, binders: int) -> _Inside:
+        """Return where a child of ``term`` stands that is under so many binders more."""
+        match term:
+            case Singleton(Variable(index)) if index < self.binders:
+                keys = (*self.keys, self.binders - 1 - index)
+            case Singleton():
+                keys = (*self.keys, _NO_BINDER)
+            case _:
+                keys = self.keys
+        return replace(self, binders=self.binders + binders, keys=keys)
+
+    def by_keys(self, divisor: Term) -> Term | None:
+        """Return ``divisor`` in loops over the entries of what is made; None if it needs more than keys."""
+        needed = {index for index in free_variables(divisor) if index < self.binders}
+        if not all(self.binders - 1 - index in self.keys for index in needed):
+            return None
+
+        def entered(index: int) -> int:
+            if index >= self.binders:
+                return index - self.binders + 2 * self.rank
+            level = self.keys.index(self.binders - 1 - index)
+            return 2 * (self.rank - 1 - level) + 1
+
+        return reindexed(divisor, entered)
+
+
+def _divisors(term: Term, inside: _Inside) -> Iterator[Term]:
+    """Yield what values in ``term`` are divided by that depends on nothing but keys in it."""
     match term:
-        case Apply("divide", (_, divisor)) if not free_mask(divisor) & ((1 << inside) - 1):
-            yield shift(divisor, -inside)
+        case Apply("divide", (_, divisor)) if (by_keys := inside.by_keys(divisor)) is not None:
+            yield by_keys
         case _:
             pass
     for index, (child, binders) in enumerate(children(term)):
         if is_value(term, index):
-            yield from _divisors(child, inside + binders)
+            yield from _divisors(child, inside.under(term, binders))
 
 
-def _undivided(term: Term, divisor: Term) -> Term | None:
+def _undivided(term: Term, divisor: Term, inside: _Inside) -> Term | None:
     """Return ``term``, which is linear in its quotients by ``divisor``, without that; None if it is not."""
 
     def of(child: Term, binders: int = 0) -> Term | None:
-        return _undivided(child, shift(divisor, binders))
+        return _undivided(child, divisor, inside.under(term, binders))
 
     match term:
         case Apply("divide", (dividend, found)):
-            if found == divisor:
+            if inside.by_keys(found) == divisor:
                 return dividend
             made = of(dividend)
             return None if made is None else Apply("divide", (made, found))
@@ -139,11 +182,10 @@ def _has_factor(term: Term, factor: Term) -> bool:
 
 
 def _quotients(divisor: Term, rank: int) -> Term:
-    """Return what is variable 0, of a ``rank``, divided by ``divisor``, entry by entry."""
+    """Return what is variable 0, of a ``rank``, divided entry by entry; ``divisor`` stands in all loops."""
     if rank == 0:
         return _quotient(Variable(0), divisor)
-    inner = shift(divisor, 2)
-    value = Apply("divide", (Variable(0), inner)) if rank == 1 else _quotients(inner, rank - 1)
+    value = Apply("divide", (Variable(0), divisor)) if rank == 1 else _quotients(divisor, rank - 1)
     return Sum(Variable(0), Singleton(Variable(1), value))
 
 
@@ -154,7 +196,7 @@ def _by_keys(table: Term, held: Interval, divisor: Term, symbols: Symbols) -> Te
     if held.keys.high is None:
         return None
     keys, row = Range(ZERO, size_term(symbols, held.keys.high + 1)), Lookup(shift(table, 2), Variable(1))
-    value = _by_keys(row, held.values, shift(divisor, 2), symbols)
+    value = _by_keys(row, held.values, divisor, symbols)
     return None if value is None else Sum(keys, Singleton(Variable(1), value))
 
 

@@ -32,6 +32,9 @@ PROGRAMS = [
     "sum(<(i, j), a> in A) { j -> a / sqrt(2) / 3 }",
     "sum(<(i, j), a> in A) a / (1 + s(2))",
     "sum(<(i, j), a> in A) { i -> n(i) / 7 + a }",
+    "sum(<(i, j), a> in A, <(j, k), b> in B) { (i, k) -> a * b / (1 + s(i) * x(k)) }",
+    "sum(<(i, j), a> in A, <(j, k), b> in B) { (k, i) -> a * b / sqrt(s(i) * s(i)) / (k + 1) }",
+    "sum(<(i, j), a> in A) { j % 3 -> { i -> a / s(i) } }",
     "sum(<i, v> in n) v * (10 // v) * 0.5 / s(2)",
 ]
 

@@ -83,11 +83,9 @@ def grouped(term: Term, symbols: Symbols, *, reassociates: bool = True) -> Itera
     """
     for found in occurrences(term, symbols):
         yield from _grouped(term, found, symbols, reassociates)
-        exchanged = _exchanged(found.term) if reassociates else None
-        if exchanged is not None:
-            other, body = replaced(term, found.path, exchanged), (*found.path, 1)
-            inner = next(each for each in occurrences(other, symbols) if each.path == body)
-            yield from _grouped(other, inner, symbols, reassociates)
+        other = exchanged(term, found, symbols) if reassociates else None
+        if other is not None:
+            yield from _grouped(*other, symbols, reassociates)
 
 
 def _grouped(term: Term, found: Occurrence, symbols: Symbols, reassociates: bool) -> Iterator[Term]:
@@ -105,16 +103,29 @@ def _grouped(term: Term, found: Occurrence, symbols: Symbols, reassociates: bool
         yield from _with_tables(term, found, group, found.term.semiring, symbols)
 
 
-def _exchanged(term: Term) -> Term | None:
-    """Return two loops that look for equal numbers, the inner one outside; None if they are no such."""
-    match term:
-        case Sum(source, Sum(inner, If(condition, _) as body, semiring), own) if (
-            semiring == own and equated(condition, 2) is not None and _is_outside(inner, 2)
+def exchanged(term: Term, found: Occurrence, symbols: Symbols) -> tuple[Term, Occurrence] | None:
+    """Return ``term`` with two loops exchanged that look for equal numbers, and the one that is inside now.
+
+    The outer loop is what was ``found``; None if there are no such two. Between them may be a key.
+    """
+    match found.term:
+        case Sum(source, Sum(inner, If(condition, _) as body, semiring), own):
+            entered = body
+        case Sum(source, Singleton(key, Sum(inner, If(condition, value), semiring), over), own) if (
+            over == own
         ):
-            exchanged = reindexed(body, lambda index: index ^ 2 if index < 4 else index)
-            return Sum(shift(inner, -2), Sum(shift(source, 2), exchanged, own), own)
+            entered = If(condition, Singleton(shift(key, 2), value, own), own)
+        case Sum(source, Singleton(key, Find(found_in, searched, value, semiring)), own):
+            inner, condition = found_in, Apply("equal", (Variable(0), shift(searched, 2)))
+            value = reindexed(value, lambda index: index + 1)
+            entered = If(condition, Singleton(shift(key, 2), value, own), own)
         case _:
             return None
+    if semiring != own or equated(condition, 2) is None or not _is_outside(inner, 2):
+        return None
+    inside = Sum(shift(source, 2), reindexed(entered, lambda index: index ^ 2 if index < 4 else index), own)
+    other, path = replaced(term, found.path, Sum(shift(inner, -2), inside, own)), (*found.path, 1)
+    return other, next(each for each in occurrences(other, symbols) if each.path == path)
 
 
 def _with_tables(

@@ -17,7 +17,7 @@ from storel.calculus.bounds import bounds
 from storel.calculus.nodes import Add, Apply, If, Let, Literal, Lookup, Range, Singleton, Sum, Term, Variable
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import infer
-from storel.optimizer.sharing.grouping import equated, has_natural_keys
+from storel.optimizer.sharing.grouping import equated, exchanged, has_natural_keys
 from storel.optimizer.terms.occurrences import Binder, Occurrence, at, occurrences, reindexed, replaced
 from storel.scalars import ScalarType
 from storel.symbols import Symbols
@@ -28,17 +28,27 @@ _LOGIC = "or_and"
 """The semiring of an index, which says of positions whether they are there."""
 
 
-def indexed(term: Term, symbols: Symbols) -> Iterator[Term]:
-    """Yield ``term`` (closed) with one search among positions replaced by a visit of those under its key."""
+def indexed(term: Term, symbols: Symbols, *, reassociates: bool = True) -> Iterator[Term]:
+    """Yield ``term`` (closed) with one search among positions replaced by a visit of those under its key.
+
+    Loops are only exchanged before if ``reassociates`` says so, which adds up numbers in another order.
+    """
     for found in occurrences(term, symbols):
-        match found.term:
-            case Sum(Range(low, high) as visited, body, semiring):
-                range_ = Range(_outermost(low, found.scope, is_low=True), _outermost(high, found.scope))
-                for (own, searched), rest in _searches(body, semiring):
-                    search = Sum(range_, _within(rest, visited, range_, semiring), semiring)
-                    yield from _with_index(term, found, search, own, searched, symbols)
-            case _:
-                pass
+        yield from _indexed(term, found, symbols)
+        other = exchanged(term, found, symbols) if reassociates else None
+        if other is not None:
+            yield from _indexed(*other, symbols)
+
+
+def _indexed(term: Term, found: Occurrence, symbols: Symbols) -> Iterator[Term]:
+    match found.term:
+        case Sum(Range(low, high) as visited, body, semiring):
+            range_ = Range(_outermost(low, found.scope, is_low=True), _outermost(high, found.scope))
+            for (own, searched), rest in _searches(body, semiring):
+                search = Sum(range_, _within(rest, visited, range_, semiring), semiring)
+                yield from _with_index(term, found, search, own, searched, symbols)
+        case _:
+            pass
 
 
 def _searches(body: Term, semiring: str) -> Iterator[tuple[tuple[Term, Term], Term]]:

@@ -107,7 +107,7 @@ class Sharing:
 
     def _moves(self, term: Term) -> Iterator[Term]:
         yield from grouped(term, self._symbols, reassociates=self._reassociates)
-        yield from indexed(term, self._symbols)
+        yield from indexed(term, self._symbols, reassociates=self._reassociates)
         yield from _interchanged(term, self._symbols)
         if self._reassociates:
             yield from divided(term, self._symbols)

@@ -194,7 +194,6 @@ class Fold:
         self._leaves: dict[Term, _Visited] = {}
         self._bindings: dict[Hashable, tuple[Sequence[Estimate], tuple[_Bound, ...]]] = {}
         self._recurring: dict[Hashable, tuple[Sequence[Estimate], _Bound]] = {}
-        self._bare = None if price is _free else Fold(symbols, _free)
 
     def visit(self, term: Term, scope: _Scope = (), place: Place = OUTSIDE, index: bool = False) -> _Visited:
         """Return what comes of ``term`` in a scope, at a place, as a part of an ``index`` or else a value."""
@@ -234,9 +233,10 @@ class Fold:
                     within = Place(frozenset(names), place.fills_tile, True)
                     own = times = estimates.iterations(constructor, known)
             elif isinstance(term, Let):
-                stored = (self._bare or self).visit(child, scope).appraised.estimate
+                within = place._replace(fills_tile=False)
+                stored = self.visit(child, scope, within).appraised.estimate
                 is_small = bool(stored.counts) and stored.total <= TILE
-                within = Place(place.innermost, is_small, place.is_repeated)
+                within = within._replace(fills_tile=is_small)
             elif isinstance(term, If) and done:
                 times = done[0].estimate.probability
             part = self.visit(child, inner, within, kind == "k" or (kind == "v" and index))

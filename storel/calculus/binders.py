@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from storel.calculus.bounds import binder_bounds, bounds
-from storel.calculus.intervals import ANY, Context, Interval
+from storel.calculus.intervals import Context, Interval
 from storel.calculus.nodes import Find, Let, Merge, Reduce, Sum, Term
 from storel.calculus.verify import KEY, Type, element, infer
 from storel.symbols import Symbols
@@ -13,23 +13,36 @@ def binder_facts(
     term: Term, symbols: Symbols, types: tuple[Type, ...], intervals: Context
 ) -> tuple[tuple[Type, ...], tuple[Interval, ...]]:
     """Return the types and intervals of what ``term`` binds, the outermost first."""
-    match term:
-        case Sum(source, _, _) | Reduce(_, source, _):
-            keys, values = binder_bounds(source, symbols, intervals)
-            return (KEY, element(infer(source, symbols, types))), (keys, values)
-        case Let(value, _):
-            return (infer(value, symbols, types),), (bounds(value, symbols, intervals),)
-        case Merge(left, right, _, _):
-            left_keys, left_values = binder_bounds(left, symbols, intervals)
-            right_keys, right_values = binder_bounds(right, symbols, intervals)
-            common = left_values.meet(right_values)
-            return (KEY, KEY, KEY), (left_keys, right_keys, common)
-        case Find(source, _, _, _):
-            return (KEY,), (binder_bounds(source, symbols, intervals)[0],)
-        case _:
-            return (), ()
+    return binder_types(term, symbols, types), binder_intervals(term, symbols, intervals)
 
 
 def binder_types(term: Term, symbols: Symbols, types: tuple[Type, ...]) -> tuple[Type, ...]:
     """Return the types of what ``term`` binds, the outermost first."""
-    return binder_facts(term, symbols, types, (ANY,) * len(types))[0]
+    match term:
+        case Sum(source, _, _) | Reduce(_, source, _):
+            return KEY, element(infer(source, symbols, types))
+        case Let(value, _):
+            return (infer(value, symbols, types),)
+        case Merge():
+            return KEY, KEY, KEY
+        case Find():
+            return (KEY,)
+        case _:
+            return ()
+
+
+def binder_intervals(term: Term, symbols: Symbols, intervals: Context) -> tuple[Interval, ...]:
+    """Return the intervals of what ``term`` binds, the outermost first."""
+    match term:
+        case Sum(source, _, _) | Reduce(_, source, _):
+            return binder_bounds(source, symbols, intervals)
+        case Let(value, _):
+            return (bounds(value, symbols, intervals),)
+        case Merge(left, right, _, _):
+            left_keys, left_values = binder_bounds(left, symbols, intervals)
+            right_keys, right_values = binder_bounds(right, symbols, intervals)
+            return left_keys, right_keys, left_values.meet(right_values)
+        case Find(source, _, _, _):
+            return (binder_bounds(source, symbols, intervals)[0],)
+        case _:
+            return ()

@@ -30,7 +30,7 @@ from storel.optimizer.encoding.layouts import INDEX, LAYOUTS, Numbering, decode,
 from storel.optimizer.encoding.named import NAMED
 from storel.optimizer.estimation.cardinality import shape
 from storel.optimizer.rules.patterns import SEMIRING, Bound, Hole, Node, Pattern
-from storel.optimizer.terms.occurrences import Binder, Binding, has_loop, reindexed
+from storel.optimizer.terms.occurrences import Binder, Binding, has_loop, intervals_of, reindexed, types_of
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
@@ -56,11 +56,11 @@ class Place:
 
     @cached_property
     def types(self) -> tuple[Type, ...]:
-        return tuple(binder.type for binder in self.scope)
+        return types_of(self.scope)
 
     @cached_property
     def intervals(self) -> tuple[Interval, ...]:
-        return tuple(binder.interval for binder in self.scope)
+        return intervals_of(self.scope)
 
     def relevant(self, term: Term) -> tuple[tuple[Type, ...], tuple[Interval, ...]]:
         """Return what is known of the binders up to the outermost one that ``term`` mentions."""
@@ -73,7 +73,7 @@ class Place:
             return self if is_index(kind, self.is_index) == self.is_index else self._otherwise
         if term not in self.bodies:
             binding = Binding(term, self.symbols, self.scope)
-            inner = tuple(Binder(binding, position, ()) for position in reversed(range(binders)))
+            inner = tuple(Binder(binding, position, ()) for position in range(binders))
             self.bodies[term] = Place(self.symbols, (*inner, *self.scope))
         return self.bodies[term]
 

@@ -22,8 +22,10 @@ from storel.optimizer.terms.occurrences import (
     abstracted,
     at,
     has_loop,
+    intervals_of,
     occurrences,
     replaced,
+    types_of,
 )
 from storel.symbols import Symbols
 
@@ -88,7 +90,8 @@ def named(term: Term, found: Occurrence, depth: int) -> Term:
 def is_movable(found: Occurrence, depth: int, symbols: Symbols) -> bool:
     """Return whether the part may be evaluated outside the ``depth`` innermost binders around it."""
     outer = found.scope[depth:]
-    types, intervals = tuple(b.type for b in outer), tuple(b.interval for b in outer)
     crossed = found.conditional or any(binder.is_loop for binder in found.scope[:depth])
     part = shift(found.term, -depth)
-    return not crossed or is_safe(part, symbols, types, intervals, reads=found.conditional)
+    return not crossed or is_safe(
+        part, symbols, types_of(outer), intervals_of(outer), reads=found.conditional
+    )

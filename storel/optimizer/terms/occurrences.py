@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from storel.calculus.binders import binder_facts
+from storel.calculus.binders import binder_intervals, binder_types
 from storel.calculus.binding import free_mask, shift
 from storel.calculus.intervals import Interval
 from storel.calculus.nodes import (
@@ -32,19 +32,26 @@ from storel.calculus.verify import Type
 from storel.symbols import Symbols
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Binding:
-    """A term that binds variables of its body, in a scope; what is known of them is found once asked for."""
+    """A term that binds variables of its body, in a scope; what is known of them is found once asked for.
+
+    Types and intervals are those of all variables that the body sees, the innermost first.
+    """
 
     term: Term
     symbols: Symbols
     scope: tuple[Binder, ...]
 
     @cached_property
-    def facts(self) -> tuple[tuple[Type, ...], tuple[Interval, ...]]:
-        types = tuple(binder.type for binder in self.scope)
-        intervals = tuple(binder.interval for binder in self.scope)
-        return binder_facts(self.term, self.symbols, types, intervals)
+    def types(self) -> tuple[Type, ...]:
+        outer = types_of(self.scope)
+        return (*reversed(binder_types(self.term, self.symbols, outer)), *outer)
+
+    @cached_property
+    def intervals(self) -> tuple[Interval, ...]:
+        outer = intervals_of(self.scope)
+        return (*reversed(binder_intervals(self.term, self.symbols, outer)), *outer)
 
 
 LOOPS = (Sum, Reduce, Merge)
@@ -52,7 +59,10 @@ LOOPS = (Sum, Reduce, Merge)
 
 
 class Binder(NamedTuple):
-    """A binder above an occurrence: its term, which of its variables, and the path to its body."""
+    """A binder above an occurrence: its term, which of its variables, and the path to its body.
+
+    Variables are counted from the innermost one.
+    """
 
     binding: Binding
     position: int
@@ -64,11 +74,11 @@ class Binder(NamedTuple):
 
     @property
     def type(self) -> Type:
-        return self.binding.facts[0][self.position]
+        return self.binding.types[self.position]
 
     @property
     def interval(self) -> Interval:
-        return self.binding.facts[1][self.position]
+        return self.binding.intervals[self.position]
 
     @property
     def is_loop(self) -> bool:
@@ -79,6 +89,16 @@ class Binder(NamedTuple):
         """Whether the variable may be a key of what is stored: an integer, proved not to be negative."""
         is_integer = self.type.rank == 0 and self.type.scalar.is_integer
         return is_integer and self.interval.low is not None and self.interval.low >= 0
+
+
+def types_of(scope: tuple[Binder, ...]) -> tuple[Type, ...]:
+    """Return the types of all variables in scope, the innermost first."""
+    return scope[0].binding.types if scope else ()
+
+
+def intervals_of(scope: tuple[Binder, ...]) -> tuple[Interval, ...]:
+    """Return the intervals of all variables in scope, the innermost first."""
+    return scope[0].binding.intervals if scope else ()
 
 
 class Occurrence(NamedTuple):
@@ -94,7 +114,7 @@ class Occurrence(NamedTuple):
 
     @property
     def types(self) -> tuple[Type, ...]:
-        return tuple(binder.type for binder in self.scope)
+        return types_of(self.scope)
 
     def inside(self, index: int) -> int:
         """Return the number of variables below the binder of variable ``index``: the scope of its body."""
@@ -108,7 +128,7 @@ class Occurrence(NamedTuple):
 
     @property
     def intervals(self) -> tuple[Interval, ...]:
-        return tuple(binder.interval for binder in self.scope)
+        return intervals_of(self.scope)
 
 
 def has_loop(term: Term) -> bool:
@@ -144,8 +164,7 @@ def _inside(outer: Occurrence, symbols: Symbols, wanted: Callable[[Term], bool])
         path, inner = (*outer.path, index), scope
         if binders:
             binding = Binding(term, symbols, scope)
-            names = [Binder(binding, position, path) for position in range(binders)]
-            inner = (*reversed(names), *scope)
+            inner = (*[Binder(binding, position, path) for position in range(binders)], *scope)
         yield Occurrence(child, path, inner, conditional)
 
 

@@ -118,9 +118,7 @@ class Occurrence(NamedTuple):
 
     def inside(self, index: int) -> int:
         """Return the number of variables below the binder of variable ``index``: the scope of its body."""
-        while 0 < index < len(self.scope) and self.scope[index - 1].body == self.scope[index].body:
-            index -= 1
-        return index
+        return index - self.scope[index].position if index < len(self.scope) else index
 
     def home(self, depth: int) -> tuple[int, ...]:
         """Return the path to what stands right outside the ``depth`` innermost binders."""
@@ -151,21 +149,23 @@ def occurrences(
     while pending:
         found = pending.pop()
         yield found
-        pending += reversed(list(_inside(found, symbols, wanted)))
+        pending += _inside(found, symbols, wanted)
 
 
-def _inside(outer: Occurrence, symbols: Symbols, wanted: Callable[[Term], bool]) -> Iterator[Occurrence]:
-    """Yield the children of a subterm that are values, or conditions with loops, and wanted."""
-    term, scope = outer.term, outer.scope
+def _inside(outer: Occurrence, symbols: Symbols, wanted: Callable[[Term], bool]) -> list[Occurrence]:
+    """Return the children of a subterm that are values, or conditions with loops, and wanted; the last first."""
+    term, path, scope, conditional = outer
+    found: list[Occurrence] = []
     for index, (child, binders) in enumerate(children(term)):
         if not (wanted(child) and is_value(term, index)):
             continue
-        conditional = outer.conditional or (index > 0 and _asks_first(term))
-        path, inner = (*outer.path, index), scope
+        below, inner = (*path, index), scope
         if binders:
             binding = Binding(term, symbols, scope)
-            inner = (*[Binder(binding, position, path) for position in range(binders)], *scope)
-        yield Occurrence(child, path, inner, conditional)
+            inner = (*[Binder(binding, position, below) for position in range(binders)], *scope)
+        found.append(Occurrence(child, below, inner, conditional or (index > 0 and _asks_first(term))))
+    found.reverse()
+    return found
 
 
 def _asks_first(term: Term) -> bool:

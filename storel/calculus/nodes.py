@@ -39,15 +39,17 @@ class Node:
     """What all terms have in common.
 
     Terms are values and share their parts, so what follows from the fields of a node is found once and kept
-    with it: its children, its free variables (a bit for each), its hash, whether it loops. So is the type
-    that was inferred last, with the symbols and the types of free variables that it was inferred from.
+    with it: its children, its free variables (a bit for each), its hash, how many nodes it has, whether it
+    loops. So is the type that was inferred last, with the symbols and the types of free variables that it was
+    inferred from.
     """
 
-    __slots__ = ("kept_children", "kept_free", "kept_hash", "kept_loop", "kept_type")
+    __slots__ = ("kept_children", "kept_free", "kept_hash", "kept_length", "kept_loop", "kept_type")
 
     kept_children: tuple[tuple[Term, int], ...]
     kept_free: int
     kept_hash: int
+    kept_length: int
     kept_loop: bool
     kept_type: tuple[object, object, object]
     __match_args__: ClassVar[tuple[str, ...]]
@@ -58,7 +60,7 @@ class Node:
     def __hash__(self) -> int:
         found: int | None = getattr(self, "kept_hash", None)
         if found is None:
-            found = hash((type(self), *(getattr(self, name) for name in self.__match_args__)))
+            found = hash((type(self), *[getattr(self, name) for name in self.__match_args__]))
             object.__setattr__(self, "kept_hash", found)
         return found
 
@@ -252,11 +254,36 @@ Term: TypeAlias = (
 )
 
 
+_LAYOUTS: dict[type, tuple[tuple[str, int], ...]] = {
+    Variable: (),
+    Literal: (),
+    Symbol: (),
+    Empty: (),
+    Sum: (("source", 0), ("body", 2)),
+    Reduce: (("source", 0), ("body", 2)),
+    Singleton: (("key", 0), ("value", 0)),
+    Lookup: (("mapping", 0), ("key", 0)),
+    Range: (("low", 0), ("high", 0)),
+    Slice: (("array", 0), ("low", 0), ("high", 0)),
+    Let: (("value", 0), ("body", 1)),
+    If: (("condition", 0), ("body", 0)),
+    Add: (("left", 0), ("right", 0)),
+    Multiply: (("left", 0), ("right", 0)),
+    Merge: (("left", 0), ("right", 0), ("body", 3)),
+    Find: (("source", 0), ("key", 0), ("body", 1)),
+    Unique: (("key", 0),),
+}
+"""The fields of nodes that are children: the one place that says what binds how many variables in which."""
+
+
 def children(term: Term) -> tuple[tuple[Term, int], ...]:
     """Return the children of ``term``, each with the number of binders that it stands under."""
     found: tuple[tuple[Term, int], ...] | None = getattr(term, "kept_children", None)
     if found is None:
-        found = _children(term)
+        if isinstance(term, Apply):
+            found = tuple([(argument, 0) for argument in term.arguments])
+        else:
+            found = tuple([(getattr(term, name), binders) for name, binders in _LAYOUTS[type(term)]])
         object.__setattr__(term, "kept_children", found)
     return found
 
@@ -266,12 +293,12 @@ def map_children(term: Term, function: Callable[[Term, int], Term]) -> Term:
 
     ``binders`` is the number of binders that the child stands under, seen from ``term``.
     """
-    new, changes = list[Term](), False
+    new, changes = list[tuple[Term, int]](), False
     for child, binders in children(term):
         made = function(child, binders)
         changes = changes or made is not child
-        new.append(made)
-    return _with_children(term, new) if changes else term
+        new.append((made, binders))
+    return _with_children(term, tuple(new)) if changes else term
 
 
 def names_in(term: Term) -> frozenset[str]:
@@ -284,47 +311,19 @@ def names_in(term: Term) -> frozenset[str]:
     return found.union(*(names_in(child) for child, _ in children(term)))
 
 
-def _children(term: Term) -> tuple[tuple[Term, int], ...]:
-    """Return the children of a node: the one place that says what binds how many variables in which child."""
-    match term:
-        case Variable() | Literal() | Symbol() | Empty():
-            return ()
-        case Sum(source, body) | Reduce(_, source, body):
-            return (source, 0), (body, 2)
-        case Add(one, two) | Multiply(one, two) | Range(one, two) | Singleton(one, two) | Lookup(one, two):
-            return (one, 0), (two, 0)
-        case If(condition, body):
-            return (condition, 0), (body, 0)
-        case Apply(_, arguments):
-            return tuple((argument, 0) for argument in arguments)
-        case Slice(array, low, high):
-            return (array, 0), (low, 0), (high, 0)
-        case Let(value, body):
-            return (value, 0), (body, 1)
-        case Merge(left, right, body):
-            return (left, 0), (right, 0), (body, 3)
-        case Find(source, key, body):
-            return (source, 0), (key, 0), (body, 1)
-        case Unique(key):
-            return ((key, 0),)
-
-
-def _with_children(term: Term, new: list[Term]) -> Term:
+def _with_children(term: Term, new: tuple[tuple[Term, int], ...]) -> Term:
     """Return ``term`` with other children."""
+    terms = [child for child, _ in new]
     match term:
+        case Sum() | Singleton() | Lookup() | If() | Add() | Multiply() | Merge() | Find():
+            made = type(term)(*terms, term.semiring)
+        case Reduce(monoid):
+            made = Reduce(monoid, *terms)
+        case Apply(name):
+            made = Apply(name, tuple(terms))
+        case Range() | Slice() | Let() | Unique():
+            made = type(term)(*terms)
         case Variable() | Literal() | Symbol() | Empty():
             return term
-        case Sum() | Singleton() | Lookup() | If() | Add() | Multiply():
-            return type(term)(new[0], new[1], term.semiring)
-        case Reduce(monoid):
-            return Reduce(monoid, new[0], new[1])
-        case Range() | Let():
-            return type(term)(new[0], new[1])
-        case Slice():
-            return Slice(new[0], new[1], new[2])
-        case Apply(name):
-            return Apply(name, tuple(new))
-        case Merge() | Find():
-            return type(term)(new[0], new[1], new[2], term.semiring)
-        case Unique():
-            return Unique(new[0])
+    object.__setattr__(made, "kept_children", new)
+    return made

@@ -153,7 +153,7 @@ def occurrences(
 
 
 def _inside(outer: Occurrence, symbols: Symbols, wanted: Callable[[Term], bool]) -> list[Occurrence]:
-    """Return the children of a subterm that are values, or conditions with loops, and wanted; the last first."""
+    """Return the children that are values, or conditions with loops, and wanted; the last one first."""
     term, path, scope, conditional = outer
     found: list[Occurrence] = []
     for index, (child, binders) in enumerate(children(term)):

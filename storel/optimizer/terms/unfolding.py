@@ -76,4 +76,8 @@ def _loops(term: Term) -> int:
 
 def nodes(term: Term) -> int:
     """Return how many nodes a term has as it is written."""
-    return 1 + sum(nodes(child) for child, _ in children(term))
+    found: int | None = getattr(term, "kept_length", None)
+    if found is None:
+        found = 1 + sum([nodes(child) for child, _ in children(term)])
+        object.__setattr__(term, "kept_length", found)
+    return found

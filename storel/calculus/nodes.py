@@ -315,8 +315,10 @@ def _with_children(term: Term, new: tuple[tuple[Term, int], ...]) -> Term:
     """Return ``term`` with other children."""
     terms = [child for child, _ in new]
     match term:
-        case Sum() | Singleton() | Lookup() | If() | Add() | Multiply() | Merge() | Find():
-            made = type(term)(*terms, term.semiring)
+        case Sum() | Singleton() | Lookup() | If() | Add() | Multiply():
+            made = type(term)(terms[0], terms[1], term.semiring)
+        case Merge() | Find():
+            made = type(term)(terms[0], terms[1], terms[2], term.semiring)
         case Reduce(monoid):
             made = Reduce(monoid, *terms)
         case Apply(name):

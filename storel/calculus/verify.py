@@ -131,7 +131,7 @@ def _inferred(term: Term, symbols: Symbols, context: Context) -> Type:
         case Multiply(left, right, semiring):
             return _product(term, left, right, semiring, symbols, context)
         case Apply(name, arguments):
-            return _application(term, name, tuple(_scalar(a, symbols, context) for a in arguments))
+            return _application(term, name, tuple(_scalar(a, symbols, context).scalar for a in arguments))
         case Merge(_, _, body, semiring):
             return _plus(infer(body, symbols, _common(term, symbols, context)), semiring, term)
         case Find(source, key, body, semiring):
@@ -149,7 +149,7 @@ def element(kind: Type) -> Type:
 
 def with_zero(kind: Type, semiring: str) -> Type:
     """Return ``kind`` with a scalar type that holds the zero of ``semiring``, too."""
-    return Type(SEMIRINGS[semiring].with_zero(kind.scalar), kind.rank, kind.is_array)
+    return _of(kind, SEMIRINGS[semiring].with_zero(kind.scalar))
 
 
 def zero_literal(kind: Type, semiring: str) -> Literal:
@@ -166,7 +166,12 @@ def added(kind: Type, semiring: str) -> Type:
     >>> str(added(Type(ScalarType.BOOL), "plus_times"))
     'int64'
     """
-    return Type(SEMIRINGS[semiring].sum_type(kind.scalar), kind.rank, kind.is_array)
+    return _of(kind, SEMIRINGS[semiring].sum_type(kind.scalar))
+
+
+def _of(kind: Type, scalar: ScalarType) -> Type:
+    """Return ``kind`` with another scalar type, which mostly is its own: thousands are made for each plan."""
+    return kind if scalar is kind.scalar else Type(scalar, kind.rank, kind.is_array)
 
 
 def _shown(term: Term) -> str:
@@ -221,16 +226,16 @@ def _entry_value(term: Term, symbols: Symbols, context: Context) -> Type:
     return kind
 
 
-def _scalar(term: Term, symbols: Symbols, context: Context) -> ScalarType:
+def _scalar(term: Term, symbols: Symbols, context: Context) -> Type:
     kind = infer(term, symbols, context)
     _require(kind.rank == 0, term, "{} where a scalar is needed", kind)
-    return kind.scalar
+    return kind
 
 
 def _integer(term: Term, symbols: Symbols, context: Context) -> Type:
-    scalar = _scalar(term, symbols, context)
-    _require(scalar.is_integer, term, "{} where an integer is needed", scalar.value)
-    return Type(scalar)
+    kind = _scalar(term, symbols, context)
+    _require(kind.scalar.is_integer, term, "{} where an integer is needed", kind)
+    return kind
 
 
 def _bounds(low: Term, high: Term, symbols: Symbols, context: Context) -> None:
@@ -281,7 +286,7 @@ def _product(term: Term, left: Term, right: Term, semiring: str, symbols: Symbol
     _require(semiring in SEMIRINGS, term, "unknown semiring {}", semiring)
     one, two = _entry_value(left, symbols, context), _entry_value(right, symbols, context)
     _require(one.rank == two.rank or 0 in (one.rank, two.rank), term, "{} * {}", one, two)
-    return Type(SEMIRINGS[semiring].product_type(one.scalar, two.scalar), max(one.rank, two.rank))
+    return _of(one if one.rank else two, SEMIRINGS[semiring].product_type(one.scalar, two.scalar))
 
 
 def _application(term: Term, name: str, arguments: tuple[ScalarType, ...]) -> Type:

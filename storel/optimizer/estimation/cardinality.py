@@ -226,7 +226,7 @@ class Fold:
             inner, times, within = scope, 1.0, place
             if binders:
                 known = [part.estimate for part in done]
-                bound = self._bound(constructor, known, first)
+                bound = self._bound(constructor, known, first, scope)
                 names = tuple(each.name for each in bound)
                 inner = (*reversed(bound), *self._around(term, constructor, known, scope))
                 if is_loop:
@@ -248,16 +248,21 @@ class Fold:
         appraised = Appraised(result, self._price(constructor, text, done, result, place))
         return _Visited(appraised, Loop(term, own) if is_loop else None, tuple(parts))
 
-    def _bound(self, constructor: str, known: Sequence[Estimate], first: int) -> tuple[_Bound, ...]:
-        """Return what a term binds, the outermost first.
+    def _bound(
+        self, constructor: str, known: Sequence[Estimate], first: int, scope: _Scope
+    ) -> tuple[_Bound, ...]:
+        """Return what a term binds in a scope, the outermost first.
 
         The names of loops begin with ``first``; a value that is named has one of its own, below all those,
         since it is the value of the term around it, too.
         """
-        key = (constructor, first if constructor != "Let" else None, *map(id, known))
+        is_named = constructor == "Let"
+        key: Hashable = (constructor, None if is_named else first, *map(id, known))
+        if is_named and known[0].counts and not known[0].is_array:
+            key = self._table(known[0], scope)
         if key not in self._bindings:
             values = estimates.bound(constructor, known)
-            first = -1 - len(self._bindings) if constructor == "Let" else first
+            first = -1 - len(self._bindings) if is_named else first
             variables = [variable(first + number, value) for number, value in enumerate(values)]
             pair = None
             if known[0].is_array and len(variables) == 2:
@@ -265,6 +270,16 @@ class Fold:
             bound = tuple(_Bound(each, first + number, pair) for number, each in enumerate(variables))
             self._bindings[key] = known, bound
         return self._bindings[key][1]
+
+    def _table(self, stored: Estimate, scope: _Scope) -> Hashable:
+        """Return what a stored dictionary is known by: not how it is made, which is all that many moves change.
+
+        Those in one scope are told apart.
+        """
+        number = 0
+        while (key := (stored, number)) in self._bindings and self._bindings[key][1][0] in scope:
+            number += 1
+        return key
 
     def _around(self, term: Term, constructor: str, known: Sequence[Estimate], scope: _Scope) -> _Scope:
         """Return the scope as the body of a loop sees it: what has a segment or is found recurs in the body.

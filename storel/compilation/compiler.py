@@ -131,7 +131,7 @@ def compile_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONVERT
     composed = replace(composed, symbols={**composed.symbols, **_mapping_symbols(composed)})
     symbols = composed.symbols
     budgets = search_options(options)
-    others = () if options.floating_point == "strict" else _others(composed, definition)
+    others = () if options.floating_point == "strict" else _others(composed, definition, term)
     optimized = search(term, symbols, options.rules, budgets, others)
     estimate = appraise(optimized.term, symbols)
     result = choose_result_format(task.storage, definition.shape, estimate.counts, environment.formats)
@@ -164,12 +164,12 @@ def _verify(compilation: Compilation) -> None:
     verify_loops(compilation.kernel)
 
 
-def _others(composed: Composed, definition: Definition) -> tuple[Term, ...]:
+def _others(composed: Composed, definition: Definition, first: Term) -> tuple[Term, ...]:
     """Return other terms of a definition: generators in other orders, the best ones first, and by columns."""
-    expressions = composed.expression, *orders(composed.expression, composed.symbols)
-    first, *others = (
+    reordered = tuple(orders(composed.expression, composed.symbols))
+    others = (
         lower_expression(each, composed.symbols, definition.semiring, total)
-        for total in (Total, ByColumns)
+        for total, expressions in ((Total, reordered), (ByColumns, (composed.expression, *reordered)))
         for each in expressions
     )
     return tuple(term for term in dict.fromkeys(others) if term != first)

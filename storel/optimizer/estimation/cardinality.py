@@ -272,7 +272,7 @@ class Fold:
         return self._bindings[key][1]
 
     def _table(self, stored: Estimate, scope: _Scope) -> Hashable:
-        """Return what a stored dictionary is known by: not how it is made, which is all that many moves change.
+        """Return what a stored dictionary is known by: not how it is made, all that many moves change.
 
         Those in one scope are told apart.
         """

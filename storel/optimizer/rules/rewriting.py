@@ -82,6 +82,8 @@ class Rewriter:
         found = self._known.get(asked)
         if found is None:
             found = self._known[asked] = self._settled(term, place, depth)
+            if self.matches.total() < STEPS:  # it is normal itself, and will be asked for as it is
+                self._known[(found, place.is_index, *place.relevant(found))] = found
         return found
 
     def _settled(self, term: Term, place: Place, depth: int) -> Term:

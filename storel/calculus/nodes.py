@@ -301,6 +301,15 @@ def map_children(term: Term, function: Callable[[Term, int], Term]) -> Term:
     return _with_children(term, tuple(new)) if changes else term
 
 
+def length(term: Term) -> int:
+    """Return how many nodes a term has as it is written."""
+    found: int | None = getattr(term, "kept_length", None)
+    if found is None:
+        found = 1 + sum([length(child) for child, _ in children(term)])
+        object.__setattr__(term, "kept_length", found)
+    return found
+
+
 def names_in(term: Term) -> frozenset[str]:
     """Return the names of the symbols that occur in ``term``.
 

@@ -17,7 +17,18 @@ from typing import TypeAlias
 from storel.calculus.binding import shift
 from storel.calculus.bounds import bounds
 from storel.calculus.intervals import ANY, Context, Interval
-from storel.calculus.nodes import Apply, If, Let, Literal, Lookup, Multiply, Term, Variable, map_children
+from storel.calculus.nodes import (
+    Apply,
+    If,
+    Let,
+    Literal,
+    Lookup,
+    Multiply,
+    Term,
+    Variable,
+    length,
+    map_children,
+)
 from storel.calculus.strictness import vanishes
 from storel.plan.copies import Key, copied_keys
 from storel.plan.nodes import (
@@ -37,6 +48,9 @@ from storel.scalars import ScalarType
 from storel.symbols import Symbols
 
 ONE = Literal(1.0, ScalarType.FLOAT64)
+
+MOST_NODES = 256
+"""How long a value may be that is written out: names of names grow with each use, out of all bounds."""
 
 Binders: TypeAlias = "tuple[int | Term, ...]"
 """What each binder around a term stands for, the innermost first: the loop of this number, or a value."""
@@ -107,9 +121,16 @@ def nest_of(action: Action, stores: tuple[Store, ...], symbols: Symbols) -> Nest
                 is_nest = is_nest and all(_vanishes_without(each, value, binders) for each in rows)
                 if not is_nest:
                     return None
-                count = len(extents)
-                asked = (_by_loops(condition, outside, count) for condition, outside in conditions)
-                return Nest(tuple(extents), loops, _by_loops(value, binders, count), tuple(asked))
+                known = _resolved(binders, len(extents))
+                if known is None:
+                    return None
+                parts = ((value, binders), *conditions)
+                made = [
+                    _by_loops(part, known[len(binders) - len(outside) :], len(extents))
+                    for part, outside in parts
+                ]
+                is_short = all(length(part) <= MOST_NODES for part in made)
+                return Nest(tuple(extents), loops, made[0], tuple(made[1:])) if is_short else None
             case _:
                 return None
         action = body
@@ -192,20 +213,26 @@ def _is_of_factor(condition: Term, factors: Sequence[Term]) -> bool:
             return False
 
 
-def _by_loops(term: Term, binders: Binders, count: int, depth: int = 0) -> Term:
-    """Return ``term`` with the numbers of ``count`` loops as variables, and the stores behind them."""
+def _resolved(binders: Binders, count: int) -> tuple[Term, ...] | None:
+    """Return what binders stand for by the numbers of ``count`` loops; None where that is too long."""
+    known: tuple[Term, ...] = ()
+    for each in reversed(binders):
+        made = Variable(each) if isinstance(each, int) else _by_loops(each, known, count)
+        if length(made) > MOST_NODES:
+            return None
+        known = (made, *known)
+    return known
+
+
+def _by_loops(term: Term, known: tuple[Term, ...], count: int) -> Term:
+    """Return ``term`` with what is ``known`` of its variables, and the stores behind ``count`` loops."""
     match term:
-        case Variable(index) if index >= depth + len(binders):
-            return Variable(index - len(binders) + count)
-        case Let(value, body) if depth == 0:
-            return _by_loops(body, (value, *binders), count)
-        case Variable(index) if index >= depth:
-            stands_for = binders[index - depth]
-            if isinstance(stands_for, int):
-                return Variable(stands_for + depth)
-            return shift(_by_loops(stands_for, binders[index - depth + 1 :], count), depth)
+        case Variable(index):
+            return known[index] if index < len(known) else Variable(index - len(known) + count)
+        case Let(value, body):
+            return _by_loops(body, (_by_loops(value, known, count), *known), count)
         case _:
-            return map_children(term, lambda child, bound: _by_loops(child, binders, count, depth + bound))
+            return map_children(term, lambda child, _: _by_loops(child, known, count))
 
 
 def constant(term: Term, symbols: Symbols) -> int | None:

@@ -29,6 +29,7 @@ from storel.calculus.nodes import (
     Sum,
     Term,
     Variable,
+    length,
 )
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import infer
@@ -49,7 +50,6 @@ from storel.optimizer.terms.occurrences import (
     replaced,
 )
 from storel.optimizer.terms.products import Arranged, arranged
-from storel.optimizer.terms.unfolding import nodes
 from storel.symbols import Symbols
 
 COMPARED = 6
@@ -117,7 +117,7 @@ class Sharing:
     def _afforded(self, moves: Iterator[Term]) -> Iterator[Term]:
         """Yield moves as long as there is effort left for them."""
         for move in moves:
-            self._left -= nodes(move)
+            self._left -= length(move)
             if self._left < 0:
                 break
             yield move

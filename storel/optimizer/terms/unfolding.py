@@ -7,7 +7,7 @@ each used twice, it is as long as there are paths through the chain.
 
 from __future__ import annotations
 
-from storel.calculus.nodes import Let, Term, Variable, children
+from storel.calculus.nodes import Let, Term, Variable, children, length
 from storel.optimizer.terms.occurrences import LOOPS
 
 LONGEST = 500
@@ -30,8 +30,8 @@ def is_unfolded(term: Term) -> bool:
     >>> is_unfolded(term)
     True
     """
-    length, depth = written_out(term, ()), nested(term, ())
-    is_long = length > LONGEST and length > REPEATED * nodes(term)
+    unfolded, depth = written_out(term, ()), nested(term, ())
+    is_long = unfolded > LONGEST and unfolded > REPEATED * length(term)
     return is_long or (depth > DEEPEST and depth > 2 * _loops(term))
 
 
@@ -72,12 +72,3 @@ def nested(term: Term, scope: tuple[int, ...]) -> int:
 def _loops(term: Term) -> int:
     """Return how many loops a term has as it is written."""
     return isinstance(term, LOOPS) + sum(_loops(child) for child, _ in children(term))
-
-
-def nodes(term: Term) -> int:
-    """Return how many nodes a term has as it is written."""
-    found: int | None = getattr(term, "kept_length", None)
-    if found is None:
-        found = 1 + sum([nodes(child) for child, _ in children(term)])
-        object.__setattr__(term, "kept_length", found)
-    return found

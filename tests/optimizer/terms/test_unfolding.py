@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import storel
-from storel.calculus.nodes import Add, Let, Multiply, Sum, Symbol, Term, Variable
-from storel.optimizer.terms.unfolding import is_unfolded, nested, nodes, written_out
+from storel.calculus.nodes import Add, Let, Multiply, Sum, Symbol, Term, Variable, length
+from storel.optimizer.terms.unfolding import is_unfolded, nested, written_out
 
 X = np.array([0.1, 0.2, 0.05, 1.5])
 W = np.array([[0.5, 0.0, 1.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.0]])
@@ -27,7 +27,7 @@ def chain(count: int) -> Term:
 @pytest.mark.parametrize("count", [0, 1, 5, 80])
 def test_what_is_written_out_doubles_with_each_name(count: int) -> None:
     assert written_out(chain(count), ()) == 2 ** (count + 1) - 1
-    assert nodes(chain(count)) == 4 * count + 3
+    assert length(chain(count)) == 4 * count + 3
 
 
 def test_only_what_names_make_long_is_not_searched() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -44,13 +44,14 @@ WORTH_THREADS = 2**23
 class ContractionKernel:
     """A contraction, run as a ``CompiledKernel`` is; without an ``entry`` it is computed by NumPy.
 
-    What may be inf or NaN is computed ``otherwise`` where it is: zero times them is zero.
+    Zero times inf is zero. So what may be inf or NaN is computed ``otherwise`` where it is, by loops that are
+    compiled once they are needed.
     """
 
     contraction: Contraction
     threads: int
     entry: Entry | None
-    otherwise: CompiledKernel | None = None
+    otherwise: Callable[[], CompiledKernel] | None = None
 
     def run(
         self,
@@ -67,7 +68,7 @@ class ContractionKernel:
         this, places = layout.this, layout.places
         operands = (inputs[each.name].array for each in (this.left, this.right))
         if self.otherwise is not None and not all(map(_is_finite, operands)):
-            return self.otherwise.run(scalars, inputs, memory_limit, begun)
+            return self.otherwise().run(scalars, inputs, memory_limit, begun)
         copied = 0
         if self.entry is None:  # NumPy may transpose the operands and the product
             sides = this.extent(this.rows) + this.extent(this.columns)
@@ -192,7 +193,7 @@ def _is_finite(array: Array) -> bool:
 
 
 def contraction_kernel(
-    contraction: Contraction, source: str | None, count: int, otherwise: CompiledKernel | None
+    contraction: Contraction, source: str | None, count: int, otherwise: Callable[[], CompiledKernel] | None
 ) -> ContractionKernel:
     """Return the kernel of a contraction, run by ``count`` threads; without C ``source`` by NumPy."""
     entry = None if source is None else load_entries(source, ["contract"], "c")[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 from storel.loops.nodes import Kernel
@@ -63,7 +63,7 @@ class Program:
 
     def _loaded(self, unit: Unit) -> CompiledKernel | ContractionKernel:
         if isinstance(unit.kernel, Contraction):
-            otherwise = None if unit.otherwise is None else self._loops(unit.otherwise)
+            otherwise = None if unit.otherwise is None else cache(partial(self._loops, unit.otherwise))
             return contraction_kernel(unit.kernel, unit.source, self.threads or 1, otherwise)
         return self._loops(unit)
 

@@ -96,10 +96,14 @@ class SizeSymbol:
 
 @dataclass(frozen=True, slots=True)
 class ParameterSymbol:
-    """A scalar whose value is only known when running: a ``PARAMETER`` or a tensor of rank 0."""
+    """A scalar whose value is only known when running: a ``PARAMETER`` or a tensor of rank 0.
+
+    Whether it is finite is known: a kernel is compiled anew for one that is not.
+    """
 
     name: str
     type: ScalarType
+    finite: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from storel.calculus.nodes import (
     Term,
     children,
 )
-from storel.symbols import ArraySymbol, Symbols
+from storel.symbols import ArraySymbol, ParameterSymbol, Symbols
 
 _MAY_OVERFLOW = frozenset({"divide", "exp", "log", "sqrt", "power", "floor_divide", "modulo"})
 """Functions that make inf or NaN of finite numbers."""
@@ -39,7 +39,7 @@ def is_finite(term: Term, symbols: Symbols, *, is_made_so: bool = False) -> bool
             return math.isfinite(value)
         case Symbol(name):
             fact = symbols[name]
-            return not isinstance(fact, ArraySymbol) or fact.finite
+            return not isinstance(fact, ArraySymbol | ParameterSymbol) or fact.finite
         case Range():
             return True
         case Lookup(part, _) | Slice(part, _, _) | Singleton(_, part) | If(_, part):

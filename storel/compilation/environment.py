@@ -153,7 +153,7 @@ class Environment:
         """Return what the compiler knows about the names that are no tensors."""
         found: dict[str, Fact] = dict(self.array_symbols)
         for name, value in self.parameters.items():
-            found[name] = ParameterSymbol(name, type_of(value))
+            found[name] = ParameterSymbol(name, *parameter_fact(value))
         for name, value in self.sizes.items():
             found.setdefault(name, SizeSymbol(name, value))
         return found

@@ -146,7 +146,7 @@ def _product(
                 if operand is None:
                     return None
                 operands.append(operand)
-    if len(operands) != 2:
+    if len(operands) != 2 or not math.isfinite(factor):  # of literals that are each finite
         return None
     left, right = operands
     return Contraction(scalar_type, nest.extents, strides, left, right, tuple(scalars), factor)

@@ -4,7 +4,7 @@
 
 has loops 0 and 1, of which the first is entered, the value a(0) · b(1) / d(1), whose variables are loops,
 and its factors are a(0), b(1) and 1 / d(1). A condition is a factor, too, 1 where it holds; what asks whether
-another factor is zero is none.
+another factor is zero is none, unless that may be divided by zero.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ from storel.scalars import ScalarType
 from storel.symbols import Symbols
 
 ONE = Literal(1.0, ScalarType.FLOAT64)
+ZERO = Literal(0, ScalarType.INT64)
 
 MOST_NODES = 256
 """How long a value may be that is written out: names of names grow with each use, out of all bounds."""
@@ -76,9 +77,8 @@ class Nest:
     @property
     def factors(self) -> tuple[Term, ...]:
         """The factors of the value; a quotient by more than a number is one of 1, as is a condition."""
-        found = tuple(_factors(self.value))
-        asked = (condition for condition in self.conditions if not _is_of_factor(condition, found))
-        return (*found, *(If(condition, ONE) for condition in asked))
+        asked = (If(condition, ONE) for condition in self.conditions)
+        return tuple(_needed((*_factors(self.value), *asked)))
 
 
 def nest_of(action: Action, stores: tuple[Store, ...], symbols: Symbols) -> Nest | None:
@@ -102,6 +102,7 @@ def nest_of(action: Action, stores: tuple[Store, ...], symbols: Symbols) -> Nest
                 extent = row_extent(row, len(binders), stores, symbols)
                 binders = (Lookup(shift(row, 1), Variable(0)), len(extents), *binders)
                 rows.append(len(binders))
+                conditions.append((Apply("not_equal", (Variable(0), ZERO)), binders))
                 extents.append(extent)
             case Enter(Variable(index), body) if index < len(binders):
                 entered.append(binders[index])
@@ -171,9 +172,12 @@ def row_extent(row: Term, binders: int, stores: tuple[Store, ...], symbols: Symb
 
 
 def product(factors: Sequence[Term], one: Literal = ONE) -> Term:
-    """Return what has these factors, among them quotients of 1 and conditions."""
+    """Return what has these factors, among them quotients of 1 and conditions.
+
+    Where a condition does not hold nothing is divided, which may be zero by zero.
+    """
     whole: Term | None = None
-    for factor in sorted(factors, key=lambda each: isinstance(each, Apply | If)):
+    for factor in sorted(_needed(factors), key=lambda each: (isinstance(each, If), isinstance(each, Apply))):
         match factor:
             case Apply("divide", (dividend, divisor)) if dividend == ONE:
                 whole = Apply("divide", (one if whole is None else whole, divisor))
@@ -196,21 +200,25 @@ def _factors(term: Term) -> Iterator[Term]:
             yield from _factors(dividend)
             yield Apply("divide", (ONE, divisor))
         case If(condition, body, "plus_times"):
-            found = tuple(_factors(body))
-            yield from found
-            if not _is_of_factor(condition, found):
-                yield If(condition, ONE)
+            yield from _factors(body)
+            yield If(condition, ONE)
         case _:
             yield term
 
 
-def _is_of_factor(condition: Term, factors: Sequence[Term]) -> bool:
-    """Return whether a condition is that a factor is not zero: where it is, the product is, too."""
-    match condition:
-        case Apply("not_equal", (asked, Literal(value))):
-            return value == 0 and asked in factors
-        case _:
-            return False
+def _needed(factors: Sequence[Term]) -> Iterator[Term]:
+    """Yield factors without conditions that another one is not zero: where it is, the product is, too.
+
+    A quotient is not, 0 / 0.
+    """
+    is_quotient = any(isinstance(factor, Apply) and factor.function == "divide" for factor in factors)
+    for factor in factors:
+        match factor:
+            case If(Apply("not_equal", (asked, Literal(0))), body) if body == ONE and asked in factors:
+                if is_quotient:
+                    yield factor
+            case _:
+                yield factor
 
 
 def _resolved(binders: Binders, count: int) -> tuple[Term, ...] | None:

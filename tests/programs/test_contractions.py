@@ -175,6 +175,28 @@ def test_a_zero_meets_infinity() -> None:
     assert np.isfinite(dense(kernel(**given))).all()
 
 
+@pytest.mark.parametrize(("backend", "threads"), [("c", 1), ("c", 2), ("numba", 2)])
+@pytest.mark.parametrize("number", [np.inf, np.nan])
+def test_a_zero_meets_a_scalar_that_is_not_finite(number: float, backend: str, threads: int) -> None:
+    """What is multiplied by such a number in vain is zero, also where the kernel was made for another one."""
+    given = operands(CASES[0])
+    given["A"][3, :] = 0.0
+    given["B"][:, 4] = 0.0
+    text = program(CASES[0], "p * ")
+    kernel = storel.compile(text, backend=backend, threads=threads, p=2.0, **given)
+    assert len(products(kernel)) == 1
+    for found in (kernel(p=number, **given), storel.run(text, backend=backend, p=number, **given)):
+        assert (dense(found)[3] == 0).all()
+        assert (dense(found)[:, 4] == 0).all()
+    assert len(products(kernel)) == 1
+
+
+def test_numbers_whose_product_is_not_finite_are_no_factor_of_a_matrix_product() -> None:
+    given = {name: 1e-200 * array for name, array in operands(CASES[0]).items()}
+    text = program(CASES[0], "1e200 * 1e200 * ")
+    assert products(storel.compile(text, **given)) == []
+
+
 def test_a_result_that_does_not_fit() -> None:
     given = operands(CASES[0])
     with pytest.raises(storel.StorelError, match="memory"):
@@ -371,3 +393,41 @@ def test_zero_times_what_is_found_to_be_infinite(value: str, dtype: str, backend
         wanted = dense(storel.run(text, floating_point="strict", **given))
         found = dense(storel.run(text, backend=backend, threads=threads, **given))
         np.testing.assert_allclose(found, wanted, rtol=error, atol=error)
+
+
+WHAT_ZEROS_DIVIDE = {
+    "reciprocals": "1 / a * b",
+    "signs": "a / abs(a) * b",
+    "columns with a sum of 1": "a / w(k) * b",
+    "rows with a sum of 1": "a / v(i) * b",
+    "a condition that asks for more": "(if (w(k) > 0 and a != 0) then u(k)) / a * b",
+}
+
+
+@pytest.mark.parametrize("name", WHAT_ZEROS_DIVIDE)
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize("is_range", [False, True])
+def test_what_is_not_there_divides_nothing(name: str, backend: str, is_range: bool) -> None:
+    """Zero by zero is NaN, but a zero is no entry."""
+    value = WHAT_ZEROS_DIVIDE[name]
+    text = f"CREATE TENSOR R AS sum(<(i, k), a> in A, <(k, j), b> in B) {{(i, j) -> {value}}}"
+    if is_range:
+        text = f"""CREATE TENSOR R AS sum(<i, _> in 0:60, <k, _> in 0:50, <j, _> in 0:70)
+            (let a = A(i, k) in let b = B(k, j) in if (a != 0) then {{(i, j) -> {value}}})"""
+    rng = np.random.default_rng(0)
+    whole = {"A": rng.random((60, 50)) + 1, "B": rng.random((50, 70)), "u": rng.random(50)}
+    holes = {**whole, "A": whole["A"].copy()}
+    holes["A"][3, 4] = 0
+    holes["A"][:, 7] = 0
+    holes["A"][9] = 0
+    kernel: storel.Kernel | None = None
+    for data in (whole, holes):
+        sums = {"v": data["A"].sum(1), "w": data["A"].sum(0)}
+        named = {**data, **sums}
+        bound = {key: array for key, array in named.items() if key in "AB" or f"{key}(" in value}
+        kernel = storel.compile(text, backend=backend, **bound) if kernel is None else kernel
+        assert len(products(kernel)) == 1
+        wanted = dense(storel.run(text, floating_point="strict", **bound))
+        assert np.isfinite(wanted).all()
+        for found in (kernel(**bound), storel.run(text, backend=backend, **bound)):
+            np.testing.assert_allclose(dense(found), wanted, rtol=1e-9)

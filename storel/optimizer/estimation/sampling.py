@@ -34,7 +34,9 @@ class Sample:
 
     @cached_property
     def values(self) -> Vector:
-        return np.broadcast_to(self.draw(), (SIZE,))
+        drawn = np.asarray(self.draw())
+        # Truths are numbers for arithmetic, which NumPy has none of for its own.
+        return np.broadcast_to(drawn.astype(np.int64) if drawn.dtype == np.bool_ else drawn, (SIZE,))
 
     @cached_property
     def weights(self) -> Vector:

@@ -63,3 +63,21 @@ def test_what_has_no_iterations_has_no_mean() -> None:
     assert Bound(nothing).by(1).mean() is None
     assert sampling.applied("exp", (constant(1),)) is None
     assert sampling.applied("less", (constant(1), None)) is None
+    assert sampling.agreement(Bound(nothing).by(1), constant(3)) is None
+
+
+def test_columns_are_compared_each_number_with_each() -> None:
+    """Of 256 pairs of numbers below 2000 most likely none agrees."""
+    random = np.random.default_rng(3)
+    sides = (LoopSample(constant(0), constant(9000), random.integers(0, 2000, 9000)) for _ in range(2))
+    left, right = (Bound(loop, is_element=True).by(key) for loop, key in zip(sides, (2, 4), strict=True))
+    assert sampling.agreement(left, right) == pytest.approx(1 / 2000, rel=0.5)
+    assert sampling.agreement(left, left) == 1.0
+
+
+def test_truths_are_numbers() -> None:
+    loop = LoopSample(constant(0), constant(4))
+    is_first, is_last = (sampling.applied("equal", (Bound(loop).by(1), constant(each))) for each in (0, 3))
+    for function, expected in {"Add": 0.5, "subtract": 0.0, "Mul": 0.0}.items():
+        made = sampling.applied(function, (is_first, is_last))
+        assert made is not None and made.mean() == pytest.approx(expected)

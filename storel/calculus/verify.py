@@ -65,7 +65,10 @@ class Type:
 Context: TypeAlias = tuple[Type, ...]
 """The types of the enclosing binders' variables, the innermost first."""
 
-KEY = Type(ScalarType.INT64)
+SCALARS = {scalar: Type(scalar) for scalar in ScalarType}
+"""The types of scalars: there is one of each in most contexts, which are compared often."""
+
+KEY = SCALARS[ScalarType.INT64]
 
 
 def verify(term: Term, symbols: Symbols) -> None:
@@ -144,7 +147,7 @@ def _inferred(term: Term, symbols: Symbols, context: Context) -> Type:
 
 def element(kind: Type) -> Type:
     """Return the type of what a dictionary or an array holds at a key."""
-    return Type(kind.scalar, kind.rank - 1)
+    return SCALARS[kind.scalar] if kind.rank == 1 else Type(kind.scalar, kind.rank - 1)
 
 
 def with_zero(kind: Type, semiring: str) -> Type:

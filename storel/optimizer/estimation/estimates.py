@@ -281,8 +281,8 @@ def _element(array: Estimate, key: Estimate, symbols: Symbols) -> Interval:
     fact = symbols.get(array.array or "")
     if not isinstance(fact, ArraySymbol):
         return array.elements
-    end = fact.length - 1
-    known = {Interval(end, end): fact.last, Interval(0, 0): fact.first}.get(key.interval)
+    position = key.interval.low if key.interval.low == key.interval.high else None
+    known = fact.first if position == 0 else fact.last if position == fact.length - 1 else None
     return array.elements if known is None else Interval(known, known)
 
 

@@ -82,7 +82,7 @@ class Rewriter:
         found = self._known.get(asked)
         if found is None:
             found = self._known[asked] = self._settled(term, place, depth)
-            if self.matches.total() < STEPS:  # it is normal itself, and will be asked for as it is
+            if found is not term and self.matches.total() < STEPS:  # it is normal, and will be asked for
                 self._known[(found, place.is_index, *place.relevant(found))] = found
         return found
 

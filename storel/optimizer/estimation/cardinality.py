@@ -272,10 +272,7 @@ class Fold:
         return self._bindings[key][1]
 
     def _table(self, stored: Estimate, scope: _Scope) -> Hashable:
-        """Return what a stored dictionary is known by: not how it is made, all that many moves change.
-
-        Those in one scope are told apart.
-        """
+        """Return what a stored dictionary is known by, apart from those in scope, however it is made."""
         number = 0
         while (key := (stored, number)) in self._bindings and self._bindings[key][1][0] in scope:
             number += 1

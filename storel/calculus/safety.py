@@ -10,14 +10,6 @@ from storel.calculus.reads import reads_in_bounds, scans_in_bounds
 from storel.calculus.verify import Type, infer
 from storel.symbols import Symbols
 
-_MAY_FAIL = frozenset({"floor_divide", "modulo", "power", "truncate"})
-
-
-def has_no_failure(term: Term) -> bool:
-    """Return whether no function or reduction in ``term`` can fail, whatever it is applied to."""
-    is_failing = isinstance(term, Reduce) or (isinstance(term, Apply) and term.function in _MAY_FAIL)
-    return not is_failing and all(has_no_failure(child) for child, _ in children(term))
-
 
 def is_safe(
     term: Term,

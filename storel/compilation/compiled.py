@@ -132,7 +132,9 @@ class Compilation:
         if not self.phases:
             unit = Unit(self.kernel, self.rendered(self.kernel))
             return Program(self.backend, (unit,), is_strict=is_strict)
-        return Program(self.backend, tuple(map(self._unit, self.phases)), self.used_threads, is_strict)
+        otherwise = self._loops(self._whole) if any(phase.is_checked for phase in self.phases) else None
+        units = tuple(map(self._unit, self.phases))
+        return Program(self.backend, units, self.used_threads, is_strict, otherwise)
 
     @property
     def compiled(self) -> CompiledKernel | ParallelKernel:
@@ -146,8 +148,7 @@ class Compilation:
         fills = tuple(zip(outputs, phase.fills, strict=False))
         if phase.contraction is not None:
             source = c_contraction.render(phase.contraction.type) if self.backend == "c" else None
-            otherwise = self._loops(replace(phase, split=None)) if phase.is_checked else None
-            return Unit(phase.contraction, source, fills, phase.continues, otherwise)
+            return Unit(phase.contraction, source, fills, phase.continues, phase.is_checked)
         return replace(self._loops(phase), fills=fills, continues=phase.continues)
 
     def _loops(self, phase: Phase) -> Unit:

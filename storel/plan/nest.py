@@ -177,7 +177,7 @@ def product(factors: Sequence[Term], one: Literal = ONE) -> Term:
     Where a condition does not hold nothing is divided, which may be zero by zero.
     """
     whole: Term | None = None
-    for factor in sorted(_needed(factors), key=lambda each: (isinstance(each, If), isinstance(each, Apply))):
+    for factor in sorted(_needed(factors), key=lambda each: (isinstance(each, If), _is_quotient(each))):
         match factor:
             case Apply("divide", (dividend, divisor)) if dividend == ONE:
                 whole = Apply("divide", (one if whole is None else whole, divisor))
@@ -211,7 +211,7 @@ def _needed(factors: Sequence[Term]) -> Iterator[Term]:
 
     A quotient is not, 0 / 0.
     """
-    is_quotient = any(isinstance(factor, Apply) and factor.function == "divide" for factor in factors)
+    is_quotient = any(map(_is_quotient, factors))
     for factor in factors:
         match factor:
             case If(Apply("not_equal", (asked, Literal(0))), body) if body == ONE and asked in factors:
@@ -219,6 +219,10 @@ def _needed(factors: Sequence[Term]) -> Iterator[Term]:
                     yield factor
             case _:
                 yield factor
+
+
+def _is_quotient(factor: Term) -> bool:
+    return isinstance(factor, Apply) and factor.function == "divide"
 
 
 def _resolved(binders: Binders, count: int) -> tuple[Term, ...] | None:

@@ -74,7 +74,7 @@ class _Side:
 def _with_operands(plan: Plan, stores: tuple[Store, ...], symbols: Symbols) -> Action | None:
     """Return what ``plan`` does as a product of stored operands; None if it is none, or all are stored."""
     nest = nest_of(plan.action, stores, symbols)
-    if nest is None or not isinstance(plan.destination, Levels):
+    if nest is None or not isinstance(plan.destination, Levels) or not plan.destination.leaf.type.is_real:
         return None
     scalar_type, count = plan.destination.leaf.type, len(nest.extents)
     found = nest.factors

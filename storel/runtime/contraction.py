@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -25,7 +25,7 @@ from storel.loops.nodes import Allocation, Buffer
 from storel.plan.contraction import Contraction, Operand
 from storel.runtime import pool
 from storel.runtime.buffers import address, allocate
-from storel.runtime.kernel import NOTHING, CompiledKernel, Input
+from storel.runtime.kernel import NOTHING, Input
 from storel.runtime.library import Entry, load_entries
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
@@ -44,14 +44,18 @@ WORTH_THREADS = 2**23
 class ContractionKernel:
     """A contraction, run as a ``CompiledKernel`` is; without an ``entry`` it is computed by NumPy.
 
-    Zero times inf is zero. So what may be inf or NaN is computed ``otherwise`` where it is, by loops that are
-    compiled once they are needed.
+    Zero times inf is zero. So the operands of one that ``is_checked`` are looked at for inf and NaN.
     """
 
     contraction: Contraction
     threads: int
     entry: Entry | None
-    otherwise: Callable[[], CompiledKernel] | None = None
+    is_checked: bool = False
+
+    def is_right(self, inputs: Mapping[str, Input]) -> bool:
+        """Return whether this computes what the loops do: no operand is inf or NaN."""
+        operands = (self.contraction.left, self.contraction.right)
+        return not self.is_checked or all(_is_finite(inputs[each.name].array) for each in operands)
 
     def run(
         self,
@@ -66,9 +70,6 @@ class ContractionKernel:
         """
         layout = self._layout
         this, places = layout.this, layout.places
-        operands = (inputs[each.name].array for each in (this.left, this.right))
-        if self.otherwise is not None and not all(map(_is_finite, operands)):
-            return self.otherwise().run(scalars, inputs, memory_limit, begun)
         copied = 0
         if self.entry is None:  # NumPy may transpose the operands and the product
             sides = this.extent(this.rows) + this.extent(this.columns)
@@ -193,11 +194,11 @@ def _is_finite(array: Array) -> bool:
 
 
 def contraction_kernel(
-    contraction: Contraction, source: str | None, count: int, otherwise: Callable[[], CompiledKernel] | None
+    contraction: Contraction, source: str | None, count: int, *, is_checked: bool
 ) -> ContractionKernel:
     """Return the kernel of a contraction, run by ``count`` threads; without C ``source`` by NumPy."""
     entry = None if source is None else load_entries(source, ["contract"], "c")[0]
-    return ContractionKernel(contraction, count, entry, otherwise)
+    return ContractionKernel(contraction, count, entry, is_checked)
 
 
 def _with_columns_last(this: Contraction) -> Contraction:

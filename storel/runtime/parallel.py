@@ -63,10 +63,15 @@ class Step:
 
 @dataclass(frozen=True)
 class ParallelKernel:
-    """The kernels of a plan's phases, in their order."""
+    """The kernels of a plan's phases, in their order.
+
+    What a contraction is not right for is computed ``otherwise``, from the start: the tables that it reads
+    may be quotients by zero that the plan has nowhere. That kernel is compiled once it is needed.
+    """
 
     steps: tuple[Step, ...]
     threads: int
+    otherwise: Callable[[], CompiledKernel] | None = None
 
     def __call__(
         self,
@@ -85,6 +90,9 @@ class ParallelKernel:
         result: Mapping[str, Array] = NOTHING
         store: Mapping[str, Array] = NOTHING
         for step in self.steps:
+            is_right = not isinstance(step.kernel, ContractionKernel) or step.kernel.is_right(given)
+            if not is_right and self.otherwise is not None:
+                return self.otherwise().run(scalars, inputs, memory_limit)
             if not step.fills:
                 begun = result if step.continues else NOTHING
                 result = self._run(step.kernel, scalars, given, memory_limit, begun)

@@ -22,27 +22,29 @@ class Unit:
 
     ``fills`` are the buffers of the store that it fills, each with its name among the inputs of units after
     it; there are none where it makes the result. One that ``continues`` adds to what the unit before it that
-    fills the same made. A contraction of what may be inf or NaN has loops that are run ``otherwise``.
+    fills the same made. The operands of a contraction are looked at for inf and NaN if it ``is_checked``.
     """
 
     kernel: Kernel | Contraction
     source: str | None
     fills: tuple[tuple[str, str], ...] = ()
     continues: bool = False
-    otherwise: Unit | None = None
+    is_checked: bool = False
 
 
 @dataclass(frozen=True)
 class Program:
     """The kernels of a plan and their sources: one, or one for each phase that ``threads`` threads run.
 
-    Those of a program with strict floating point round as Numba and the interpreters do.
+    Those of a program with strict floating point round as Numba and the interpreters do. Where a contraction
+    that is checked meets inf or NaN the whole plan is run ``otherwise``, by one kernel.
     """
 
     backend: Backend
     kernels: tuple[Unit, ...]
     threads: int | None = None
     is_strict: bool = False
+    otherwise: Unit | None = None
 
     @cached_property
     def compiled(self) -> CompiledKernel | ParallelKernel:
@@ -59,12 +61,12 @@ class Program:
             Step(kernel, unit.fills, unit.continues)
             for kernel, unit in zip(loaded, self.kernels, strict=True)
         )
-        return ParallelKernel(tuple(steps), self.threads or 1)
+        otherwise = None if self.otherwise is None else cache(partial(self._loops, self.otherwise))
+        return ParallelKernel(tuple(steps), self.threads or 1, otherwise)
 
     def _loaded(self, unit: Unit) -> CompiledKernel | ContractionKernel:
         if isinstance(unit.kernel, Contraction):
-            otherwise = None if unit.otherwise is None else cache(partial(self._loops, unit.otherwise))
-            return contraction_kernel(unit.kernel, unit.source, self.threads or 1, otherwise)
+            return contraction_kernel(unit.kernel, unit.source, self.threads or 1, is_checked=unit.is_checked)
         return self._loops(unit)
 
     def _loops(self, unit: Unit) -> CompiledKernel:

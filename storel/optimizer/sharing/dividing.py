@@ -34,7 +34,7 @@ from storel.calculus.nodes import (
     children,
     map_children,
 )
-from storel.calculus.safety import has_no_failure
+from storel.calculus.safety import is_safe
 from storel.calculus.verify import Type, infer, zero_literal
 from storel.optimizer.physical.facts import ZERO, size_term
 from storel.optimizer.terms.occurrences import is_value, occurrences, reindexed, replaced
@@ -57,6 +57,8 @@ def divided(term: Term, symbols: Symbols) -> Iterator[Term]:
         top = _Inside(kind.rank)
         for divisor in dict.fromkeys(_divisors(loop, top)):
             whole = _undivided(loop, divisor, top)
+            if whole is not None and not is_safe(whole, symbols, found.types, found.intervals):
+                whole = _undivided(loop, divisor, replace(top, is_guarded=True))
             # Sums of integers may leave 64 bits, and those of float32 lose digits that quotients have.
             if whole is None or infer(whole, symbols, found.types) != kind:
                 continue
@@ -72,12 +74,14 @@ def divided(term: Term, symbols: Symbols) -> Iterator[Term]:
 class _Inside:
     """Where a term stands in one of a ``rank``: under so many ``binders``, and ``keys`` that are entered.
 
-    Each key is the number of the binder, counted from outside, of the variable that it is.
+    Each key is the number of the binder, counted from outside, of the variable that it is. All
+    conditions remain where it ``is_guarded``: what they guard may fail.
     """
 
     rank: int
     binders: int = 0
     keys: tuple[int, ...] = ()
+    is_guarded: bool = False
 
     def under(self, term: Term, binders: int) -> _Inside:
         """Return where a child of ``term`` stands that is under so many binders more."""
@@ -138,7 +142,7 @@ def _undivided(term: Term, divisor: Term, inside: _Inside) -> Term | None:
             return None if one is None or other is None else Add(one, other, semiring)
         case If(condition, body, semiring) if semiring == _RING:
             made = of(body)
-            if made is None or _only_asks_for_a_factor(condition, made):
+            if made is None or (not inside.is_guarded and _only_asks_for_a_factor(condition, made)):
                 return made
             return If(condition, made, semiring)
         case Let():
@@ -164,7 +168,7 @@ def _only_asks_for_a_factor(condition: Term, body: Term) -> bool:
     """Return whether ``condition`` is that a factor of ``body`` is not zero, so that it changes nothing."""
     match condition:
         case Apply("not_equal", (asked, Literal(value))) if value == 0:
-            return has_no_failure(body) and _has_factor(body, asked)
+            return _has_factor(body, asked)
         case _:
             return False
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from storel.calculus.binders import binder_types
 from storel.calculus.binding import free_variables, shift
 from storel.calculus.bounds import bounds
 from storel.calculus.intervals import Entries, Interval
@@ -36,9 +37,10 @@ from storel.calculus.nodes import (
     Symbol,
     Term,
     Variable,
+    children,
 )
 from storel.calculus.safety import is_safe
-from storel.calculus.verify import infer
+from storel.calculus.verify import Type, infer
 from storel.optimizer.terms.occurrences import Occurrence, at, occurrences, reindexed, replaced
 from storel.optimizer.terms.products import factors
 from storel.scalars import ScalarType
@@ -144,6 +146,8 @@ def _with_tables(
     for each in (shift(table, -outer) for table in tables):
         if not has_natural_keys(bounds(each, symbols, intervals), len(group.keys)):
             return
+        if not has_integer_keys(each, symbols, types):
+            return
         if not is_safe(each, symbols, types, intervals):
             return
     made = _named(term, found, group, semiring, tables, outer)
@@ -184,6 +188,16 @@ def has_natural_keys(entries: Interval, rank: int) -> bool:
     if not isinstance(entries, Entries) or not entries.keys.is_natural:
         return False
     return has_natural_keys(entries.values, rank - 1)
+
+
+def has_integer_keys(term: Term, symbols: Symbols, types: tuple[Type, ...]) -> bool:
+    """Return whether no key that loops in ``term`` enter is a truth, which equals 0 or 1 but is no key."""
+    if isinstance(term, Singleton) and not infer(term.key, symbols, types).scalar.is_integer:
+        return False
+    if not isinstance(term, Sum | Let | If | Singleton):
+        return True
+    *_, (body, _) = children(term)
+    return has_integer_keys(body, symbols, (*reversed(binder_types(term, symbols, types)), *types))
 
 
 def _group(term: Term, depth: int, semiring: str) -> Group:

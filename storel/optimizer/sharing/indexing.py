@@ -17,7 +17,7 @@ from storel.calculus.bounds import bounds
 from storel.calculus.nodes import Add, Apply, If, Let, Literal, Lookup, Range, Singleton, Sum, Term, Variable
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import infer
-from storel.optimizer.sharing.grouping import equated, exchanged, has_natural_keys
+from storel.optimizer.sharing.grouping import equated, exchanged, has_integer_keys, has_natural_keys
 from storel.optimizer.terms.occurrences import Binder, Occurrence, at, occurrences, reindexed, replaced
 from storel.scalars import ScalarType
 from storel.symbols import Symbols
@@ -101,6 +101,8 @@ def _with_index(
     if not infer(key, symbols, found.types).scalar.is_integer:
         return
     if not has_natural_keys(bounds(moved, symbols, intervals), 2):
+        return
+    if not has_integer_keys(moved, symbols, types):
         return
     is_searched_safely = is_safe(key, symbols, found.types, found.intervals)
     if not is_searched_safely or not is_safe(moved, symbols, types, intervals):

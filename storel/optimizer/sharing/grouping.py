@@ -111,19 +111,17 @@ def exchanged(term: Term, found: Occurrence, symbols: Symbols) -> tuple[Term, Oc
     The outer loop is what was ``found``; None if there are no such two. Between them may be a key.
     """
     match found.term:
-        case Sum(source, Sum(inner, If(condition, _) as body, semiring), own):
+        case Sum(source, Sum(inner, If(condition, _, semiring) as body, over), own):
             entered = body
-        case Sum(source, Singleton(key, Sum(inner, If(condition, value), semiring), over), own) if (
-            over == own
-        ):
+        case Sum(source, Singleton(key, Sum(inner, If(condition, value, semiring), over)), own):
             entered = If(condition, Singleton(shift(key, 2), value, own), own)
-        case Sum(source, Singleton(key, Find(found_in, searched, value, semiring)), own):
+        case Sum(source, Singleton(key, Find(found_in, searched, value, semiring), over), own):
             inner, condition = found_in, Apply("equal", (Variable(0), shift(searched, 2)))
             value = reindexed(value, lambda index: index + 1)
             entered = If(condition, Singleton(shift(key, 2), value, own), own)
         case _:
             return None
-    if semiring != own or equated(condition, 2) is None or not _is_outside(inner, 2):
+    if not semiring == over == own or equated(condition, 2) is None or not _is_outside(inner, 2):
         return None
     inside = Sum(shift(source, 2), reindexed(entered, lambda index: index ^ 2 if index < 4 else index), own)
     other, path = replaced(term, found.path, Sum(shift(inner, -2), inside, own)), (*found.path, 1)

@@ -8,7 +8,7 @@ from storel.calculus.bounds import bounds
 from storel.calculus.nodes import Lookup, Sum, Term, Variable, children
 from storel.calculus.verify import Type
 from storel.errors import MemoryLimitError
-from storel.optimizer.cost.model import HASHED_PLACES, HASHED_SPARSENESS, SPARSE
+from storel.optimizer.cost.model import HASHED_PLACES, HASHED_SPARSENESS, SPARSE, is_hashed
 from storel.optimizer.estimation.cardinality import appraise
 from storel.optimizer.estimation.estimate import Estimate
 from storel.optimizer.physical.arrivals import key_intervals
@@ -115,7 +115,11 @@ def in_rows(
     symbols: Symbols,
     preferred: StoreKind | None = None,
 ) -> Store:
-    """Return a store of rows in place of ``chosen`` where rows are all that is made and read, and sparse."""
+    """Return a store of rows in place of ``chosen`` where rows are all that is made and read, and sparse.
+
+    Not where entries are hashed and rows are so many more, by keys such as numbers of customers, that where
+    each of them begins would take more than all that is in them.
+    """
     if not isinstance(chosen, TableStore | HashStore) or len(chosen.extents) != 2:
         return chosen
     if preferred == ("hash" if isinstance(chosen, HashStore) else "table"):
@@ -123,7 +127,10 @@ def in_rows(
     rows, columns = chosen.extents
     if not (fills_rows(filled, rows) or lists_positions(filled)) or not scans_rows(body):
         return chosen
-    places = math.prod(bounds(extent, symbols).high or 0 for extent in chosen.extents)
+    height, width = (bounds(extent, symbols).high or 0 for extent in chosen.extents)
+    if isinstance(chosen, HashStore) and not fills_rows(filled, rows) and is_hashed(height, known.total):
+        return chosen
+    places = height * width
     if preferred != "rows" and (places <= SMALL_TABLE or known.total > SPARSE * places):
         return chosen
     return RowsStore(chosen.type, chosen.operator, chosen.zero, (rows, columns))

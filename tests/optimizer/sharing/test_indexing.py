@@ -125,3 +125,16 @@ def test_pairs_that_do_not_match_are_not_met(program: str, backend: Any, threads
     assert sum(kernel.compilation.optimized.cost.iterations) < 4 * (count + len(i))
     wanted = WORKED[program](i, j, values["v"], values["w"])
     np.testing.assert_allclose(kernel(**given).to_numpy(), wanted)
+
+
+def test_an_index_takes_no_memory_for_keys_that_are_not_there() -> None:
+    """Numbers of customers may be large, where a row for each would take gigabytes."""
+    count, random = 2000, np.random.default_rng(6)
+    keys = random.integers(0, 10**9, 300)[random.integers(0, 300, count)]
+    values = {name: random.random(count) for name in "vw"}
+    (program, wanted), *_ = WORKED.items()
+    given = operands(program, {"g": keys, "h": keys} | values)
+    kernel: Any = storel.compile(script(program), memory_limit=10**7, **given)
+    assert "hash of bool" in kernel.plan
+    i, j = np.nonzero(keys[:, None] == keys)
+    np.testing.assert_allclose(kernel(**given).to_numpy(), wanted(i, j, values["v"], values["w"]))

@@ -8,13 +8,14 @@ enclosing condition narrows the intervals of the variables that it compares.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 
 from storel.calculus.intervals import (
     ANY,
-    GREATEST,
-    LEAST,
+    LONG,
     NONE,
+    SHORT,
     Context,
     Entries,
     Interval,
@@ -45,6 +46,7 @@ from storel.calculus.nodes import (
     Unique,
     Variable,
 )
+from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, EndSymbol, SizeSymbol, Symbols
 
 _MIRRORED = {
@@ -62,8 +64,10 @@ def bounds(term: Term, symbols: Symbols, context: Context = ()) -> Interval:
     match term:
         case Variable(index):
             return context[index] if index < len(context) else ANY
-        case Literal(value):
-            return Interval(int(value), int(value)) if isinstance(value, int) else ANY
+        case Literal(value, type):
+            if not isinstance(value, int):
+                return ANY
+            return Interval(int(value), int(value), is_short=type is not ScalarType.INT64)
         case Symbol(name):
             fact = symbols.get(name)
             if isinstance(fact, EndSymbol):
@@ -116,12 +120,12 @@ def binder_bounds(source: Term, symbols: Symbols, context: Context = ()) -> tupl
         case Slice(array, low, high):
             first, last = bounds(low, symbols, context), bounds(high, symbols, context)
             positions = Interval(first.low, None if last.high is None else last.high - 1)
-            whole, elements = binder_bounds(array, symbols, context)
-            return positions.meet(whole), elements
+            whole, values = binder_bounds(array, symbols, context)
+            return positions.meet(whole), values
         case Symbol(name):
             fact = symbols.get(name)
             if isinstance(fact, ArraySymbol):
-                return Interval(0, fact.length - 1), Interval(fact.low, fact.high)
+                return Interval(0, fact.length - 1), elements(fact)
             return Interval(0), ANY
         case _:  # a dictionary that is read: its keys are not negative (``lower`` sees to it)
             match bounds(source, symbols, context):
@@ -171,13 +175,11 @@ def _compared(name: str, term: Term, other: Interval, context: Context) -> Conte
 
 
 def elements(array: ArraySymbol) -> Interval:
-    """Return an interval that holds the elements of an array: of integers all there are, if nothing is known.
-
-    Not those of its own type, in which sums of elements may wrap around.
-    """
-    if array.type.is_integer and array.low is None and array.high is None:
-        return Interval(LEAST, GREATEST)
-    return Interval(array.low, array.high)
+    """Return an interval that holds the elements of an array: all of its type, if nothing is known."""
+    if not array.type.is_integer:
+        return ANY
+    all_ = SHORT if array.element_type is ScalarType.INT32 else LONG
+    return all_ if array.low is None and array.high is None else replace(all_, low=array.low, high=array.high)
 
 
 def _found(mapping: Term, semiring: str, symbols: Symbols, context: Context) -> Interval:

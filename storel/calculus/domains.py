@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from storel.calculus.binding import free_variables, shift
 from storel.calculus.bounds import bounds
-from storel.calculus.intervals import ANY, Context, Interval
+from storel.calculus.intervals import Context, Interval
 from storel.calculus.nodes import Add, Apply, Literal, Multiply, Symbol, Term, Variable
 from storel.symbols import SizeSymbol, Symbols
 
@@ -132,6 +132,8 @@ class _Prover:
                 return _Linear({}, int(value))
             case Symbol(name) if isinstance(fact := self.symbols.get(name), SizeSymbol):
                 return _Linear({}, fact.value)
+            case _ if bounds(term, self.symbols, self.context).is_short:  # its parts may add up to more
+                return self._atom(term)
             case Add(left, right, "plus_times"):
                 return self._sum(left, right, 1)
             case Apply("subtract", (left, right)):
@@ -152,7 +154,7 @@ class _Prover:
         return None if one is None or other is None else one.plus(other.times(sign))
 
     def _atom(self, term: Term) -> _Linear | None:
-        return None if bounds(term, self.symbols, self.context) == ANY else _Linear({term: 1}, 0)
+        return _Linear({term: 1}, 0) if bounds(term, self.symbols, self.context).is_known else None
 
     def highest(self, form: _Linear) -> int | None:
         """Return a number that the form does not exceed, None if none is found."""

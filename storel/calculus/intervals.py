@@ -1,6 +1,7 @@
 """Bounds of integers, and what becomes of them where integers are added, compared, divided.
 
 Interval arithmetic (Moore, 1966). ``None`` is an open end. Of a dictionary the bounds are those of its keys.
+What is made of numbers of 32 bits alone wraps around beyond these.
 """
 
 from __future__ import annotations
@@ -9,26 +10,37 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from storel.functions import WORD
+from storel.functions import FUNCTIONS, WORD
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The integers from ``low`` to ``high``, both inclusive; None where an end is not known."""
+    """The integers from ``low`` to ``high``, both inclusive; None where an end is not known.
+
+    ``is_short`` where the number may be one of 32 bits, or a truth.
+    """
 
     low: int | None = None
     high: int | None = None
+    is_short: bool = False
 
     def hull(self, other: Interval) -> Interval:
         """Return the smallest interval that holds both."""
-        return Interval(_either(min, self.low, other.low), _either(max, self.high, other.high))
+        low, high = _either(min, self.low, other.low), _either(max, self.high, other.high)
+        return Interval(low, high, self.is_short or other.is_short)
 
     def meet(self, other: Interval) -> Interval:
         """Return the integers in both; an empty intersection has ``low > high``."""
-        return Interval(_known(max, self.low, other.low), _known(min, self.high, other.high))
+        low, high = _known(max, self.low, other.low), _known(min, self.high, other.high)
+        return Interval(low, high, self.is_short or other.is_short)
 
     def __contains__(self, number: int) -> bool:
         return (self.low is None or self.low <= number) and (self.high is None or number <= self.high)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether an end is known, which is so of integers only."""
+        return self.low is not None or self.high is not None
 
     @property
     def is_natural(self) -> bool:
@@ -44,18 +56,20 @@ class Interval:
 class Entries(Interval):
     """A dictionary, which as a number is not known: the bounds of its keys, and those of its values."""
 
-    keys: Interval = Interval()
-    values: Interval = Interval()
+    keys: Interval = Interval(is_short=True)
+    values: Interval = Interval(is_short=True)
 
 
 Context: TypeAlias = tuple[Interval, ...]
 """What is known about the enclosing binders, the innermost first."""
 
-ANY = Interval()
+ANY = Interval(is_short=True)
 NONE = Interval(0, -1)
-TRUTH = Interval(0, 1)
-LEAST, GREATEST = -(2**63), 2**63 - 1
-"""The ends of the integers of 64 bits. The absolute value of the least is the least itself."""
+TRUTH = Interval(0, 1, is_short=True)
+LONG = Interval(-(2**63), 2**63 - 1)
+"""The integers of 64 bits. The absolute value of the least is the least itself."""
+
+SHORT = Interval(-(2**31), 2**31 - 1, is_short=True)
 
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
@@ -69,7 +83,14 @@ def _known(choose: Callable[[int, int], int], a: int | None, b: int | None) -> i
 
 
 def _add(a: Interval, b: Interval) -> Interval:
-    return Interval(_either(int.__add__, a.low, b.low), _either(int.__add__, a.high, b.high))
+    low, high = _either(int.__add__, a.low, b.low), _either(int.__add__, a.high, b.high)
+    return _made(low, high, a, b)
+
+
+def _made(low: int | None, high: int | None, *operands: Interval) -> Interval:
+    """Return an interval of a sum or a product; short numbers may wrap around if an end is not known."""
+    is_short = all(each.is_short for each in operands)
+    return ANY if is_short and (low is None or high is None) else Interval(low, high, is_short)
 
 
 def summed(found: Interval) -> Interval:
@@ -106,23 +127,22 @@ def multiplied(one: Interval, other: Interval, semiring: str) -> Interval:
 
 
 def wrapped(found: Interval) -> Interval:
-    """Return the interval of a value in 64 bits, which may be any where it would leave them."""
-    is_below = found.low is not None and found.low < LEAST
-    is_above = found.high is not None and found.high > GREATEST
-    return ANY if is_below or is_above else found
+    """Return the interval of a value in 64 bits, or 32, which may be any where it would leave them."""
+    all_ = SHORT if found.is_short else LONG
+    return found if all(end is None or end in all_ for end in (found.low, found.high)) else ANY
 
 
 def _negate(a: Interval) -> Interval:
-    return Interval(None if a.high is None else -a.high, None if a.low is None else -a.low)
+    return _made(None if a.high is None else -a.high, None if a.low is None else -a.low, a)
 
 
 def _multiply(a: Interval, b: Interval) -> Interval:
     if a.low is not None and a.high is not None and b.low is not None and b.high is not None:
         corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-        return Interval(min(corners), max(corners))
+        return _made(min(corners), max(corners), a, b)
     if a.low is not None and b.low is not None and a.low >= 0 and b.low >= 0:
-        return Interval(a.low * b.low)
-    return ANY
+        return _made(a.low * b.low, None, a, b)
+    return _made(None, None, a, b)
 
 
 def _floor_divide(a: Interval, b: Interval) -> Interval:
@@ -191,6 +211,12 @@ def applied(name: str, *arguments: Interval) -> Interval:
 
     A comparison of numbers that are not integers is undecided, since their ends are not known.
     """
+    is_short = FUNCTIONS[name].is_predicate or all(each.is_short for each in arguments)
+    found = _applied(name, *arguments)
+    return Interval(found.low, found.high, is_short)
+
+
+def _applied(name: str, *arguments: Interval) -> Interval:
     match name, arguments:
         case "negate", (a,):
             return _negate(a)
@@ -214,11 +240,11 @@ def applied(name: str, *arguments: Interval) -> Interval:
             return Interval(_either(min, a.low, b.low), _known(min, a.high, b.high))
         case "maximum", (a, b):
             return Interval(_known(max, a.low, b.low), _either(max, a.high, b.high))
-        case "abs", (a,) if a.low is not None and a.low > LEAST:
-            return applied("maximum", a, _negate(a)).meet(Interval(0))
-        case "relu", (a,) if a != ANY:
-            return applied("maximum", a, Interval(0, 0))
-        case "sign", (a,) if a != ANY:
+        case "abs", (a,) if a.low is not None and -a.low in (SHORT if a.is_short else LONG):
+            return _applied("maximum", a, _negate(a)).meet(Interval(0))
+        case "relu", (a,) if a.is_known:
+            return _applied("maximum", a, Interval(0, 0))
+        case "sign", (a,) if a.is_known:
             return TRUTH if _is_natural(a) else Interval(-1, 1)
         case "floor" | "ceil", (a,):
             return a

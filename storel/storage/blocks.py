@@ -45,15 +45,14 @@ def is_all_finite(array: Array) -> bool:
 
 
 def integer_span(array: Array) -> Span | None:
-    """Return between which powers of two integers of 64 bits lie, None for what are none, or no elements.
+    """Return between which powers of two integers lie, None for what are none, or no elements.
 
-    So roughly, other data of the same kind has the same span. Sums and products of shorter integers may leave
-    their type, of which the bounds of terms know nothing.
+    So roughly, other data of the same kind has the same span.
 
     >>> integer_span(np.array([3, 900])), integer_span(np.array([-5, 0])), integer_span(np.array([0.5]))
     ((0, 1023), (-8, 0), None)
     """
-    if array.dtype != np.int64 or not len(array):
+    if array.dtype.kind != "i" or not len(array):
         return None
     least = min(int(array[piece].min()) for piece in blocks(len(array)))
     greatest = max(int(array[piece].max()) for piece in blocks(len(array)))

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,8 +10,9 @@ from strategies.terms import REAL, Surroundings, dictionary, surroundings
 from strategies.terms import terms as whole_terms
 
 from storel.calculus.bounds import binder_bounds, bounds, decided, narrowed
+from storel.calculus.domains import bounds_within
 from storel.calculus.interpret import evaluate
-from storel.calculus.intervals import ANY, Entries, Interval
+from storel.calculus.intervals import ANY, TRUTH, Entries, Interval
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -58,23 +62,23 @@ BOUNDS: list[tuple[Term, Interval]] = [
     (Apply("maximum", (number(2), Variable(0))), Interval(2, 4)),
     (Apply("abs", (Apply("subtract", (Variable(0), Variable(1))),)), Interval(0, 4)),
     (Apply("abs", (Add(Variable(0), number(-9)),)), Interval(5, 9)),
-    (Apply("abs", (Add(Variable(0), number(-(2**63))),)), ANY),
+    (Apply("abs", (Add(Variable(0), number(-(2**63))),)), Interval()),
     (Apply("abs", (Lookup(Symbol("val"), Variable(0)),)), ANY),
     (Apply("relu", (Apply("subtract", (Variable(0), number(2))),)), Interval(0, 2)),
     (Apply("sign", (Apply("subtract", (Variable(0), number(2))),)), Interval(-1, 1)),
     (Apply("floor", (Variable(0),)), Interval(0, 4)),
     (Apply("bit_or", (Variable(0), number(2))), Interval(0, 7)),
     (Apply("bit_xor", (Variable(0), Variable(1))), Interval(0, 7)),
-    (Apply("bit_xor", (Variable(0), number(-1))), ANY),
+    (Apply("bit_xor", (Variable(0), number(-1))), Interval()),
     (Apply("shift_left", (Variable(0), number(3))), Interval(0, 32)),
-    (Apply("shift_left", (Variable(0), number(64))), ANY),
+    (Apply("shift_left", (Variable(0), number(64))), Interval()),
     (Lookup(Symbol("idx"), Variable(0)), Interval(0, 6)),
     (Lookup(Symbol("val"), Variable(0)), ANY),
     (Let(number(7), Add(Variable(0), Variable(1))), Interval(7, 11)),
     (If(Apply("less", (Variable(0), number(2))), Variable(0)), Interval(0, 1)),
-    (Apply("less", (Variable(0), Symbol("n"))), Interval(1, 1)),
-    (Apply("equal", (Variable(0), Symbol("n"))), Interval(0, 0)),
-    (Apply("not", (Apply("less", (Variable(0), Variable(1))),)), Interval(0, 1)),
+    (Apply("less", (Variable(0), Symbol("n"))), Interval(1, 1, is_short=True)),
+    (Apply("equal", (Variable(0), Symbol("n"))), Interval(0, 0, is_short=True)),
+    (Apply("not", (Apply("less", (Variable(0), Variable(1))),)), TRUTH),
 ]
 
 
@@ -189,5 +193,79 @@ def test_what_would_leave_64_bits_may_be_anything() -> None:
     doubled = Multiply(Variable(0), Literal(2, ScalarType.INT64))
     assert bounds(doubled, {}, (far,)) == ANY
     assert bounds(Add(Variable(0), Variable(0)), {}, (far,)) == ANY
-    assert bounds(Apply("floor_divide", (doubled, Literal(4, ScalarType.INT64))), {}, (far,)) == ANY
+    assert not bounds(Apply("floor_divide", (doubled, Literal(4, ScalarType.INT64))), {}, (far,)).is_known
     assert bounds(doubled, {}, (Interval(0, 2**62 - 1),)) == Interval(0, 2**63 - 2)
+
+
+SHORT_ARRAY = {"s": ArraySymbol("s", ScalarType.INT32, 9, 0, 2**30)}
+SHORT_ELEMENT = Lookup(Symbol("s"), number(0))
+
+SHORT_BOUNDS: list[tuple[Term, Interval]] = [
+    (SHORT_ELEMENT, Interval(0, 2**30, is_short=True)),
+    (Add(SHORT_ELEMENT, SHORT_ELEMENT), ANY),
+    (Apply("subtract", (SHORT_ELEMENT, SHORT_ELEMENT)), Interval(-(2**30), 2**30, is_short=True)),
+    (Add(SHORT_ELEMENT, number(2**30)), Interval(2**30, 2**31)),  # a literal has 64 bits
+    (Multiply(SHORT_ELEMENT, Apply("equal", (SHORT_ELEMENT, number(5)))), Interval(0, 2**30, is_short=True)),
+    (If(Apply("less", (SHORT_ELEMENT, number(2))), SHORT_ELEMENT), Interval(0, 2**30, is_short=True)),
+]
+
+
+@pytest.mark.parametrize(("term", "expected"), SHORT_BOUNDS)
+def test_what_would_leave_32_bits_may_be_anything(term: Term, expected: Interval) -> None:
+    assert bounds(term, SHORT_ARRAY) == expected
+
+
+def test_indices_have_64_bits_in_a_program() -> None:
+    column = ArraySymbol("c", ScalarType.INT32, 9, 0, 2**30, holds_indices=True)
+    assert bounds(Lookup(Symbol("c"), number(0)), {"c": column}) == Interval(0, 2**30)
+    unknown = ArraySymbol("s", ScalarType.INT32, 9)
+    assert bounds(Lookup(Symbol("s"), number(0)), {"s": unknown}) == Interval(
+        -(2**31), 2**31 - 1, is_short=True
+    )
+
+
+def computed(term: Term, values: tuple[np.ndarray[Any, Any], ...]) -> Any:
+    """Return what NumPy makes of a term, whose integers of 32 bits wrap around."""
+    match term:
+        case Variable(index):
+            return values[index]
+        case Literal(value):
+            return np.array([value], np.int64)
+        case Add(left, right):
+            return computed(left, values) + computed(right, values)
+        case Multiply(left, right):
+            return computed(left, values) * computed(right, values)
+        case Apply(name, arguments):
+            return getattr(np, FUNCTIONS_OF_NUMPY[name])(*(computed(each, values) for each in arguments))
+        case _:
+            raise AssertionError(term)
+
+
+FUNCTIONS_OF_NUMPY = {
+    "subtract": "subtract", "minimum": "minimum", "maximum": "maximum", "negate": "negative", "abs": "abs"
+}  # fmt: skip
+
+SHORT_TERMS = st.recursive(
+    st.integers(0, 2).map(Variable) | st.sampled_from((-(2**31), -1, 0, 3, 2**31)).map(number),
+    lambda inner: st.one_of(
+        st.builds(Add, inner, inner),
+        st.builds(Multiply, inner, inner),
+        st.builds(applied, st.sampled_from(("subtract", "minimum", "maximum")), inner, inner),
+        st.builds(lambda name, operand: Apply(name, (operand,)), st.sampled_from(("negate", "abs")), inner),
+    ),
+    max_leaves=5,
+)
+EXTREMES = (-(2**31), -(2**31) + 1, -(2**30), -1, 0, 1, 2**30, 2**31 - 1)
+
+
+@settings(max_examples=200, deadline=None)
+@given(SHORT_TERMS, st.lists(st.sampled_from(EXTREMES), min_size=3, max_size=3), st.data())
+def test_short_integers_wrap_around_within_their_bounds(
+    term: Term, drawn: list[int], data: st.DataObject
+) -> None:
+    values = (*(np.array([value], np.int32) for value in drawn[:2]), np.array(drawn[2:], np.int64))
+    ends = [sorted((value, data.draw(st.sampled_from(EXTREMES)))) for value in drawn]
+    context = [Interval(low, high, is_short=index < 2) for index, (low, high) in enumerate(ends)]
+    value = int(computed(term, values)[0])
+    assert value in bounds(term, {}, tuple(context))
+    assert value in bounds_within(term, {}, tuple(context), (None, None, None))

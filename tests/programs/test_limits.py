@@ -234,6 +234,23 @@ def test_the_largest_key_has_no_extent() -> None:
         storel.tensor({(2**63 - 1, 0): 1.0})
 
 
+SHORT: dict[str, Any] = {
+    "sum(<i, x> in v) { i -> x + w(i) }": lambda v, w: v + w,
+    "sum(<i, x> in v) { i -> max(0, x - w(i)) }": lambda v, w: np.maximum(0, v - w),
+    "sum(<i, x> in v) { i -> min(2 * x, x + w(i)) }": lambda v, w: np.minimum(np.int64(2) * v, v + w),
+    "sum(<i, x> in v) { i -> abs(x * w(i)) }": lambda v, w: abs(v * w),
+    "sum(<i, x> in v) { i -> x + w(i) + (x > 0) }": lambda v, w: v + w + (v > 0),
+}
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize("text", SHORT)
+def test_nothing_is_taken_for_granted_of_short_integers_that_wrap(text: str, backend: str) -> None:
+    v, w = np.array([[2**31 - 1, 2**30, -(2**31), 5], [1, 2**30, -1, 0]], np.int32)
+    found = dense(f"CREATE TENSOR s AS {text}", backend=backend, v=v, w=w)
+    np.testing.assert_array_equal(found, SHORT[text](v, w))
+
+
 @pytest.mark.parametrize("backend", ["c", "interpret"])
 def test_computed_keys_that_may_not_fit_are_refused(backend: str) -> None:
     entries = storel.tensor((np.array([[5, 2**62 - 1]]), np.ones(2)), "coo")

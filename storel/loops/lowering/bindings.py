@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TypeAlias
 
-from storel.calculus.intervals import Interval
+from storel.calculus.intervals import ANY, Interval
 from storel.calculus.nodes import Term
 from storel.errors import Cause
 from storel.loops.emitter import convert, index, times
@@ -95,28 +95,26 @@ class BindingLowering:
                 if self.emitter.depth > 0:
                     clear_table(self.emitter, view, length)
                 self.run(action.value, TableTarget(self.emitter, view), scope)
-                self.run(action.body, target, scope.bind(view, Interval()))
+                self.run(action.body, target, scope.bind(view, ANY))
             case ListStore():
                 view = self._list(store)
                 self.run(action.value, ListTarget(self.emitter, view), scope)
                 if is_scanned(action.body):
                     sort_list(self.emitter, view)
-                self.run(action.body, target, scope.bind(view, Interval()))
+                self.run(action.body, target, scope.bind(view, ANY))
                 clear_list(self.emitter, view)
             case HashStore():
                 self._hash(action, store, target, scope)
             case RowsStore():
                 rows = self._rows(store, action.value, scope)
-                self.run(action.body, target, scope.bind(rows, Interval()))
+                self.run(action.body, target, scope.bind(rows, ANY))
 
     def _scalar(self, store: ScalarStore, value: Action, scope: Scope) -> tuple[Expression, Interval]:
         if adds_one_value(value):
             target = AssignTarget(self.emitter, "t", store.type)
             self.run(value, target, scope)
             assert target.local is not None
-            interval = (
-                self.expressions.interval(value.value, scope) if isinstance(value, Accumulate) else Interval()
-            )
+            interval = self.expressions.interval(value.value, scope) if isinstance(value, Accumulate) else ANY
             return target.local, interval
         zero = convert(Constant(store.zero or 0, store.type), store.type)
         local = self.emitter.declare("t", zero)
@@ -129,7 +127,7 @@ class BindingLowering:
             self.run(value, FirstLocalTarget(self.emitter, local, seen, store.operator), scope)
             failure = Failure(Cause.NOTHING, f"the {store.operator} of no entries", store.operator)
             self.emitter.fail_unless(seen, failure, index(0))
-        return local, Interval()
+        return local, ANY
 
     def _table(self, store: TableStore) -> tuple[View, Expression]:
         buffer = Buffer(f"table.{len(self.requests)}", store.type)
@@ -160,7 +158,7 @@ class BindingLowering:
         self.run(action.value, HashTarget(self.emitter, row), scope)
         if is_scanned(action.body):
             sort_slots(self.emitter, table)
-        self.run(action.body, target, scope.bind(row, Interval()))
+        self.run(action.body, target, scope.bind(row, ANY))
         if self.emitter.depth > 0:
             clear(self.emitter, table)
 
@@ -181,11 +179,11 @@ def given(stores: tuple[Store, ...], expressions: ExpressionLowering) -> Scope:
     for number, store in enumerate(reversed(stores)):
         buffer = store_buffer(number, store)
         if isinstance(store, ScalarStore):
-            scope = scope.bind(Value(Load(buffer, index(0))), Interval())
+            scope = scope.bind(Value(Load(buffer, index(0))), ANY)
             continue
         assert isinstance(store, TableStore)
         view = View(buffer, index(0), *expressions.extents(store_terms(store)), store.zero, store.operator)
-        scope = scope.bind(view, Interval())
+        scope = scope.bind(view, ANY)
     return scope
 
 

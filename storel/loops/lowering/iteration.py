@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from storel.calculus.binding import free_variables, shift
 from storel.calculus.domains import Domain
-from storel.calculus.intervals import Interval
+from storel.calculus.intervals import ANY, Interval
 from storel.calculus.nodes import Term, Variable
 from storel.loops.emitter import compare, index, plus
 from storel.loops.lowering.coiteration import Coiteration
@@ -94,12 +94,12 @@ class IterationLowering:
             if len(view.extents) > 1:
                 row = row_of(self.emitter, view, key)
                 with self.emitter.block() as entry:
-                    body(scope.bind(Value(key), interval).bind(row, Interval()))
+                    body(scope.bind(Value(key), interval).bind(row, ANY))
                 self.emitter.emit(Branch(holds_entries(self.emitter, row), tuple(entry)))
             else:
                 value = self.emitter.declare("x", Load(view.buffer, plus(view.offset, key)))
                 with self.emitter.block() as nonzero:
-                    body(scope.bind(Value(key), interval).bind(Value(value), Interval()))
+                    body(scope.bind(Value(key), interval).bind(Value(value), ANY))
                 self.emitter.emit(Branch(compare("not_equal", value, zero_of(view)), tuple(nonzero)))
         self.emitter.emit(For(counter, index(0), high, tuple(statements)))
 
@@ -108,7 +108,7 @@ class IterationLowering:
 
         def step(key: Expression, found: Expression | HashRow) -> None:
             value = found if isinstance(found, HashRow) else Value(found)
-            body(scope.bind(Value(key), interval).bind(value, Interval()))
+            body(scope.bind(Value(key), interval).bind(value, ANY))
 
         scan(self.emitter, row, step)
 
@@ -116,7 +116,7 @@ class IterationLowering:
         interval = Interval(0, row.rows.limits[1] - 1)
 
         def step(key: Expression, value: Expression) -> None:
-            body(scope.bind(Value(key), interval).bind(Value(value), Interval()))
+            body(scope.bind(Value(key), interval).bind(Value(value), ANY))
 
         scan_row(self.emitter, row, step)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from storel.calculus.bounds import elements
 from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Symbol, Term
 from storel.loops.emitter import INDEX, convert, index, plus
@@ -138,7 +139,7 @@ class Scans:
         """Return what is known of all elements of an array."""
         fact = self.expressions.symbols[array]
         assert isinstance(fact, ArraySymbol)
-        return Interval(fact.low, fact.high)
+        return elements(fact)
 
     def between(self, low: Term, high: Term, scope: Scope) -> Interval:
         """Return what is known of the positions low … high - 1."""

@@ -14,7 +14,7 @@ from typing import TypeAlias, cast
 from storel.calculus.apart import determined, keyed
 from storel.calculus.binders import binder_facts
 from storel.calculus.bounds import elements
-from storel.calculus.intervals import ANY, Interval
+from storel.calculus.intervals import ANY, LONG, Interval
 from storel.calculus.nodes import (
     Add,
     If,
@@ -164,11 +164,14 @@ def _taken(interval: Interval) -> Interval:
 
 
 def _about(text: str, kind: Type, interval: Interval) -> Iterator[str]:
+    """Yield what is known of a variable or a symbol; of short integers, whose sums may wrap, no bounds."""
     yield f"(set (rank {text}) {kind.rank})"
     if kind.is_array:
         yield f"(array {text})"
     elif kind.rank > 0:
         yield f"(dictionary {text})"
+    if interval.is_short:
+        return
     if interval.low is not None:
         yield f"(set (low {text}) {interval.low})"
     if interval.high is not None:
@@ -217,9 +220,11 @@ def _about_symbols(term: Term, symbols: Symbols) -> Iterator[str]:
 def _about_array(text: str, array: ArraySymbol) -> Iterator[str]:
     yield from _about(text, Type(array.element_type, 1, is_array=True), ANY)
     within = elements(array)
-    if array.type.is_integer and within.low is not None:
+    if within.is_short and array.type.is_integer:
+        within = LONG
+    if within.low is not None:
         yield f"(set (element-low {text}) {within.low})"
-    if array.type.is_integer and within.high is not None:
+    if within.high is not None:
         yield f"(set (element-high {text}) {within.high})"
     if array.ascending:
         yield f"(ascending {text})"

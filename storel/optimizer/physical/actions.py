@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from storel.calculus.binding import shift, substitute
 from storel.calculus.bounds import binder_bounds, bounds
-from storel.calculus.intervals import TRUTH, Interval
+from storel.calculus.intervals import ANY, TRUTH, Interval
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -173,7 +173,7 @@ class ActionPlanner:
         if isinstance(value, Reduce):
             store = reduction_store(value.monoid, type_.scalar)
             filled = self._reduced(value, scope, Monoid(store.operator, store.zero))
-            return Bind(store, filled, use(scope.bind((type_, Interval()))))
+            return Bind(store, filled, use(scope.bind((type_, ANY))))
         ring, into = SEMIRINGS[semiring_of(value)], sum_over(semiring_of(value))
         if type_.rank == 0:
             interval = bounds(value, self.symbols, scope.intervals)

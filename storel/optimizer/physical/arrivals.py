@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
-from storel.calculus.bounds import bounds, narrowed
-from storel.calculus.intervals import Interval
+from storel.calculus.bounds import bounds, elements, narrowed
+from storel.calculus.intervals import ANY, Interval
 from storel.calculus.nodes import Lookup, Symbol, Term, Variable
 from storel.optimizer.physical.facts import array, is_ascending, is_increasing
 from storel.optimizer.physical.scope import Scope
@@ -204,9 +204,7 @@ def _note_keys(
             refined = tuple((interval, entry[1]) for interval, entry in zip(inside, context, strict=True))
             _note_keys(body, level, refined, symbols, found)
         case Bind(store, value, body):
-            interval = (
-                bounds(value.value, symbols, intervals) if isinstance(value, Accumulate) else Interval()
-            )
+            interval = bounds(value.value, symbols, intervals) if isinstance(value, Accumulate) else ANY
             _note_keys(body, level, ((interval, store_terms(store)), *context), symbols, found)
         case Together(parts) | Unite(parts):
             for part in parts:
@@ -221,22 +219,18 @@ def source_intervals(source: Source, context: _Context, symbols: Symbols) -> tup
         first, last = bounds(low, symbols, intervals), bounds(high, symbols, intervals)
         return Interval(first.low, None if last.high is None else last.high - 1)
 
-    def elements(name: str) -> Interval:
-        fact = array(symbols, name)
-        return Interval(fact.low, fact.high)
-
     match source:
         case Positions(low, high):
             return (positions(low, high),) * 2
         case Elements(name, low, high):
-            return positions(low, high), elements(name)
+            return positions(low, high), elements(array(symbols, name))
         case Matches(_, low, high):
             return (positions(low, high),)
         case Intersection(left, right):
-            common = elements(left.array).meet(elements(right.array))
+            common = elements(array(symbols, left.array)).meet(elements(array(symbols, right.array)))
             return positions(left.low, left.high), positions(right.low, right.high), common
         case Entries(store):
-            return _store_keys(store, context, symbols), Interval()
+            return _store_keys(store, context, symbols), ANY
 
 
 def _store_keys(store: Term, context: _Context, symbols: Symbols) -> Interval:

@@ -21,7 +21,7 @@ COUNT = 40
 RANDOM = np.random.default_rng(4)
 OPERANDS: dict[str, Any] = {
     "g": RANDOM.integers(0, 7, COUNT),
-    "h": RANDOM.integers(0, 9, COUNT),
+    "h": RANDOM.integers(0, 9, COUNT).astype(np.int32),
     "n": RANDOM.integers(-3, 4, COUNT),
     "v": np.where(RANDOM.random(COUNT) < 0.8, RANDOM.random(COUNT), 0),
     "w": RANDOM.random(COUNT),
@@ -116,7 +116,7 @@ WORKED: dict[str, Callable[[Array, Array, Array, Array], Array]] = {
 @pytest.mark.parametrize("program", WORKED)
 def test_pairs_that_do_not_match_are_not_met(program: str, backend: Any, threads: int) -> None:
     count, random = 3000, np.random.default_rng(5)
-    keys = {"g": random.integers(0, 1800, count), "h": random.integers(0, 1900, count)}
+    keys = {"g": random.integers(0, 1800, count), "h": random.integers(0, 1900, count, np.int32)}
     values = {name: random.random(count) for name in "vw"}
     given = operands(program, keys | values)
     kernel: Any = storel.compile(script(program), backend=backend, threads=threads, **given)

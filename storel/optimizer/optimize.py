@@ -299,7 +299,10 @@ def _phase(
     extractors = [
         options.extractor(classes, source, symbols, variation, options.cost) for variation in variations
     ]
-    terms = [cautious(_extracted(extractor, term), symbols) for extractor in extractors]
+    if report.stop in (Stop.TIME, Stop.NODES) and not classes.is_analyzed:
+        terms = [term] * len(variations)
+    else:
+        terms = [cautious(_extracted(extractor, term), symbols) for extractor in extractors]
     return terms, report, graph_of(extractors[0])
 
 

@@ -58,6 +58,11 @@ class Classes:
         default_factory=dict[Hashable, tuple[Sequence[Estimate], Estimate]], compare=False, repr=False
     )
 
+    @property
+    def is_analyzed(self) -> bool:
+        """Whether there was time to find the free variables of all that the term consists of."""
+        return self.root in self.free
+
 
 def read(frozen: FrozenEGraph, graph: EGraph, encoding: Encoding = NAMED) -> Classes:
     """Return the classes of a frozen e-graph, before ``graph`` changes again."""

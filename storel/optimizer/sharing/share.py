@@ -4,6 +4,7 @@
     hoist       what does not depend on a loop, or is written twice (hoisting.py)
     interchange sum(<k,_> in R) {k -> sum(S) e}  =>  sum(S) sum(<k,_> in R) {k -> e}
     tabulate    … t(g) …              =>  let x = sum(<y,_> in 0:n) {y -> t(y)} in … x(g) …
+    visit       the entries that a loop over all keys searches for (visiting.py)
     group       by key what a loop looks for (grouping.py)
     mark        one side of an intersection, to be looked up (marking.py)
     divide      a sum as a whole (dividing.py)
@@ -42,6 +43,7 @@ from storel.optimizer.sharing.grouping import grouped
 from storel.optimizer.sharing.hoisting import ROUNDS, hoisted, is_movable, named
 from storel.optimizer.sharing.indexing import indexed
 from storel.optimizer.sharing.marking import marked
+from storel.optimizer.sharing.visiting import visited
 from storel.optimizer.terms.occurrences import (
     Occurrence,
     at,
@@ -92,7 +94,7 @@ class Sharing:
         # Rows are stored before products are arranged, which takes a row's scalar factors to its leaves.
         stored = _improved(
             term,
-            lambda term: self._afforded(_stored(term, self._symbols)),
+            lambda term: self._afforded(_stored(term, self._symbols, self._reassociates)),
             lambda term: self.price(self._settle(term)),
         )
         return min(map(self._tabulate, dict.fromkeys((term, stored))), key=self.price)
@@ -166,10 +168,11 @@ def _in_turn(moves: Iterator[Term], start: int) -> Iterator[tuple[int, Term]]:
     yield from earlier
 
 
-def _stored(term: Term, symbols: Symbols) -> Iterator[Term]:
-    """Yield ``term`` with one row stored, as it is and after one loop that fills a row was moved outward."""
+def _stored(term: Term, symbols: Symbols, reassociates: bool) -> Iterator[Term]:
+    """Yield ``term`` with a row stored, or visited, as it is and after a loop that fills one moved out."""
     swapped = list(_interchanged(term, symbols))
     for moved in (term, *swapped):
+        yield from visited(moved, symbols, reassociates=reassociates)
         yield from _materialized(moved, symbols)
     yield from swapped
     yield from _tabulated(term, symbols, rows=True)

@@ -31,6 +31,7 @@ GROUPED = [
     "sum(<k, s> in w) { k -> sqrt(sum(<i, e> in g) (e == k) * v(i)) }",
     "sum(<k, s> in w) { k -> s / (1 + sum(<i, e> in g) (e == k)) }",
     "sum(<i, e> in g, <i, f> in h) { i -> 1 / sum(<l, d> in g, <l, c> in h) if (d == e and c == f) then 1 }",
+    "sum(<i, e> in s) { i -> exp(sum(<l, d> in s) if (d == e) then v(l)) }",
     "sum(<i, e> in g) if (all(<j, f> in h) (f != e)) then { i -> 1 }",
     "sum(<i, e> in g) if (not any(<j, f> in h) (f == e)) then { i -> 1 }",
     "sum(<k, s> in w) if (0.4 < s) then { k -> sum(<i, e> in h, <i, x> in v) if (2 * e == k) then x }",
@@ -47,7 +48,6 @@ JOINED = {
 LEFT = [
     "sum(<i, e> in n) { i -> v(i) - (sum(<j, f> in n) if (e == f) then v(j)) }",  # keys may be negative
     "sum(<i, e> in g) { i -> exp(sum(<l, d> in g) if (d == e and v(l) < v(i)) then v(l)) }",  # needs i itself
-    "sum(<i, e> in s) { i -> exp(sum(<l, d> in s) if (d == e) then v(l)) }",  # sums of them may leave 32 bits
 ]
 
 

@@ -1,0 +1,136 @@
+"""Go through the entries that are searched for, where a loop over all keys makes nothing of the others.
+
+    sum(<j, _> in 0:n) f(a(j), b(j))   where a(j) = sum(<p, x> in S) if x == j then s(p), as b with T and t,
+                                       and f(0, 0) = 0
+        =>  (sum(<p, j> in S) let u = s(p) in if u != 0 then f(u, b(j)))
+          + sum(<q, j> in T) if a(j) == 0 then let u = t(q) in f(0, u)
+
+So whatever is made of the elements of sparse rows takes as many steps as they have entries. Rules do so for
+sums and products (``lookups.rules``); here ``f`` is any term that vanishes where all of them do. It is the
+union of a merge lattice, with one operand after the other (Kjolstad et al., "The tensor algebra compiler",
+OOPSLA 2017, section 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from typing import TypeAlias, cast
+
+from storel.calculus.binders import binder_types
+from storel.calculus.binding import free_mask, shift, substitute
+from storel.calculus.bounds import binder_bounds, decided
+from storel.calculus.nodes import Add, Apply, Find, If, Let, Range, Singleton, Sum, Term, Variable, children
+from storel.calculus.one_to_one import is_one_to_one
+from storel.calculus.strictness import strict
+from storel.calculus.verify import infer, zero_literal
+from storel.optimizer.terms.occurrences import Occurrence, abstracted, occurrences, reindexed, replaced
+from storel.symbols import Symbols
+
+Search: TypeAlias = Sum | Find
+
+MOST_OPERANDS = 3
+"""How many rows are visited one after the other; each asks whether those before it have its key."""
+
+
+def visited(term: Term, symbols: Symbols, *, reassociates: bool = True) -> Iterator[Term]:
+    """Yield ``term`` (closed) with one loop over a range going through the entries of what it searches.
+
+    Numbers of several operands are only added up in turn if ``reassociates`` says so, unless each key has an
+    entry of its own.
+    """
+    for found in occurrences(term, symbols):
+        loop = found.term
+        if not isinstance(loop, Sum) or not isinstance(loop.source, Range):
+            continue
+        searches = tuple(dict.fromkeys(_searches(loop.body, loop.semiring, 0, symbols)))
+        if not searches or len(searches) > MOST_OPERANDS or not _vanishes(loop, searches):
+            continue
+        if len(searches) == 1 or reassociates or _is_entered(loop.body):
+            parts = (_part(found, loop, searches, place, symbols) for place in range(len(searches)))
+            yield replaced(
+                term, found.path, reduce(lambda left, right: Add(left, right, loop.semiring), parts)
+            )
+
+
+def _searches(term: Term, semiring: str, depth: int, symbols: Symbols) -> Iterator[Search]:
+    """Yield what ``term``, ``depth`` binders below the body of a loop, looks up at the loop's key.
+
+    It is returned as the body sees it, where variables 0 and 1 both are the key.
+    """
+    keys = Variable(depth), Variable(depth + 1)
+    match term:
+        case Find(source, key, _, over) if over == semiring:
+            is_keyed = key in keys
+        case Sum(source, If(Apply("equal", sides), _, own), over) if own == over == semiring:
+            is_keyed = Variable(0) in sides and any(shift(key, 2) in sides for key in keys)
+        case _:
+            source, is_keyed = term, False
+    inside = (1 << depth) - 1
+    is_outside = not free_mask(term) & inside and not free_mask(source) & 0b11 << depth
+    if is_keyed and is_outside and is_one_to_one(source, symbols) and not isinstance(source, Range):
+        yield cast("Search", shift(term, -depth))
+    else:
+        for child, binders in children(term):
+            yield from _searches(child, semiring, depth + binders, symbols)
+
+
+def _vanishes(loop: Sum, searches: Sequence[Search]) -> bool:
+    """Return whether the body is zero where all of the searches find nothing."""
+    body = shift(loop.body, 1)
+    for search in searches:
+        body = abstracted(body, shift(search, 1), 0)
+    return strict(body, 0, loop.semiring)
+
+
+def _is_entered(body: Term) -> bool:
+    """Return whether what comes of a key is an entry at that key, which nothing else is added to."""
+    depth = 0
+    while isinstance(body, If | Let):
+        depth += isinstance(body, Let)
+        body = body.body
+    return isinstance(body, Singleton) and body.key in (Variable(depth), Variable(depth + 1))
+
+
+def _part(found: Occurrence, loop: Sum, searches: Sequence[Search], place: int, symbols: Symbols) -> Term:
+    """Return what the entries of one operand bring where those before it have none that is not zero."""
+    types = (*reversed(binder_types(loop, symbols, found.types)), *found.types)
+    zeros = [zero_literal(infer(search, symbols, types), loop.semiring) for search in searches]
+    before = tuple(zip(searches[:place], zeros, strict=False))
+    body = loop.body
+    for search, zero in before:
+        body = substitute(abstracted(shift(body, 1), shift(search, 1), 0), zero)
+    body = abstracted(shift(body, 1), shift(searches[place], 1), 0)
+    if place < len(searches) - 1:
+        body = If(Apply("not_equal", (Variable(0), zeros[place])), body, loop.semiring)
+    made: Term = Let(_entry(searches[place]), reindexed(body, lambda index: 1 if index == 2 else index))
+    for search, zero in before:
+        made = If(Apply("equal", (_at_element(search), zero)), made, loop.semiring)
+    source = shift(searches[place].source, -2)
+    return Sum(source, _within(made, loop, source, found, symbols), loop.semiring)
+
+
+def _at_element(term: Term) -> Term:
+    """Return what the body of a loop over a range sees, of which the element of another loop is the key."""
+    return reindexed(term, lambda index: 0 if index < 2 else index)
+
+
+def _entry(search: Search) -> Term:
+    """Return what a search finds at a position, as a loop over all of its positions sees it."""
+    match search:
+        case Find(_, _, body):
+            return reindexed(body, lambda index: 1 if index == 0 else index - 1 if index > 2 else 0)
+        case Sum(_, body):
+            assert isinstance(body, If)
+            return reindexed(body.body, lambda index: index if index < 2 else index - 2 if index > 3 else 0)
+
+
+def _within(body: Term, loop: Sum, source: Term, found: Occurrence, symbols: Symbols) -> Term:
+    """Return ``body`` under the condition that the element is in the loop's range, unless that is certain."""
+    assert isinstance(loop.source, Range)
+    low, high = shift(loop.source.low, 2), shift(loop.source.high, 2)
+    positions, elements = binder_bounds(source, symbols, found.intervals)
+    for inside in (Apply("less", (Variable(0), high)), Apply("less_equal", (low, Variable(0)))):
+        if not decided(inside, symbols, (elements, positions, *found.intervals)):
+            body = If(inside, body, loop.semiring)
+    return body

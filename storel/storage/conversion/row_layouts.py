@@ -23,7 +23,13 @@ from storel.arrays import Array
 from storel.host.memory import allowance
 from storel.storage.blocks import count_unlike
 from storel.storage.conversion.tiles_in_rows import tiles_in_rows
-from storel.storage.coordinates import index_dtype, into_tiles, numbers, out_of_tiles
+from storel.storage.coordinates import (
+    index_dtype,
+    into_tiles,
+    numbers,
+    out_of_tiles,
+    out_of_tiles_of_few,
+)
 from storel.storage.formats.format import Format
 from storel.storage.formats.signature import LevelKind, LevelSignature, level_signature
 from storel.syntax.nodes.declarations import FromTo, Increasing, IncreasingTuple
@@ -31,6 +37,9 @@ from storel.syntax.nodes.expressions import Number
 
 Compressed: TypeAlias = tuple[Array, Array, Array]
 """The boundaries of rows, and the columns and values between them."""
+
+FEW = 4
+"""Of how many places in tiles at most one holds an entry, where entries are looked for."""
 
 LISTED = (LevelKind.COMPRESSED, LevelKind.SINGLETON)
 SOME_COMPRESSED = (LevelKind.COMPRESSED, LevelKind.COMPRESSED)
@@ -75,7 +84,7 @@ class CompressedRows:
             sizes[arrays[self.present].astype(np.int64) + 1] = np.diff(boundaries)
             boundaries = np.cumsum(sizes, out=sizes)
         if self.has_padding:
-            boundaries, columns, values = self._apart(boundaries, columns, values, shape)
+            boundaries, columns, values = self._apart(boundaries, columns, values, shape, zero)
         index_type = index_dtype(shape, len(values))
         boundaries, columns = (each.astype(index_type, copy=False) for each in (boundaries, columns))
         return nonzero((boundaries, columns, values), zero, shape[1] if shape[1] % self.tile[1] else None)
@@ -94,10 +103,15 @@ class CompressedRows:
             found[self.present] = present.astype(columns.dtype)
         return found
 
-    def _apart(self, boundaries: Array, columns: Array, values: Array, shape: tuple[int, int]) -> Compressed:
+    def _apart(
+        self, boundaries: Array, columns: Array, values: Array, shape: tuple[int, int], zero: Any
+    ) -> Compressed:
         """Return the entries of tiles, those outside of the matrix in the last columns included."""
         tiles = values.reshape(-1, *self.tile)
-        ends, keys, found = out_of_tiles(boundaries, columns, tiles, self._whole_tiles(shape))
+        are_few = not zero and FEW * count_unlike(values, zero) < len(values)
+        ends, keys, found = (out_of_tiles_of_few if are_few else out_of_tiles)(
+            boundaries, columns, tiles, self._whole_tiles(shape)
+        )
         end = ends[shape[0]]
         return ends[: shape[0] + 1], keys[:end], found[:end]
 

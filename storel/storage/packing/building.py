@@ -74,7 +74,9 @@ class Building:
         boundaries = self._allocate(name, np.dtype(np.int64), self._first(name))
         sizes = np.zeros(max(len(boundaries) - 1, 0), dtype=places.dtype)
         opens = np.flatnonzero(changes((segments,), len(segments)))
-        if len(opens):
+        if 2 * len(opens) > len(segments):
+            np.maximum.at(sizes, segments, places + 1)
+        elif len(opens):
             np.maximum.at(sizes, segments[opens], np.maximum.reduceat(places, opens) + 1)
         np.cumsum(sizes, out=boundaries[1:], dtype=np.int64)
         boundaries[1:] += self._first(name)

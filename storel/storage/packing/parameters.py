@@ -101,8 +101,8 @@ class _Data:
         """Return a name of what is reduced for each part of ``outer``."""
         inner = self._enter(outer, generator.keys, generator.value)
         name = f"reduced {len(self.names)}"
-        reduced = 1 if body is None else self.value(body)
-        if reduction in ("sum", "count"):  # once for each part, not for each of its entries
+        reduced = inner.starts if body is None else self.value(body)
+        if reduction == "sum":  # once for each part, not for each of its entries
             reduced = np.where(inner.starts, reduced, 0)
         self.names[name] = self._reduce(reduction, reduced, outer)
         return Name(name)

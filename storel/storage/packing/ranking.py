@@ -11,8 +11,10 @@ from storel.arrays import Array
 from storel.storage.blocks import count_runs, is_ascending, is_increasing
 from storel.storage.coordinates import (
     changes,
+    come_in_runs,
     index_dtype,
     is_sorted,
+    order_in_buckets,
     order_of,
     row_major,
     sorted_entries,
@@ -23,6 +25,8 @@ from storel.storage.packing.columns import narrowed
 FEW = 2**10
 """How long a table of ranks may always be."""
 
+MOST = 4
+"""How many groups there may be for each tuple, to be put in order by buckets."""
 
 SHORT = 128
 """How long groups may be, on average, to be sorted by merging."""
@@ -54,8 +58,7 @@ def _ranks_by_sorting(columns: Sequence[Array], extents: tuple[int, ...], groupi
         is_new, opens = starts(ordered), starts(ordered[:grouping])
     else:
         key = row_major(columns, extents)
-        order = _order_in_groups(key, columns[0])
-        key = key[order]
+        key, order = _in_order(key, columns, extents, grouping)
         is_new = changes((key,), len(key))
         key //= math.prod(extents[grouping:])
         opens = changes((key,), len(key))
@@ -63,6 +66,24 @@ def _ranks_by_sorting(columns: Sequence[Array], extents: tuple[int, ...], groupi
     number = np.cumsum(is_new, dtype=index_dtype((), len(is_new)))
     number -= _spread(number[opens], opens)
     return number if order is None else _in_place(number, order)
+
+
+def _in_order(
+    key: Array, columns: Sequence[Array], extents: tuple[int, ...], grouping: int
+) -> tuple[Array, Array]:
+    """Return the keys of tuples in order, and which these are.
+
+    Tuples that were sorted before they were divided into groups, as the columns of a row are, are in order
+    once the groups are, which takes linear time.
+    """
+    number = math.prod(extents[:grouping])
+    if grouping and is_ascending(columns[0]) and number <= MOST * len(key) and come_in_runs(columns[-1]):
+        order = order_in_buckets(row_major(columns[:grouping], extents[:grouping]), number)
+        ordered = key[order]
+        if is_ascending(ordered):
+            return ordered, order
+    order = _order_in_groups(key, columns[0])
+    return key[order], order
 
 
 def _order_in_groups(key: Array, leading: Array) -> Array:

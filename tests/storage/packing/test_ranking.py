@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,6 +35,20 @@ def test_ranks_in_many_short_groups() -> None:
     group, one = np.sort(random.integers(0, 300, 5000)), random.integers(0, 1000, 5000)
     expected = [np.searchsorted(np.unique(one[group == of]), key) for of, key in zip(group, one, strict=True)]
     assert ranks([group], [one], 5000).tolist() == expected
+
+
+@pytest.mark.parametrize("is_last_in_order", [True, False], ids=["ascending", "but for two"])
+def test_ranks_of_rows_that_are_divided_into_groups(is_last_in_order: bool) -> None:
+    random = np.random.default_rng(0)
+    row, one = np.divmod(np.sort(random.choice(40 * 500, 5000, replace=False)), 500)
+    if not is_last_in_order:
+        one[-2:] = one[-1], one[-2]
+    bucket = one & 7
+    expected = [
+        np.count_nonzero(one[(row == r) & (bucket == b)] < key)
+        for r, b, key in zip(row, bucket, one, strict=True)
+    ]
+    assert ranks([row, bucket], [one], 5000).tolist() == expected
 
 
 def test_each_member_knows_the_size_of_its_group() -> None:

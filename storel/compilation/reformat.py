@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from storel.calculus.binding import free_variables
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -164,12 +165,20 @@ def _is_multiplied(index: Term, key: Variable) -> bool:
 
 
 def _repeated(term: Term, *, is_inside: bool = False) -> Iterator[str]:
-    """Yield the arrays that a loop over their segments goes through, inside of another loop."""
-    if is_inside and isinstance(term, Sum) and isinstance(term.source, Range):
+    """Yield the arrays that a loop over their segments goes through, inside of another loop.
+
+    It may be over all rows, or over those that are stored, of which a loop around it chooses none.
+    """
+    if is_inside and isinstance(term, Sum) and _is_steady(term.source):
         yield from _segments(term.body, Variable(1))
     is_loop = isinstance(term, Sum | Reduce | Merge | Find)
     for child, binders in children(term):
         yield from _repeated(child, is_inside=is_inside or (is_loop and binders > 0))
+
+
+def _is_steady(source: Term) -> bool:
+    """Return whether a loop is over a range, or over elements that no variable chooses."""
+    return isinstance(source, Range) or (isinstance(source, Slice) and not free_variables(source))
 
 
 def _segments(term: Term, key: Variable) -> Iterator[str]:

@@ -49,6 +49,10 @@ ROW = Slice(
     Symbol("A_idx"), Lookup(Symbol("A_pos"), Variable(1)), Lookup(Symbol("A_pos"), Add(Variable(1), ONE))
 )
 ROWS = Sum(Range(ZERO, Symbol("A_m")), Sum(ROW, Lookup(Symbol("A_val"), Variable(1))))
+STORED = Slice(Symbol("A_row"), ZERO, Symbol("A_rows"))
+STORED_ROWS = Sum(STORED, Sum(ROW, Lookup(Symbol("A_val"), Variable(1))))
+OF_ONE = Slice(Symbol("A_row"), ZERO, Variable(1))
+"""Rows that are stored, and the first ones of them, as many as the loop around them has come to."""
 
 
 def environment() -> Environment:
@@ -78,6 +82,9 @@ def test_a_conversion_stores_all_parts() -> None:
         (SCAN, 100 * WORTHWHILE, []),
         (ROWS, 100 * WORTHWHILE, []),
         (Sum(Range(ZERO, Symbol("v_m")), ROWS), 100 * WORTHWHILE, ["A"]),
+        (STORED_ROWS, 100 * WORTHWHILE, []),
+        (Sum(Symbol("v_val"), STORED_ROWS), 100 * WORTHWHILE, ["A"]),
+        (Sum(Symbol("v_val"), Sum(OF_ONE, STORED_ROWS.body)), 100 * WORTHWHILE, []),
         (SEARCH, 100 * WORTHWHILE, ["A"]),
         (SEARCH, WORTHWHILE, []),
         (SEARCH, WORTHWHILE + 2 * CONVERSION * 5, []),
@@ -342,3 +349,22 @@ def test_what_is_read_array_by_array_stays_as_it_is(storage: str, array: str, ot
     assert isinstance(result, storel.Tensor)
     factor = tensor.arrays[array.removeprefix("A_")][3]
     np.testing.assert_allclose(result.to_numpy(), (matrix @ matrix.T).toarray() * factor, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("storage", "program"),
+    [
+        ("dcsc", "sum(<(i, j), a> in A, <(i, k), b> in B) { (j, k) -> a * b }"),
+        ("dcsr", "sum(<(i, j), a> in A, <(k, j), b> in B) { (i, k) -> a * b }"),
+    ],
+)
+def test_stored_rows_that_another_operand_repeats_are_turned(storage: str, program: str) -> None:
+    rng = np.random.default_rng(0)
+    matrix = scipy.sparse.random_array((3000, 3000), density=0.002, format="csr", rng=rng)
+    given = {name: storel.tensor(matrix, storage) for name in "AB"}
+    made = storel.compile(f"CREATE TENSOR R AS {program}", **given)
+    assert made.compilation.converted
+    expected = matrix.T @ matrix if storage == "dcsc" else matrix @ matrix.T
+    found = made(**given)
+    assert isinstance(found, storel.Tensor)
+    np.testing.assert_allclose(found.to_numpy(), expected.toarray())

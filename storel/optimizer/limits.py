@@ -17,7 +17,7 @@ class Stop(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop: whichever comes first."""
+    """When to stop: whichever comes first; other work on the machine takes none of the seconds."""
 
     iterations: int = 60
     nodes: int = 20_000

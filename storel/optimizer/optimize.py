@@ -188,13 +188,13 @@ def _plans(
 
 def _normalized(term: Term, symbols: Symbols, rules: RuleSet, options: Options) -> _Start:
     """Return what a search for the plan of a term begins with."""
-    started = time.perf_counter()
+    started = time.thread_time()
     rewriter = Rewriter(rules, symbols)
     rewritten = rewriter.normal(term) if options.rewrites else term
     if options.rewrites:
         rewritten = rewriter.normal(without_implied(rewritten, symbols))
     if options.rewrites and options.main.iterations and rewriter.is_settled(rewritten, "normalize"):
-        milliseconds = 1000 * (time.perf_counter() - started)
+        milliseconds = 1000 * (time.thread_time() - started)
         matches = dict(sorted(rewriter.matches.items()))
         report = PhaseReport("normalize", 0, size(rewritten), matches, Stop.SATURATED, milliseconds)
         return _Start(rewritten, rewritten, report)

@@ -5,7 +5,8 @@
 and so for each entry where the sum is a dictionary, whose keys ``d`` may depend on: ``e / d(i, j)`` that is
 entered at i and j. Conditions that kept 0 / 0 from being added up are left
 out with the quotient: what remains is a product of what they asked for. As with all factors that are moved
-through sums, what is added up last differs in its last bits, and where d is 0 or no number.
+through sums, what is added up last differs in its last bits, and where d is 0 or no number. Where keys tell
+all iterations apart nothing is added up, and nothing is divided: 0 / 0 is NaN there.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from storel.calculus.apart import determined
 from storel.calculus.binding import free_variables, shift
-from storel.calculus.bounds import bounds
-from storel.calculus.intervals import Entries, Interval
+from storel.calculus.bounds import binder_bounds, bounds
+from storel.calculus.intervals import Context, Entries, Interval
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -51,7 +53,7 @@ def divided(term: Term, symbols: Symbols) -> Iterator[Term]:
     """Yield ``term`` (closed) with one sum divided as a whole."""
     for found in occurrences(term, symbols):
         loop = found.term
-        if not isinstance(loop, Sum) or loop.semiring != _RING:
+        if not isinstance(loop, Sum) or loop.semiring != _RING or not _adds(loop, symbols, found.intervals):
             continue
         kind = infer(loop, symbols, found.types)
         top = _Inside(kind.rank)
@@ -68,6 +70,27 @@ def divided(term: Term, symbols: Symbols) -> Iterator[Term]:
             looked_up = _by_keys(Variable(0), held, outside, symbols) if kind.rank > 0 else None
             if looked_up is not None:
                 yield replaced(term, found.path, Let(whole, looked_up))
+
+
+def _adds(term: Term, symbols: Symbols, context: Context) -> bool:
+    """Return whether values of ``term`` are added up, as far as its loops' keys tell."""
+    match term:
+        case Sum(source, body):
+            positions, elements = binder_bounds(source, symbols, context)
+            inner = (elements, positions, *context)
+            return not determined(body, symbols, inner).by_all or _adds(body, symbols, inner)
+        case Singleton(_, body) | If(_, body):
+            return _adds(body, symbols, context)
+        case Let(value, body):
+            return _adds(body, symbols, (bounds(value, symbols, context), *context))
+        case Add() | Merge() | Find():
+            return True
+        case Multiply(left, right):
+            return _adds(left, symbols, context) or _adds(right, symbols, context)
+        case Apply("divide", (dividend, _)):
+            return _adds(dividend, symbols, context)
+        case _:
+            return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,3 +98,20 @@ def test_sums_are_not_divided_where_their_terms_have_fewer_bits() -> None:
     assert isinstance(found, storel.Tensor)
     expected = (weights.astype(np.float64) / given["z"][:, None]).sum(axis=1)
     np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+def test_what_is_not_added_up_is_not_divided_as_a_whole(backend: Any) -> None:
+    """Else a quotient of 0 by 0 would be left out, which saves the search for what it is divided by."""
+    script = """CREATE TENSOR R AS
+        sum(<i, _> in 0:5) { i -> v(i) / sum(<j, _> in 0:20) if (n(j) // 2 == k(i)) then max(s(j), t(j)) }"""
+    given = {
+        "v": np.array([2.0, 2.0, 2.0, -1.0, 0.0]),
+        "n": 2**31 - 1 - np.arange(20),
+        "k": 2**31 - np.arange(5),
+        "s": np.zeros(20, dtype=int),
+        "t": np.arange(20) % 3 - 1,
+    }
+    found = storel.run(script, backend=backend, **given)
+    assert isinstance(found, storel.Tensor)
+    np.testing.assert_array_equal(found.to_numpy(), [np.inf, np.inf, np.inf, -np.inf, np.nan])

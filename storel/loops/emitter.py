@@ -27,6 +27,9 @@ from storel.scalars import ScalarType
 
 INDEX = ScalarType.INT64
 
+BEYOND = 2**63
+"""The extent of what may have any key: it is beyond all integers, and asked for nowhere."""
+
 
 class Emitter:
     """A cursor in a procedure under construction: statements go to the innermost open block."""
@@ -170,5 +173,7 @@ def compare(operator: str, left: Expression, right: Expression) -> Expression:
 
 def between(position: Expression, extent: Expression) -> Expression:
     """Return whether ``0 <= position < extent``."""
-    is_below = Binary("less", position, extent)
-    return Binary("and", Binary("greater_equal", position, index(0)), is_below)
+    is_natural = Binary("greater_equal", position, index(0))
+    if extent == index(BEYOND):
+        return is_natural
+    return Binary("and", is_natural, Binary("less", position, extent))

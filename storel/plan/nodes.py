@@ -141,7 +141,7 @@ class RowsStore:
 LARGEST_KEY = 2**62
 
 ANY_KEY = Literal(2**63 - 1, ScalarType.INT64)
-"""The extent of keys of which no bound is known: all int64 but the largest, which stands for none."""
+"""The extent of keys of which no bound is known: it stands for none, and is one of the keys itself."""
 
 Store: TypeAlias = ScalarStore | TableStore | ListStore | HashStore | RowsStore
 

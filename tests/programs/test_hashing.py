@@ -125,3 +125,14 @@ def test_few_results_in_a_huge_domain_are_listed(storage: str, backend: str) -> 
         coordinates, values = result.to_coo()
         np.testing.assert_array_equal(coordinates, places)
         np.testing.assert_array_equal(values, [3, 5, 2])
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+def test_the_largest_integer_is_a_key_of_what_is_grouped(backend: str) -> None:
+    """Columns say so of what is missing, or hold hashes."""
+    script = "CREATE TENSOR R AS sum(<i, _> in 0:20, <j, _> in 0:20) if (keys(i) == keys(j)) then {i -> x(j)}"
+    operands = {"keys": 2**63 - 1 - np.arange(20) % 3, "x": OPERANDS["x"]}
+    groups = [OPERANDS["x"][number::3].sum() for number in range(3)]
+    np.testing.assert_allclose(answer(script, operands, backend), [groups[i % 3] for i in range(20)])
+    kernel = storel.compile(script, **operands)
+    assert "hash of float64[any]" in kernel.plan

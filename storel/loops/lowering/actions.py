@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from storel.calculus.nodes import Term, Variable
 from storel.errors import Cause
-from storel.loops.emitter import between, index
+from storel.loops.emitter import BEYOND, between, index
 from storel.loops.lowering.bindings import BindingLowering
 from storel.loops.lowering.coiteration import Part
 from storel.loops.lowering.expressions import ExpressionLowering
@@ -129,7 +129,7 @@ class ActionLowering:
 
     def _why_refused(self, extent: int, terms: Iterable[tuple[Term, Scope]]) -> str:
         highs = [self.expressions.interval(term, inner).high for term, inner in terms]
-        is_negative = all(high is not None and high < 0 for high in highs)
+        is_negative = extent == BEYOND or all(high is not None and high < 0 for high in highs)
         return "but keys are not negative" if is_negative else f"outside 0:{extent}"
 
     @contextmanager

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from storel.calculus.intervals import ANY, Interval
 from storel.calculus.nodes import Term
 from storel.errors import Cause
-from storel.loops.emitter import convert, index, times
+from storel.loops.emitter import BEYOND, convert, index, times
 from storel.loops.lowering.expressions import ExpressionLowering
 from storel.loops.lowering.hashing import HashTarget, clear, open_table, sort_slots
 from storel.loops.lowering.rows import RowsTarget, fill_counted, row_buffers
@@ -30,6 +30,7 @@ from storel.loops.protocol import LENGTHS
 from storel.plan.arrays import store_name
 from storel.plan.binding import fills_rows, is_scanned, store_terms
 from storel.plan.nodes import (
+    ANY_KEY,
     Accumulate,
     Action,
     Bind,
@@ -154,6 +155,8 @@ class BindingLowering:
         table = open_table(self.emitter, number, store, capacity)
         self.tables.append((store, table))
         extents, limits = self.expressions.extents(store.extents)
+        if store.extents == (ANY_KEY,):
+            extents, limits = (index(BEYOND),), (BEYOND,)
         row = HashRow(table, index(0), extents, limits, (index(0), table.count))
         self.run(action.value, HashTarget(self.emitter, row), scope)
         if is_scanned(action.body):

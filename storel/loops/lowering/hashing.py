@@ -2,7 +2,7 @@
 
     hash(k)  = high bits of (k xor k >> 32) · 2^64 / φ        Knuth's multiplicative hashing, TAOCP 3, 6.4
     probe k  : slot hash(k), then the next one, until it holds k or nothing
-    key      = 1 + row-major number of the key tuple; 0 is an empty slot, so that fresh pages are empty
+    key      = row-major number of the key tuple, less 2^63: 0 is an empty slot, so that fresh pages are empty
 
 The capacity is a power of two and at least twice what is ever inserted, so that a probe ends soon. By the
 list of slots in use they are cleared in their number and, once it is sorted by key, scanned: a row of
@@ -43,6 +43,9 @@ from storel.scalars import ScalarType
 
 MULTIPLIER = 0x9E3779B97F4A7C15 - 2**64
 """2^64 / φ, odd, as a signed integer."""
+
+SIGN = -(2**63)
+"""What is toggled in a number that is stored: all are below zero then, in the same order."""
 
 NO_ROW = -2
 """What stands for a row that no key can be in: all its keys have negative numbers, which are not stored."""
@@ -95,7 +98,7 @@ class HashTarget(Dictionary):
             return
         table, emitter = self.row.table, self.emitter
         value = reduced(emitter, fill, table.values.type, table.operator, table.zero, is_simple=is_simple)
-        stored = emitter.declare("wanted", plus(_number(self.row, key), index(1)))
+        stored = emitter.declare("wanted", _toggled(_number(self.row, key)))
         slot = _probe(emitter, table, stored)
         with emitter.block() as fresh:
             emitter.emit(Store(table.keys, slot, stored))
@@ -117,7 +120,7 @@ def find(emitter: Emitter, row: HashRow, key: Expression, inside: Expression | N
     table = row.table
     found = emitter.declare("found", table.zero)
     with emitter.block() as lookup:
-        stored = emitter.declare("wanted", plus(_number(row, key), index(1)))
+        stored = emitter.declare("wanted", _toggled(_number(row, key)))
         slot = _probe(emitter, table, stored)
         taken = Assign(found, Load(table.values, slot))
         emitter.emit(Branch(Unary("not", _is_empty(table, slot)), (taken,)))
@@ -153,7 +156,7 @@ def scan(emitter: Emitter, row: HashRow, body: Body) -> None:
     table, each = row.table, emitter.fresh("e")
     with emitter.block() as statements:
         slot = emitter.declare("slot", Load(table.slots, each))
-        key = emitter.declare("key", _key_in(row, Binary("subtract", Load(table.keys, slot), index(1))))
+        key = emitter.declare("key", _key_in(row, _toggled(Load(table.keys, slot))))
         value = emitter.declare("x", Load(table.values, slot))
         with emitter.block() as nonzero:
             body(key, value)
@@ -166,12 +169,11 @@ def _scan_rows(emitter: Emitter, row: HashRow, first: Expression, end: Expressio
     table, places = row.table, _places(row.extents[1:])
     each = emitter.declare("e", first)
     with emitter.block() as statements:
-        stored = Binary("subtract", _key(table, each), index(1))
-        number = emitter.declare("row", Binary("floor_divide", stored, places))
+        number = emitter.declare("row", Binary("floor_divide", _toggled(_key(table, each)), places))
         key = emitter.declare("key", _key_in(row, number))
-        last = emitter.declare("last", times(plus(number, index(1)), places))
+        after = emitter.declare("after", _toggled(times(plus(number, index(1)), places)))
         stop = emitter.declare("stop", plus(each, index(1)))
-        belongs = Binary("less_equal", _key(table, stop), last)
+        belongs = Binary("less", _key(table, stop), after)
         goes_on = Binary("and", Binary("less", stop, end), belongs)
         step = Assign(stop, plus(stop, index(1)))
         emitter.emit(While(goes_on, (step,), Role.WORKSPACE))
@@ -183,9 +185,9 @@ def _scan_rows(emitter: Emitter, row: HashRow, first: Expression, end: Expressio
 def _stretch(emitter: Emitter, row: HashRow) -> tuple[Expression, Expression]:
     """Emit two binary searches; return where the keys of ``row`` begin and end in the slots as sorted."""
     places = _places(row.extents)
-    first = _lower_bound(emitter, row.table, plus(times(row.number, places), index(1)))
+    first = _lower_bound(emitter, row.table, _toggled(times(row.number, places)))
     after = times(plus(row.number, index(1)), places)
-    return first, _lower_bound(emitter, row.table, plus(after, index(1)))
+    return first, _lower_bound(emitter, row.table, _toggled(after))
 
 
 def _lower_bound(emitter: Emitter, table: HashTable, stored: Expression) -> Local:
@@ -228,6 +230,11 @@ def _for_all(table: HashTable, each: Local, body: tuple[Statement, ...]) -> For:
 def _number(row: HashRow, key: Expression) -> Expression:
     """Return the row-major number of ``key`` in ``row``."""
     return plus(times(row.number, row.extents[0]), key)
+
+
+def _toggled(number: Expression) -> Expression:
+    """Return what is stored for a number, or the number of what is stored."""
+    return Binary("bit_xor", number, index(SIGN))
 
 
 def _key_in(row: HashRow, number: Expression) -> Expression:

@@ -10,7 +10,7 @@ from strategies.lowered import DATA, FLOAT64, INT64, M, N, array, lowered, outpu
 from strategies.plans import ADD, csr_symbols, number, read, real, row, upto, var
 
 from storel.arrays import Array
-from storel.calculus.nodes import Lookup, Term
+from storel.calculus.nodes import Apply, Lookup, Term
 from storel.errors import EvaluationError, MemoryLimitError
 from storel.loops import interpret
 from storel.loops.lowering.lower import lower
@@ -59,6 +59,18 @@ def test_a_store_in_a_loop_is_cleared_between_iterations(store: HashStore) -> No
 def test_a_lookup_of_what_is_not_there_is_zero(store: HashStore, key: int, value: float) -> None:
     filled = Loop(upto("n"), Enter(var(0), Accumulate(real(2.0))))
     assert lowered(SUM, Bind(store, filled, Accumulate(Lookup(var(0), number(key))))) == {"val": [value]}
+
+
+def test_the_largest_integer_is_a_key_behind_all_others() -> None:
+    """It stands for no bound where extents are counted, but may be a hash, or mean that there is none."""
+    entries = ((2**63 - 1, 3.0), (5, 2.0), (0, 1.0))
+    filled = Together(tuple(Enter(number(key), Accumulate(real(value))) for key, value in entries))
+    looked_up = Bind(FREE, filled, Accumulate(Lookup(var(0), number(2**63 - 1))))
+    assert lowered(SUM, looked_up) == {"val": [3.0]}
+    half = Apply("floor_divide", (var(1), number(2)))
+    scanned = Bind(FREE, filled, Loop(Entries(var(0)), Enter(half, Accumulate(var(0)))))
+    found = outputs_of(Coordinates(1, ADD, INT64), scanned, csr_symbols(), {}, (ANY_KEY,))
+    assert found == {"coordinate_0": [0, 2, 2**62 - 1], "val": [1.0, 2.0, 3.0]}
 
 
 def test_a_key_outside_is_refused() -> None:

@@ -4,7 +4,7 @@ An ``Estimate`` says what is known of a term without its data: of an integer its
 length, of a dictionary its entries at each depth. ``combine`` gives the estimate of a node from those of its
 children, so that it serves terms (``cardinality.py``) and e-classes (``egraph/extract.py``) alike.
 
-    length of lo:hi           mid(hi) - mid(lo); where it varies, as sampling.py says
+    length of lo:hi           mid(hi) - mid(lo); where it varies, as sampling.py says, or as a segment
     length of a(pos(e):pos(e+1))   len(a) / (len(pos) - 1), the average segment, or as joins.py says
     entries of sum(R) {k -> e}     length(R) if k is R's own key; else n draws from the range of k:
                                    span · (1 - exp(-n / span))
@@ -107,7 +107,7 @@ def combine(
         case ("Uniq", (a,)):
             return a._replace(identity=identity)
         case ("Range", (low, high)):
-            return _range(low, high, identity)
+            return _range(low, high, symbols, identity)
         case ("Slice", (array, low, high)):
             return _slice(array, low, high, symbols, identity)
         case ("Look", (mapping, key)):
@@ -245,10 +245,13 @@ def _of_dictionaries(constructor: str, a: Estimate, b: Estimate, identity: Hasha
     return Estimate(identity, counts=counts, spans=spans, length=counts[0], made=made)
 
 
-def _range(low: Estimate, high: Estimate, identity: Hashable) -> Estimate:
+def _range(low: Estimate, high: Estimate, symbols: Symbols, identity: Hashable) -> Estimate:
     first, last = middle(low.interval), middle(high.interval)
     loop = None if low.drawn is None or high.drawn is None else LoopSample(low.drawn, high.drawn)
     length = loop.length() if loop is not None and loop.around else None
+    if length is None and low.interval.low is not None and high.interval.high is not None:
+        all_ = high.interval.high - low.interval.low
+        length = segment_length(all_, low.boundary, high.boundary, symbols)
     if length is None:
         length = UNKNOWN_LENGTH if first is None or last is None else max(0.0, last - first)
     top = None if high.interval.high is None else high.interval.high - 1
@@ -262,7 +265,7 @@ def _range(low: Estimate, high: Estimate, identity: Hashable) -> Estimate:
 def _slice(array: Estimate, low: Estimate, high: Estimate, symbols: Symbols, identity: Hashable) -> Estimate:
     length = segment_length(array.length, low.boundary, high.boundary, symbols)
     if length is None:
-        length = _range(low, high, identity).length
+        length = _range(low, high, symbols, identity).length
     length = min(length, array.length)
     loop = None
     if low.drawn is not None and high.drawn is not None:

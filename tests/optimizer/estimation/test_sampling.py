@@ -30,6 +30,15 @@ def test_loops_over_a_format_are_estimated_to_meet_all_entries(text: str) -> Non
     assert sum(iterations(tensor)) >= 0.95 * tensor.nnz
 
 
+def test_rows_that_are_looked_up_by_what_is_stored_are_as_long_as_the_average() -> None:
+    """The keys of a dictionary are not drawn, and both ends of a row lie in the same interval."""
+    script = """CREATE TENSOR s AS let t = sum(<k, _> in 0:60) { k * 7 % 60 -> sin(k) } in
+        sum(<i, c> in t, <(i, j), a> in A) exp(a * c)"""
+    compilation = storel.compile(script, A=storel.tensor(np.tri(60, 40, 39), "ragged")).compilation
+    iterations = estimate(compilation.optimized.normalized, compilation.symbols).iterations
+    assert max(iterations) > 1000
+
+
 def test_a_triangle_has_half_the_places() -> None:
     outer = LoopSample(constant(0), constant(1000))
     row = Bound(outer).by(3)

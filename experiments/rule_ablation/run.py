@@ -28,7 +28,7 @@ from rich.table import Table
 
 from storel.calculus.nodes import Term
 from storel.optimizer.arrangement.expansion import monomials
-from storel.optimizer.egraph.saturate import base
+from storel.optimizer.egraph.base import base
 from storel.optimizer.optimize import optimize
 from storel.optimizer.outcome import Optimized
 from storel.optimizer.rules.rulefile import Rule, RuleSet, shipped

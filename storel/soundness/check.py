@@ -25,9 +25,10 @@ from storel.calculus.verify import KEY, InvariantError, Type, infer, verify
 from storel.errors import EvaluationError, StorelError
 from storel.optimizer.cost import variations
 from storel.optimizer.cost.model import NANOSECONDS
+from storel.optimizer.egraph.base import Base
 from storel.optimizer.egraph.extract import Classes, Extractor, read
 from storel.optimizer.egraph.facts import encoded
-from storel.optimizer.egraph.saturate import Base, Saturation
+from storel.optimizer.egraph.saturate import Saturation
 from storel.optimizer.encoding.binders import Encoding
 from storel.optimizer.encoding.layouts import LAYOUTS, TERMS, decode
 from storel.optimizer.encoding.named import NAMED

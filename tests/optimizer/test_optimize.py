@@ -17,9 +17,10 @@ from storel.calculus.printer import show
 from storel.calculus.verify import infer, verify
 from storel.optimizer.cost import variations
 from storel.optimizer.cost.model import NANOSECONDS, estimate
+from storel.optimizer.egraph.base import base
 from storel.optimizer.egraph.extract import Classes, Extractor
 from storel.optimizer.egraph.facts import Encoded, encoded
-from storel.optimizer.egraph.saturate import base, saturate
+from storel.optimizer.egraph.saturate import saturate
 from storel.optimizer.encoding.layouts import LAYOUTS, TERMS, ENode, decode
 from storel.optimizer.limits import Limits, Stop
 from storel.optimizer.optimize import optimize

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from storel.optimizer.egraph.saturate import Base, Saturation
+from storel.optimizer.egraph.base import Base
+from storel.optimizer.egraph.saturate import Saturation
 from storel.optimizer.encoding.binders import Encoding
 from storel.optimizer.encoding.bindings import EggSmolError
 from storel.optimizer.encoding.layouts import LAYOUTS
@@ -116,7 +117,7 @@ def test_rule(name: str, start: str, fires: bool, goal: str, binders: str) -> No
     (rule,) = [rule for rule in rulefile.shipped().rules if rule.name == name]
     encoding = BINDERS[binders]
     graph = base(encoding)
-    graph.run("(push)")
+    graph.push()
     try:
         for line in translate(rule, encoding).splitlines():
             graph.run(line)
@@ -135,7 +136,7 @@ def test_rule(name: str, start: str, fires: bool, goal: str, binders: str) -> No
             equal = False
         assert equal == fires
     finally:
-        graph.run("(pop)")
+        graph.pop()
 
 
 def scalar_binders(pattern: Pattern) -> list[int]:

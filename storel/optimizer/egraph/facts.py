@@ -165,13 +165,17 @@ def _taken(interval: Interval) -> Interval:
 
 def _about(text: str, kind: Type, interval: Interval) -> Iterator[str]:
     """Yield what is known of a variable or a symbol; of short integers, whose sums may wrap, no bounds."""
-    yield f"(set (rank {text}) {kind.rank})"
+    if interval.is_short:
+        interval = ANY
     if kind.is_array:
         yield f"(array {text})"
-    elif kind.rank > 0:
-        yield f"(dictionary {text})"
-    if interval.is_short:
         return
+    if kind.rank == 0 and interval.low is not None and interval.high is not None:
+        yield f"(number {text} {interval.low} {interval.high})"
+        return
+    yield f"(set (rank {text}) {kind.rank})"
+    if kind.rank > 0:
+        yield f"(dictionary {text})"
     if interval.low is not None:
         yield f"(set (low {text}) {interval.low})"
     if interval.high is not None:
@@ -203,7 +207,6 @@ def _semirings(term: Term) -> Iterator[str]:
 def _about_symbols(term: Term, symbols: Symbols) -> Iterator[str]:
     for name in sorted(names_in(term)):
         text = f'(Sym "{name}")'
-        yield f"(set (free {text}) (bigint 0))"
         match symbols[name]:
             case SizeSymbol(_, value):
                 yield from _about(text, KEY, Interval(value, value))
@@ -222,9 +225,11 @@ def _about_array(text: str, array: ArraySymbol) -> Iterator[str]:
     within = elements(array)
     if within.is_short and array.type.is_integer:
         within = LONG
-    if within.low is not None:
+    if within.low is not None and within.high is not None:
+        yield f"(elements {text} {within.low} {within.high})"
+    elif within.low is not None:
         yield f"(set (element-low {text}) {within.low})"
-    if within.high is not None:
+    elif within.high is not None:
         yield f"(set (element-high {text}) {within.high})"
     if array.ascending:
         yield f"(ascending {text})"

@@ -55,7 +55,7 @@ def program(layouts: Mapping[str, str]) -> Iterator[str]:
     yield from _free_variables(layouts)
     for number, line in enumerate(_MISCELLANEOUS.strip().splitlines()):
         facts, _, action = line.partition(" => ")
-        yield rule(facts, action, f"operator-{number}", "scope")
+        yield rule(facts, action, f"operator-{number}", "operators")
     for operator in (
         _Operator("Shift d", "-1", dropped=_ones("(max 0 (- 0 d))")),
         _Operator("Exchange m n", _ones("(+ m n)")),
@@ -87,7 +87,7 @@ def _pushed(operator: _Operator, layouts: Mapping[str, str]) -> Iterator[str]:
     name = operator.text.partition(" ")[0]
     concerned = operator.concerned if "(" in operator.concerned else f"(bigint {operator.concerned})"
     here = f"(= e ({operator.text} c t)) (= f (& (>> (free t) c) {concerned}))"
-    yield rule(f"{here} (= f {_NONE})", f"(union e {operator.otherwise})", f"{name}-nowhere", "scope")
+    yield rule(f"{here} (= f {_NONE})", f"(union e {operator.otherwise})", f"{name}-nowhere", "operators")
     for each in signatures(layouts):
         if not each.terms + each.bodies:
             continue
@@ -98,4 +98,4 @@ def _pushed(operator: _Operator, layouts: Mapping[str, str]) -> Iterator[str]:
             inside[part] = f"({operator.text} {cutoff} {part})"
             if operator.dropped != _NONE:
                 facts += f" (= {_NONE} (& (>> (free {part}) {cutoff}) {operator.dropped}))"
-        yield rule(facts, f"(union e {each.filled(inside)})", f"{name}-{each.constructor}", "scope")
+        yield rule(facts, f"(union e {each.filled(inside)})", f"{name}-{each.constructor}", "operators")

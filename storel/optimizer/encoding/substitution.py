@@ -57,8 +57,8 @@ def _free_variables(known: Sequence[Signature]) -> Iterator[str]:
 
 def _substitution(known: Sequence[Signature]) -> Iterator[str]:
     """Push ``Subst x t b`` (b with x replaced by t) down, binders that t would capture renamed first."""
-    yield rule("(= e (Subst x t (Var x)))", "(union e t)", "substitute-here", "scope")
-    yield rule("(= e (Subst x t b)) (independent b x)", "(union e b)", "substitute-nowhere", "scope")
+    yield rule("(= e (Subst x t (Var x)))", "(union e t)", "substitute-here", "operators")
+    yield rule("(= e (Subst x t b)) (independent b x)", "(union e b)", "substitute-nowhere", "operators")
     for each in known:
         if not each.terms + each.bodies:
             continue
@@ -68,14 +68,14 @@ def _substitution(known: Sequence[Signature]) -> Iterator[str]:
         here += "".join(f" (= f{part} (free {part}))" for part in each.terms + each.bodies)
         inside = {part: f"(Subst x t {part})" for part in each.terms + each.bodies}
         apart = "".join(f" (!= x {binder}) (independent t {binder})" for binder in each.binders)
-        yield rule(here + apart, f"(union e {each.filled(inside)})", f"substitute-{name}", "scope")
+        yield rule(here + apart, f"(union e {each.filled(inside)})", f"substitute-{name}", "operators")
         outer = each.filled({part: inside[part] for part in each.terms})
         for binder in each.binders:
-            yield rule(f"{here} (= x {binder})", f"(union e {outer})", f"shadow-{name}-{binder}", "scope")
+            yield rule(f"{here} (= x {binder})", f"(union e {outer})", f"shadow-{name}-{binder}", "operators")
             captured = f"{here} (< {binder} {RENAMED}) (!= (bigint 0) (& (free t) (<< (bigint 1) {binder})))"
             captured += "".join(f" (!= x {other})" for other in each.binders)
             fresh = f"(+ {binder} {RENAMED})"
             captured += "".join(f" (independent {body} {fresh})" for body in each.bodies)
             bodies = {part: f"(Subst {binder} (Var {fresh}) {part})" for part in each.bodies}
             renamed = each.filled({binder: fresh, **bodies})
-            yield rule(captured, f"(union e (Subst x t {renamed}))", f"rename-{name}-{binder}", "scope")
+            yield rule(captured, f"(union e (Subst x t {renamed}))", f"rename-{name}-{binder}", "operators")

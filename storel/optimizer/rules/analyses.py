@@ -15,6 +15,7 @@
     over x s     x is a dictionary over semiring s: no entry of it is the zero of s
     whole x      x is the term that is searched from
     selects x v  below loops that do not depend on v, x is conditional on an equality with v
+    number x l h x is an integer from l to h, and elements x l h an array of such
 
 An analysis holds for the class: whatever is proved of one term is true of all terms equal to it. Bounds
 of variables are facts about the binders of the source term (``egraph/facts.py``), since the same binder may
@@ -24,12 +25,13 @@ come to stand over an instance of its source.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from storel.functions import FUNCTIONS
 from storel.optimizer.encoding.binders import Encoding
 from storel.optimizer.encoding.constructors import rule
 
-RULESETS = ("scope", "analysis")
+RULESETS = ("scope", "operators", "analysis")
 
 SMALL = 2**60
 """How far a number may be from 0 for a few such ones to be added up in 64 bits."""
@@ -77,6 +79,8 @@ _DECLARATIONS = """
 (function high (Term) i64 :merge (min old new))
 (function element-low (Term) i64 :merge (max old new))
 (function element-high (Term) i64 :merge (min old new))
+(relation number (Term i64 i64))
+(relation elements (Term i64 i64))
 (relation whole (Term))
 (relation semiring (String))
 (relation array (Term))
@@ -104,7 +108,15 @@ _DECLARATIONS = """
 (relation zero-preserving (String))
 (relation annihilated-by (String i64))
 (ruleset scope)
+(ruleset operators)
 (ruleset analysis)
+"""
+
+# Commands take longer than rules, so that one tells several facts of a name.
+_GIVEN = """
+(number e l h) => (set (rank e) 0) (set (low e) l) (set (high e) h)
+(elements e l h) => (set (element-low e) l) (set (element-high e) h)
+(array e) => (set (rank e) 1)
 """
 
 _BOUNDS = """
@@ -293,13 +305,21 @@ def _fitting(actions: str) -> str:
     )
 
 
+def _sides(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the facts and the actions of rules, each of which is a line with those that are indented."""
+    for line in text.replace("\n  ", " ").splitlines():
+        if line:
+            facts, _, actions = line.partition("=>")
+            yield facts, actions
+
+
 def program(encoding: Encoding) -> str:
     """Return the declarations and the rules of all analyses, and of the encoding's operators."""
     text = "\n".join((_BOUNDS, _RANKS, _LINEARITY, _SELECTION, _LOOSENESS, _INJECTIVITY, _ORDER))
-    written = [line.partition("=>") for line in text.replace("\n  ", " ").splitlines() if line]
     rules = [
-        rule(*encoding.analysis(f"{facts} {_fitting(actions)}", actions), f"analysis-{i}", "analysis")
-        for i, (facts, _, actions) in enumerate(written)
+        rule(*encoding.analysis(f"{facts} {_fitting(actions)}", actions), f"{ruleset}-{i}", ruleset)
+        for ruleset, lines in (("scope", _GIVEN), ("analysis", text))
+        for i, (facts, actions) in enumerate(_sides(lines))
     ]
     facts = [
         *(f'(index-like "{name}")' for name in ("index", "plus_times")),

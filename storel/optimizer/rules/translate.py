@@ -39,7 +39,7 @@ def translate(source: Rule, encoding: Encoding = NAMED) -> str:
     for number, wanted in enumerate(translation.wanted):
         others = facts.replace(f"(= {wanted})", "")
         term = wanted.partition(" ")[2]
-        rules.append(rule(others, term, f"{source.name}-wants-{number}", "scope"))
+        rules.append(rule(others, term, f"{source.name}-wants-{number}", "operators"))
     return "\n".join(rules)
 
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from storel.calculus.nodes import Add, Multiply, Sum, Symbol, Variable
-from storel.optimizer.egraph import saturate
+from storel.optimizer.egraph import base, saturate
 from storel.optimizer.egraph.facts import encoded
 from storel.optimizer.encoding.named import NAMED
 from storel.optimizer.limits import Limits, Stop
@@ -28,10 +28,10 @@ def test_an_e_graph_is_made_anew_before_what_it_keeps_of_searches_is_much(
         classes, report = saturate.saturate(rules, source.text, source.facts, "main", Limits())
         return classes, report.matches, report.nodes
 
-    known = saturate.base(rules)
+    known = base.base(rules)
     before, first = known.graph, found()
     assert known.graph is before
-    monkeypatch.setattr(saturate, "SPENT", 0)
+    monkeypatch.setattr(base, "SPENT", 0)
     assert found() == first
     assert known.graph is not before and known.nodes() == 0
     assert found() == first

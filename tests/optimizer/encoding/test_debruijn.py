@@ -10,7 +10,8 @@ import pytest
 import storel
 from storel.calculus.interpret import evaluate
 from storel.calculus.nodes import Literal, Multiply, Range, Singleton, Sum, Term, Variable
-from storel.optimizer.egraph.saturate import Base, Saturation
+from storel.optimizer.egraph.base import Base
+from storel.optimizer.egraph.saturate import Saturation
 from storel.optimizer.encoding.bindings import EggSmolError
 from storel.optimizer.encoding.debruijn import DE_BRUIJN
 from storel.optimizer.limits import Limits, Stop
@@ -95,7 +96,7 @@ def test_operators(operated: str, expected: str) -> None:
     )
     graph.run('(set (free (Sym "a")) (bigint 0))')
     graph.run(f"(let $left {left})\n(let $right {right})")
-    Saturation(graph, Limits(), math.inf).settle("scope")
+    Saturation(graph, Limits(), math.inf).prepare()
     try:
         graph.run("(check (= $left $right))")
     except EggSmolError:

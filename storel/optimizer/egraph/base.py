@@ -1,0 +1,205 @@
+"""E-graphs that are loaded with rules once, and hold one term after another."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Collection, Generator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from storel.errors import UnknownNameError, nearest
+from storel.optimizer.egraph.rulesets import Rulesets
+from storel.optimizer.encoding import constructors
+from storel.optimizer.encoding.binders import Encoding
+from storel.optimizer.encoding.bindings import EGraph, PrintAllFunctionsSize, RunScheduleOutput
+from storel.optimizer.encoding.command import command
+from storel.optimizer.encoding.named import NAMED
+from storel.optimizer.rules import analyses
+from storel.optimizer.rules.rulefile import EAGER, IN_ORDER, ON_TERMS, PHASES, REORDERING, Rule, RuleSet
+from storel.optimizer.rules.translate import translate
+
+ANALYSIS = 250
+"""Steps of the analyses between two steps of the rules; they nearly always saturate first.
+
+Each level of a term may be one more, and without all that is known of a term nothing is extracted.
+"""
+
+_SETTLED = (*analyses.RULESETS, *EAGER)
+"""The rulesets that may be run until nothing changes."""
+
+WORN = 1000
+"""E-nodes of terms that were held after which an e-graph is replaced by a fresh copy.
+
+A copy takes as long as a small search, since all rules are copied, too. But the numbers of classes are not
+used again, which makes an e-graph slower by and by. What is copied is put by when that is first due, since
+most processes plan little.
+"""
+
+_Commands: TypeAlias = dict[tuple[str, int, frozenset[str]], list[Any]]
+"""What runs a ruleset up to so many steps where there are nodes of these kinds."""
+
+SPENT = 20_000
+"""E-nodes of terms that were held after which an e-graph is made anew, which takes as long as ten searches.
+
+The library keeps a report of each step that was ever run, even of copies: some KiB for each of these nodes.
+"""
+
+
+class Base:
+    """An e-graph that holds the schema, the analyses and the rules, and for a while a term."""
+
+    def __init__(self, rules: RuleSet, encoding: Encoding = NAMED) -> None:
+        self.rules = rules
+        self.encoding = encoding
+        self._load()
+
+    def _load(self) -> None:
+        """Make an e-graph that holds no term."""
+        encoding = self.encoding
+        self.graph = EGraph()
+        self._rulesets = Rulesets({*encoding.layouts, *encoding.operators})
+        self._present = frozenset[str]()
+        self._commands: _Commands = {}
+        self._combined = itertools.count()
+        self._put_by: list[tuple[Rulesets, _Commands]] = []
+        self.run(constructors.schema(encoding))
+        self.run(analyses.program(encoding))
+        self.parts: dict[str, list[str]] = {name: [name] for name in (*EAGER, *PHASES, IN_ORDER)}
+        for rule in self.rules.rules:
+            if ON_TERMS not in rule.tags:
+                self._add(rule)
+        self._steps = {*analyses.RULESETS, *(part for parts in self.parts.values() for part in parts)}
+        self._counted = set(encoding.layouts)
+        if encoding.most_matches is not None:
+            self._counted |= set(encoding.operators)
+        self._sizes = self.graph.parse_program("(print-size)")
+        self._forgetting = self._forgotten()
+        self._held = self._held_in_all = 0
+
+    def _forgotten(self) -> list[Any]:
+        """Return the command that deletes all that a term brings: what there is nothing of without one."""
+        for name, function in self.graph.freeze().functions.items():
+            if not function.rows:
+                row = f"({name} {' '.join(f'a{place}' for place in range(len(function.input_sorts)))})"
+                fact = row if function.output_sort == "Unit" else f"(= e {row})"
+                # Nodes that were replaced match nothing themselves.
+                rows = dict.fromkeys((row, row.replace(constructors.REPLACED, "")))
+                actions = " ".join(f"(delete {each})" for each in rows)
+                self.run(constructors.rule(fact, actions, f"forget-{name}", "forget"))
+        return self._command("forget", 1, self._present)
+
+    @contextmanager
+    def holding(self, term: str, facts: str) -> Generator[None]:
+        """Hold a term, which is then the one in ``whole``, and what is known of it."""
+        try:
+            self._present = self._rulesets.kinds(term)
+            self.graph.run_program(command(f"(whole {term})"))
+            self.run(facts)
+            yield
+        finally:
+            self._held += self.nodes()
+            self.graph.run_program(*self._forgetting)
+            if self._held_in_all + self._held > SPENT:
+                self._load()
+            elif self._held > WORN:
+                self._held_in_all += self._held
+                self._held = 0
+                if self._put_by:
+                    self.pop()
+                self.push()
+
+    def push(self) -> None:
+        """Put a copy by of all rules and terms."""
+        self._put_by.append((self._rulesets.copy(), dict(self._commands)))
+        self.run("(push)")
+
+    def pop(self) -> None:
+        """Go back to what was put by last."""
+        self.run("(pop)")
+        self._rulesets, self._commands = self._put_by.pop()
+
+    def run(self, text: str) -> None:
+        """Run egglog text, a command on each line.
+
+        Lines are parsed one by one, since each node that is parsed holds a copy of the text it came from.
+        """
+        self._present |= self._rulesets.kinds(text)
+        lines = self._rulesets.placed(text).splitlines()
+        parsed = (self.graph.parse_program(line) for line in lines if line)
+        self.graph.run_program(*itertools.chain.from_iterable(parsed))
+
+    def _add(self, rule: Rule) -> None:
+        """Add a rule; where matches are limited, it becomes a part of its phases that runs by itself."""
+        text = translate(rule, self.encoding)
+        if self.encoding.most_matches is not None:
+            for phase in (each for each in PHASES if each in rule.phases):
+                part = f"{phase}-{rule.name}"
+                self.parts[phase].append(part)
+                if rule.ruleset(phase) == IN_ORDER:
+                    self.parts[IN_ORDER].append(part)
+                text = text.replace(f":ruleset {rule.ruleset(phase)} ", f":ruleset {part} ")
+        self.run(text)
+
+    def step(self, ruleset: str) -> tuple[bool, dict[str, int]]:
+        """Run a ruleset once; return whether anything changed, and the matches per rule.
+
+        Raises UnknownNameError if there is none of that name.
+        """
+        _require(ruleset, self._steps, (*analyses.RULESETS, *self.parts))
+        return self._ran(ruleset, 1)
+
+    def settle(self, ruleset: str) -> tuple[bool, dict[str, int]]:
+        """Run a ruleset until nothing changes; return whether anything did, and the matches per rule.
+
+        Raises UnknownNameError for one of a phase, which may never end, and if there is none of that name.
+        """
+        _require(ruleset, _SETTLED, _SETTLED)
+        return self._ran(ruleset, ANALYSIS)
+
+    def _ran(self, ruleset: str, steps: int) -> tuple[bool, dict[str, int]]:
+        asked = (ruleset, steps, self._present)
+        if asked not in self._commands:
+            self._commands[asked] = self._command(*asked)
+        (output,) = self.graph.run_program(*self._commands[asked])
+        assert isinstance(output, RunScheduleOutput)
+        report = output.report  # a copy each time
+        matches = report.num_matches_per_rule
+        self._present |= self._rulesets.made(name for name, count in matches.items() if count)
+        return report.updated, matches
+
+    def _command(self, ruleset: str, steps: int, present: frozenset[str]) -> list[Any]:
+        rulesets = (IN_ORDER, REORDERING) if ruleset == "main" else (ruleset,)
+        parts = self._rulesets.relevant(rulesets, present, once=steps == 1)
+        name = f"combined-{next(self._combined)}"
+        self.run(f"(unstable-combined-ruleset {name} {' '.join(parts)})")
+        return self.graph.parse_program(f"(run {name} {steps})")
+
+    def nodes(self) -> int:
+        """Return the number of e-nodes."""
+        (output,) = self.graph.run_program(*self._sizes)
+        assert isinstance(output, PrintAllFunctionsSize)
+        return sum(count for name, count in output.sizes if name in self._counted)
+
+
+def _require(ruleset: str, known: Collection[str], shown: Collection[str]) -> None:
+    """Raise UnknownNameError unless a ruleset, which a user's schedule may have named, is known."""
+    if ruleset not in known:
+        hint = nearest(str(ruleset), shown)
+        raise UnknownNameError(f"no ruleset '{ruleset}' is run so", expected=", ".join(shown), hint=hint)
+
+
+class _Bases(threading.local):
+    """The e-graphs of a thread: the library's are bound to the thread that made them."""
+
+    def __init__(self) -> None:
+        self.loaded = lru_cache(maxsize=4)(Base)
+
+
+_BASES = _Bases()
+
+
+def base(rules: RuleSet, encoding: Encoding = NAMED) -> Base:
+    """Return the thread's e-graph with ``rules`` loaded; it is used by one term at a time."""
+    return _BASES.loaded(rules, encoding)

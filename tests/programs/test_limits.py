@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -234,7 +235,7 @@ def test_the_largest_key_has_no_extent() -> None:
         storel.tensor({(2**63 - 1, 0): 1.0})
 
 
-SHORT: dict[str, Any] = {
+SHORT: dict[str, Callable[[Any, Any], Any]] = {
     "sum(<i, x> in v) { i -> x + w(i) }": lambda v, w: v + w,
     "sum(<i, x> in v) { i -> max(0, x - w(i)) }": lambda v, w: np.maximum(0, v - w),
     "sum(<i, x> in v) { i -> min(2 * x, x + w(i)) }": lambda v, w: np.minimum(np.int64(2) * v, v + w),

@@ -251,7 +251,7 @@ SHORT_TERMS = st.recursive(
         st.builds(Add, inner, inner),
         st.builds(Multiply, inner, inner),
         st.builds(applied, st.sampled_from(("subtract", "minimum", "maximum")), inner, inner),
-        st.builds(lambda name, operand: Apply(name, (operand,)), st.sampled_from(("negate", "abs")), inner),
+        st.builds(Apply, st.sampled_from(("negate", "abs")), st.tuples(inner)),
     ),
     max_leaves=5,
 )

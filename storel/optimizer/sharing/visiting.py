@@ -14,7 +14,6 @@ OOPSLA 2017, section 5).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
 from typing import TypeAlias, cast
 
 from storel.calculus.binders import binder_types
@@ -47,10 +46,10 @@ def visited(term: Term, symbols: Symbols, *, reassociates: bool = True) -> Itera
         if not searches or len(searches) > MOST_OPERANDS or not _vanishes(loop, searches):
             continue
         if len(searches) == 1 or reassociates or _is_entered(loop.body):
-            parts = (_part(found, loop, searches, place, symbols) for place in range(len(searches)))
-            yield replaced(
-                term, found.path, reduce(lambda left, right: Add(left, right, loop.semiring), parts)
-            )
+            made = _part(found, loop, searches, 0, symbols)
+            for place in range(1, len(searches)):
+                made = Add(made, _part(found, loop, searches, place, symbols), loop.semiring)
+            yield replaced(term, found.path, made)
 
 
 def _searches(term: Term, semiring: str, depth: int, symbols: Symbols) -> Iterator[Search]:

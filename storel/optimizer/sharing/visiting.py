@@ -23,7 +23,14 @@ from storel.calculus.nodes import Add, Apply, Find, If, Let, Range, Singleton, S
 from storel.calculus.one_to_one import is_one_to_one
 from storel.calculus.strictness import strict
 from storel.calculus.verify import infer, zero_literal
-from storel.optimizer.terms.occurrences import Occurrence, abstracted, occurrences, reindexed, replaced
+from storel.optimizer.terms.occurrences import (
+    Occurrence,
+    abstracted,
+    has_loop,
+    occurrences,
+    reindexed,
+    replaced,
+)
 from storel.symbols import Symbols
 
 Search: TypeAlias = Sum | Find
@@ -71,7 +78,8 @@ def _searches(term: Term, semiring: str, depth: int, symbols: Symbols) -> Iterat
         yield cast("Search", shift(term, -depth))
     else:
         for child, binders in children(term):
-            yield from _searches(child, semiring, depth + binders, symbols)
+            if has_loop(child):
+                yield from _searches(child, semiring, depth + binders, symbols)
 
 
 def _vanishes(loop: Sum, searches: Sequence[Search]) -> bool:

@@ -25,6 +25,8 @@ WITNESSES = {
     "add-singletons": ("add2", 2),
     "equal-symmetric": ("mttkrp", 4),
     "find-element": ("mmm", 1),
+    "find-factor": ("batax", 1),
+    "find-factor-singleton": ("mmm", 3),
     "find-itself": ("batax", 4),
     "fuse-if": ("mmm", 1),
     "fuse-singleton": ("mmm", 1),
@@ -48,7 +50,6 @@ WITNESSES = {
     "select-range": ("batax", 0),
     "sum-factor": ("batax", 0),
     "sum-factor-back": ("mttkrp", 3),
-    "sum-factor-if": ("ttm", 4),
     "sum-factor-singleton": ("mmm", 1),
     "sum-interchange": ("mttkrp", 3),
     "sum-unite": ("add2", 3),
@@ -92,15 +93,3 @@ def test_without_factors_moved_to_found_entries_a_chain_takes_longer() -> None:
     found = optimize(compilation.term, compilation.symbols)
     without = optimize(compilation.term, compilation.symbols, shipped().without("find-factor-back"))
     assert without.cost.nanoseconds > 1.1 * found.cost.nanoseconds
-
-
-def test_without_factors_taken_out_of_conditions_padded_rows_are_read_again_and_again() -> None:
-    rng = np.random.default_rng(0)
-    values = rng.random((60, 60))
-    mask = storel.tensor(np.where(values < 0.9, 0, values)).to("mask")
-    script = "CREATE TENSOR s AS sum(<(k, l), x> in X, <(i, k), y> in M, <(i, j), z> in M) x * y * z"
-    padded = storel.tensor(rng.random((60, 8))).to("ell")
-    compilation = storel.compile(script, X=padded, M=mask).compilation
-    found = optimize(compilation.term, compilation.symbols)
-    without = optimize(compilation.term, compilation.symbols, shipped().without("sum-factor-if"))
-    assert without.cost.nanoseconds > 5 * found.cost.nanoseconds

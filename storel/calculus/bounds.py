@@ -59,7 +59,7 @@ def bounds(term: Term, symbols: Symbols, context: Context = ()) -> Interval:
     """Return an interval that holds the value of ``term``; ``ANY`` for what is not an integer.
 
     >>> bounds(Add(Variable(0), Variable(1)), {}, (Interval(0, 3), Interval(1, 2)))
-    Interval(low=1, high=5)
+    Interval(low=1, high=5, is_short=False)
     """
     match term:
         case Variable(index):

@@ -169,10 +169,10 @@ def _in_turn(moves: Iterator[Term], start: int) -> Iterator[tuple[int, Term]]:
 
 
 def _stored(term: Term, symbols: Symbols, reassociates: bool) -> Iterator[Term]:
-    """Yield ``term`` with a row stored, or visited, as it is and after a loop that fills one moved out."""
+    """Yield ``term`` with a row visited, or stored as it is and after a loop that fills one moved out."""
     swapped = list(_interchanged(term, symbols))
+    yield from visited(term, symbols, reassociates=reassociates)
     for moved in (term, *swapped):
-        yield from visited(moved, symbols, reassociates=reassociates)
         yield from _materialized(moved, symbols)
     yield from swapped
     yield from _tabulated(term, symbols, rows=True)

@@ -154,7 +154,8 @@ def test_a_store_is_scanned_in_increasing_order() -> None:
     ],
 )  # fmt: skip
 def test_the_bounds_of_keys(action: Action, interval: Interval) -> None:
-    assert key_intervals(action, 1, Scope(), SYMBOLS) == (interval,)
+    (found,) = key_intervals(action, 1, Scope(), SYMBOLS)
+    assert (found.low, found.high) == (interval.low, interval.high)
 
 
 def test_bounds_of_enclosing_binders_count() -> None:

@@ -52,6 +52,9 @@ def visited(term: Term, symbols: Symbols, *, reassociates: bool = True) -> Itera
         searches = tuple(dict.fromkeys(_searches(loop.body, loop.semiring, 0, symbols)))
         if not searches or len(searches) > MOST_OPERANDS or not _vanishes(loop, searches):
             continue
+        types = (*reversed(binder_types(loop, symbols, found.types)), *found.types)
+        if len(searches) > 1 and any(infer(search, symbols, types).rank > 0 for search in searches):
+            continue  # whether a row has entries is not asked by a comparison with zero
         if len(searches) == 1 or reassociates or _is_entered(loop.body):
             made = _part(found, loop, searches, 0, symbols)
             for place in range(1, len(searches)):

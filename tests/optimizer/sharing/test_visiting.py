@@ -128,6 +128,23 @@ def test_what_has_no_entry_is_not_visited(program: str, formats: tuple[str, str]
     np.testing.assert_allclose(kernel(**given).to_numpy(), SPARSE[program](a, b))
 
 
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        "{ i -> A(i) + B(i) }",
+        "{ i -> sum(<j, x> in A(i) + B(i)) abs(x) }",
+        "{ i -> (sum(<j, x> in A(i)) exp(x)) + sum(<j, y> in B(i)) cos(y) }",
+    ],
+)
+def test_rows_of_several_operands_are_added_up(program: str, backend: Any) -> None:
+    text = f"CREATE TENSOR R AS sum(<i, _> in 0:{ROWS}) {program}"
+    given = {name: storel.tensor(OPERANDS[name]).to("dcsr") for name in "AB"}
+    wanted: Any = storel.run(text, backend="interpret", **given)
+    found: Any = storel.run(text, backend=backend, **given)
+    np.testing.assert_allclose(found.to_numpy(), wanted.to_numpy())
+
+
 @pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
 def test_what_is_no_number_is_an_entry(backend: Any) -> None:
     a = np.array([[np.nan, np.inf, -np.inf, 0, 0, 1]])

@@ -6,6 +6,7 @@
     eliminate    of many loops: factors and loops go where variables are bound (arrangement/elimination.py)
     main         the algebra of sums and products, in a fresh e-graph; beside it orders of products that need
                  no search (arrangement/association.py, arrangement/pairs.py)
+    take out     factors, of sums that ask something of their elements (terms/factoring.py)
     share        let, tabulation and hoisting on the extracted terms (sharing/share.py)
 
 Each variation of the cost gives a candidate; after sharing, all are priced in full and the cheapest
@@ -42,6 +43,7 @@ from storel.optimizer.rules.rewriting import Rewriter, is_outgrown, size
 from storel.optimizer.rules.rulefile import IN_ORDER, RuleSet
 from storel.optimizer.sharing.share import Sharing, hoisted
 from storel.optimizer.terms.conversions import converted
+from storel.optimizer.terms.factoring import factored
 from storel.optimizer.terms.implied import without_implied
 from storel.optimizer.terms.occurrences import occurrences
 from storel.optimizer.terms.precautions import cautious
@@ -232,6 +234,8 @@ def _searched(
     origins: dict[Term, list[str]] = {}
     for variation, candidate in zip(_VARIATIONS, candidates, strict=True):
         origins.setdefault(candidate, []).append(variation.name)
+    for candidate in tuple(origins):
+        origins.setdefault(cautious(factored(candidate, symbols), symbols), ["taken out"])
     plans: dict[Term, list[str]] = {}
     for candidate, names in origins.items():
         plans.setdefault(sharing.share(candidate), []).extend(names)

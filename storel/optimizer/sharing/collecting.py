@@ -12,13 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
+from typing import cast
 
-from storel.calculus.binding import free_variables
+from storel.calculus.binding import free_variables, shift
+from storel.calculus.bounds import bounds
 from storel.calculus.nodes import (
     Find,
     If,
     Let,
     Literal,
+    Lookup,
     Merge,
     Multiply,
     Singleton,
@@ -30,7 +33,16 @@ from storel.calculus.nodes import (
     children,
 )
 from storel.calculus.verify import infer
-from storel.optimizer.terms.occurrences import Occurrence, at, occurrences, reindexed, replaced
+from storel.optimizer.terms.occurrences import (
+    Binder,
+    Occurrence,
+    at,
+    intervals_of,
+    occurrences,
+    reindexed,
+    replaced,
+    types_of,
+)
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.symbols import ArraySymbol, Symbols
@@ -44,7 +56,7 @@ def collected(term: Term, symbols: Symbols) -> Iterator[Term]:
             continue
         others = free_variables(found.term) - {key}
         outer = found.inside(min(others)) if others else len(found.scope)
-        if outer > key and found.scope[key].is_key:
+        if outer > key and found.is_key(key):
             yield from _with_collection(term, found, key, outer, symbols)
 
 
@@ -57,18 +69,60 @@ def _with_collection(term: Term, found: Occurrence, key: int, outer: int, symbol
         if not isinstance(loop, Sum) or not _is_linear(loop, rest, loop.semiring):
             continue
         depth = _binders(loop, rest)
+        if key >= depth or not _is_scaled(loop, rest, found, symbols):
+            return
+        yield from _brought_to_all(term, found, key, path, depth, symbols)
         loops = sum(binder.is_loop for binder in found.scope[:depth])
-        if key >= depth or (loops < 4 and not _repeats_elements(loop, symbols)):
+        if loops < 4 and not _repeats_elements(loop, symbols):
             return
-        if not _is_scaled(loop, rest, found, symbols):
-            return
-        # Inside: the collected value (0), its key (1), the collection (2), then what was around the loop.
-        places = {index: index - depth + 3 for index in free_variables(found.term)} | {key: 1}
-        part = reindexed(found.term, places.__getitem__)
-        row = _row(loop, rest, key)
+        part = _placed(found, key, depth)
+        row = _row(loop, rest, Variable(key))
         entry = Multiply(Variable(0), part, loop.semiring)
         yield replaced(term, path, Let(row, Sum(Variable(0), entry, loop.semiring)))
         return
+
+
+def _brought_to_all(
+    term: Term, found: Occurrence, key: int, path: tuple[int, ...], depth: int, symbols: Symbols
+) -> Iterator[Term]:
+    """Collect by what is searched for: then nothing is, but all that it may be found among is looked at.
+
+    ``key`` is where it is found, ``depth`` the number of binders between the loop at ``path`` and the part.
+    """
+    loop, search = cast("Sum", at(term, path)), found.scope[key]
+    if not isinstance(search.term, Find) or search.term.semiring != loop.semiring:
+        return
+    above = key + 1  # binders from the part to what is around the search
+    sought, source = shift(search.term.key, above), shift(search.term.source, above)
+    if any(index < depth for index in free_variables(source)):
+        return
+    row = _row(loop, found.path[len(path) :], sought)
+    place = search.body[len(path) : -1]
+    inner = cast("Find", at(row, place)).body
+    if 0 in free_variables(inner) or not _is_key(search, symbols):
+        return
+    entry = Multiply(
+        Lookup(Variable(2), Variable(0), loop.semiring), _placed(found, key, depth), loop.semiring
+    )
+    everywhere = Sum(shift(source, 1 - depth), entry, loop.semiring)
+    yield replaced(term, path, Let(replaced(row, place, shift(inner, -1)), everywhere))
+
+
+def _is_key(search: Binder, symbols: Symbols) -> bool:
+    """Return whether what a search is for is proved to be an integer that is not negative."""
+    outer = search.binding.scope
+    sought = cast("Find", search.term).key
+    low = bounds(sought, symbols, intervals_of(outer)).low
+    return low is not None and low >= 0 and infer(sought, symbols, types_of(outer)).scalar.is_integer
+
+
+def _placed(found: Occurrence, key: int, depth: int) -> Term:
+    """Return the part found in a loop over what was collected.
+
+    Inside are the element (0), its position or key (1), the collection (2), then what was around the loop.
+    """
+    places = {index: index - depth + 3 for index in free_variables(found.term)} | {key: 1}
+    return reindexed(found.term, places.__getitem__)
 
 
 def _repeats_elements(loop: Sum, symbols: Symbols) -> bool:
@@ -83,7 +137,7 @@ def _repeats_elements(loop: Sum, symbols: Symbols) -> bool:
             return False
 
 
-def _row(loop: Sum, path: tuple[int, ...], key: int) -> Term:
+def _row(loop: Sum, path: tuple[int, ...], key: Term) -> Term:
     """Return ``loop`` with the product around its subterm at ``path``, less that, as an entry at ``key``."""
     top = len(path)
     while isinstance(at(loop, path[: top - 1]), Multiply):
@@ -97,7 +151,7 @@ def _row(loop: Sum, path: tuple[int, ...], key: int) -> Term:
     one = SEMIRINGS[loop.semiring].one
     unit = Literal(one, ScalarType.BOOL if isinstance(one, bool) else ScalarType.INT64)
     value = reduce(lambda left, right: Multiply(left, right, loop.semiring), factors) if factors else unit
-    return replaced(loop, path[:top], Singleton(Variable(key), value, loop.semiring))
+    return replaced(loop, path[:top], Singleton(key, value, loop.semiring))
 
 
 def _is_linear(term: Term, path: tuple[int, ...], semiring: str) -> bool:

@@ -3,7 +3,7 @@
     store       sum(R) {k -> c * t}   =>  let x = t in sum(R) {k -> c * x}         t is a dictionary
     hoist       what does not depend on a loop, or is written twice (hoisting.py)
     interchange sum(<k,_> in R) {k -> sum(S) e}  =>  sum(S) sum(<k,_> in R) {k -> e}
-    tabulate    … t(g) …              =>  let x = sum(<y,_> in 0:n) {y -> t(y)} in … x(g) …
+    tabulate    … t(g) …              =>  let x = sum(<y,_> in 0:n) {y -> t(y)} in … x(g) …  (tabulating.py)
     visit       the entries that a loop over all keys searches for (visiting.py)
     group       by key what a loop looks for (grouping.py)
     mark        one side of an intersection, to be looked up (marking.py)
@@ -20,11 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from storel.calculus.binding import free_variables, shift, substitute
+from storel.calculus.binding import free_variables
 from storel.calculus.nodes import (
-    If,
-    Let,
-    Lookup,
     Range,
     Singleton,
     Sum,
@@ -32,23 +29,18 @@ from storel.calculus.nodes import (
     Variable,
     length,
 )
-from storel.calculus.safety import is_safe
 from storel.calculus.verify import infer
 from storel.optimizer.cost.model import ARITHMETIC, CostModel, Estimator
-from storel.optimizer.physical.facts import ZERO, size_term
-from storel.optimizer.physical.shape import semiring_of
 from storel.optimizer.sharing.collecting import collected
 from storel.optimizer.sharing.dividing import divided
 from storel.optimizer.sharing.grouping import grouped
 from storel.optimizer.sharing.hoisting import ROUNDS, hoisted, is_movable, named
 from storel.optimizer.sharing.indexing import indexed
 from storel.optimizer.sharing.marking import marked
+from storel.optimizer.sharing.tabulating import tables, tabulated
 from storel.optimizer.sharing.visiting import visited
 from storel.optimizer.terms.occurrences import (
-    Occurrence,
-    at,
     occurrences,
-    reindexed,
     replaced,
 )
 from storel.optimizer.terms.products import Arranged, arranged
@@ -113,7 +105,7 @@ class Sharing:
         yield from _interchanged(term, self._symbols)
         if self._reassociates:
             yield from divided(term, self._symbols)
-        yield from _tabulated(term, self._symbols)
+        yield from tabulated(term, self._symbols)
         yield from marked(term, self._symbols)
 
     def _afforded(self, moves: Iterator[Term]) -> Iterator[Term]:
@@ -175,7 +167,7 @@ def _stored(term: Term, symbols: Symbols, reassociates: bool) -> Iterator[Term]:
     for moved in (term, *swapped):
         yield from _materialized(moved, symbols)
     yield from swapped
-    yield from _tabulated(term, symbols, rows=True)
+    yield from tabulated(term, symbols, rows=True)
     yield from collected(term, symbols)
 
 
@@ -190,114 +182,12 @@ def _materialized(term: Term, symbols: Symbols) -> Iterator[Term]:
             yield named(term, found, depth)
 
 
-def _tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[Term]:
-    """Yield ``term`` with one loop tabulated by the innermost variable that it depends on.
-
-    The loop makes a scalar, or with ``rows`` a dictionary.
-    """
-    for found in occurrences(term, symbols):
-        free = sorted(free_variables(found.term))
-        if not free or _is_table(found, free[0]):
-            continue
-        kind = infer(found.term, symbols, found.types)
-        if kind.is_array or (kind.rank > 0) != rows:
-            continue
-        key, outer = free[0], found.inside(free[1] if len(free) > 1 else len(found.scope))
-        binder = found.scope[key]
-        if outer <= key or not binder.is_key or _is_asked_once(term, found, key, outer):
-            continue
-        home = found.home(outer)
-        keys = _keys(found, key, outer, symbols)
-        if keys is None:
-            continue
-        yield from _with_tables(term, found, key, outer, home, keys, symbols)
-
-
-def _is_table(found: Occurrence, key: int) -> bool:
-    """Return whether what is found are the rows of a table by this very key, which would only be copied."""
-    binder = found.scope[key]
-    return (
-        isinstance(binder.term, Sum)
-        and isinstance(binder.term.source, Range)
-        and isinstance(binder.term.body, Singleton)
-        and found.path == (*binder.body, 1)
-        and binder.term.body.key in (Variable(0), Variable(1))
-    )
-
-
-def _is_asked_once(term: Term, found: Occurrence, key: int, outer: int) -> bool:
-    """Return whether what is found is a condition that is asked once for each key inside ``outer``."""
-    around = at(term, found.path[:-1]) if found.path else term
-    if not (isinstance(around, If) and found.path[-1] == 0):
-        return False
-    own = found.scope[key].body
-    return not any(each.is_loop and each.body != own for each in found.scope[:outer])
-
-
-def _with_tables(
-    term: Term, found: Occurrence, key: int, outer: int, home: tuple[int, ...], keys: Range, symbols: Symbols
-) -> Iterator[Term]:
-    entry = reindexed(found.term, lambda index: 1 if index == key else index - outer + 2)
-    inner_types = (found.scope[key].type, found.scope[key].type, *found.types[outer:])
-    interval = found.scope[key].interval
-    if not is_safe(entry, symbols, inner_types, (interval, interval, *found.intervals[outer:])):
-        return
-    place = _with_row if infer(entry, symbols, inner_types).rank else replaced
-    # Seen from the occurrence the table is variable `outer`, and what was there is one further away.
-    for table in _tables(keys, entry):
-        read = Lookup(Variable(outer), Variable(key), table.semiring)
-        named = place(shift(at(term, home), 1), found.path[len(home) :], read)
-        yield replaced(term, home, Let(table, named))
-
-
-def _with_row(term: Term, path: tuple[int, ...], row: Term) -> Term:
-    """Return ``term`` with a stored row at ``path``; one that had a name, and so a copy, has none."""
-    around = at(term, path[:-1]) if path else None
-    if isinstance(around, Let) and path[-1] == 0:
-        return replaced(term, path[:-1], substitute(around.body, row))
-    return replaced(term, path, row)
-
-
 def _interchanged(term: Term, symbols: Symbols) -> Iterator[Term]:
     """Yield ``term`` with one loop that fills a row, key by key, filling it once per inner iteration."""
     for found in occurrences(term, symbols):
         match found.term:
             case Sum(Range() as keys, Singleton(Variable(1), entry), semiring):
-                rows = [row for row in _tables(keys, entry) if row.semiring == semiring]
+                rows = [row for row in tables(keys, entry) if row.semiring == semiring]
                 yield from (replaced(term, found.path, row) for row in rows[1:])
             case _:
                 continue
-
-
-def _tables(keys: Range, entry: Term) -> Iterator[Sum]:
-    """Yield the table of ``entry`` (its row is variable 1) over ``keys``, row by row and loop by loop."""
-    own = semiring_of(entry)
-    yield Sum(keys, Singleton(Variable(1), entry, own), own)
-    if isinstance(entry, Sum) and not free_variables(entry.source) & {0, 1}:
-        source = shift(entry.source, -2)
-        # The binders of the table (2, 3 from inside the loop) and of the loop (0, 1) trade places.
-        swapped = reindexed(
-            entry.body, lambda index: index + 2 if index < 2 else index - 2 if index < 4 else index
-        )
-        yield Sum(source, _row(shift(keys, 2), swapped, entry.semiring), entry.semiring)
-
-
-def _row(keys: Term, entry: Term, semiring: str) -> Term:
-    """Return the dictionary of ``entry`` under each key; what does not depend on the key is asked once."""
-    if isinstance(entry, If) and entry.semiring == semiring and not free_variables(entry.condition) & {0, 1}:
-        return If(shift(entry.condition, -2), _row(keys, entry.body, semiring), semiring)
-    return Sum(keys, Singleton(Variable(1), entry, semiring), semiring)
-
-
-def _keys(found: Occurrence, key: int, outer: int, symbols: Symbols) -> Range | None:
-    """Return the range that the table's rows run over, seen from where it is placed."""
-    binder = found.scope[key]
-    if isinstance(binder.term, Sum) and isinstance(binder.term.source, Range):
-        free = free_variables(binder.term.source)
-        distance = found.inside(key) + 2
-        if all(index + distance >= outer for index in free):
-            source = shift(binder.term.source, distance - outer)
-            if isinstance(source, Range):
-                return source
-    high = binder.interval.high
-    return None if high is None else Range(ZERO, size_term(symbols, high + 1))

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from storel.calculus.binders import binder_intervals, binder_types
 from storel.calculus.binding import free_mask, shift
+from storel.calculus.bounds import narrowed
 from storel.calculus.intervals import Interval
 from storel.calculus.nodes import (
     Apply,
@@ -81,14 +82,12 @@ class Binder(NamedTuple):
         return self.binding.intervals[self.position]
 
     @property
-    def is_loop(self) -> bool:
-        return isinstance(self.binding.term, LOOPS)
+    def is_integer(self) -> bool:
+        return self.type.rank == 0 and self.type.scalar.is_integer
 
     @property
-    def is_key(self) -> bool:
-        """Whether the variable may be a key of what is stored: an integer, proved not to be negative."""
-        is_integer = self.type.rank == 0 and self.type.scalar.is_integer
-        return is_integer and self.interval.low is not None and self.interval.low >= 0
+    def is_loop(self) -> bool:
+        return isinstance(self.binding.term, LOOPS)
 
 
 def types_of(scope: tuple[Binder, ...]) -> tuple[Type, ...]:
@@ -101,16 +100,25 @@ def intervals_of(scope: tuple[Binder, ...]) -> tuple[Interval, ...]:
     return scope[0].binding.intervals if scope else ()
 
 
+class Condition(NamedTuple):
+    """What is asked before an occurrence is evaluated, and how many binders are around it."""
+
+    term: Term
+    binders: int
+
+
 class Occurrence(NamedTuple):
     """A subterm with its path from the root, its binders (innermost first), and whether it is conditional.
 
-    It is a tuple, as binders are, since thousands are made for each plan.
+    Of the conditions those of ``If`` are kept. It is a tuple, as binders are, since thousands are made for
+    each plan.
     """
 
     term: Term
     path: tuple[int, ...]
     scope: tuple[Binder, ...]
     conditional: bool
+    conditions: tuple[Condition, ...] = ()
 
     @property
     def types(self) -> tuple[Type, ...]:
@@ -127,6 +135,20 @@ class Occurrence(NamedTuple):
     @property
     def intervals(self) -> tuple[Interval, ...]:
         return intervals_of(self.scope)
+
+    @property
+    def narrowed(self) -> tuple[Interval, ...]:
+        """The intervals of all variables where the conditions around the occurrence hold."""
+        intervals = self.intervals
+        for condition, binders in self.conditions:
+            seen = shift(condition, len(self.scope) - binders)
+            intervals = narrowed(seen, self.scope[0].binding.symbols, intervals)
+        return intervals
+
+    def is_key(self, index: int) -> bool:
+        """Return whether a variable may be a key of what is stored: an integer, proved not to be negative."""
+        low = self.narrowed[index].low if self.scope[index].is_integer else None
+        return low is not None and low >= 0
 
 
 def has_loop(term: Term) -> bool:
@@ -154,7 +176,7 @@ def occurrences(
 
 def _inside(outer: Occurrence, symbols: Symbols, wanted: Callable[[Term], bool]) -> list[Occurrence]:
     """Return the children that are values, or conditions with loops, and wanted; the last one first."""
-    term, path, scope, conditional = outer
+    term, path, scope, conditional, conditions = outer
     found: list[Occurrence] = []
     for index, (child, binders) in enumerate(children(term)):
         if not (wanted(child) and is_value(term, index)):
@@ -163,7 +185,13 @@ def _inside(outer: Occurrence, symbols: Symbols, wanted: Callable[[Term], bool])
         if binders:
             binding = Binding(term, symbols, scope)
             inner = (*[Binder(binding, position, below) for position in range(binders)], *scope)
-        found.append(Occurrence(child, below, inner, conditional or (index > 0 and _asks_first(term))))
+        asked = index > 0 and _asks_first(term)
+        holding = (
+            (*conditions, Condition(term.condition, len(scope)))
+            if asked and isinstance(term, If)
+            else conditions
+        )
+        found.append(Occurrence(child, below, inner, conditional or asked, holding))
     found.reverse()
     return found
 

@@ -55,3 +55,11 @@ def test_a_term_without_such_conditions_is_the_same() -> None:
     found = storel.compile("CREATE TENSOR y AS sum(<(i, j), x> in X) if (x > 0) then { i -> x }", X=X)
     term = found.compilation.term
     assert without_implied(term, found.compilation.symbols) is term
+
+
+@pytest.mark.parametrize(("inner", "is_implied"), [("0 <= j", True), ("-1 <= j", True), ("1 <= j", False)])
+def test_what_was_asked_is_not_asked_again(inner: str, is_implied: bool) -> None:
+    script = f"""CREATE TENSOR y AS sum(<i, j> in p) if (0 <= j) then
+      sum(<k, _> in 0:8) if ({inner}) then {{ i -> X(i, k) }}"""
+    found = storel.compile(script, X=X, p=np.array([3, -1, 0, 2])).compilation
+    assert conditions(found.optimized.normalized) == (2 if is_implied else 3)

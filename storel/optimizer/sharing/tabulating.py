@@ -1,0 +1,161 @@
+"""Loops made once for each value of the innermost variable that they depend on.
+
+    … t(g) … t(e) …   =>   let x = sum(<y, _> in 0:n) {y -> t(y)} in … x(g) … x(e) …
+
+``t`` is a term that contains a loop: a scalar, or a dictionary; g is a variable. A table pays if it is read
+more often than it has rows, or if the loops that fill it run in a better order; both are left to the full
+cost. A scalar is read from it wherever it is made for a key, not only where it was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from storel.calculus.binding import free_variables, shift, substitute
+from storel.calculus.bounds import bounds
+from storel.calculus.nodes import If, Let, Lookup, Range, Singleton, Sum, Term, Variable
+from storel.calculus.safety import is_safe
+from storel.calculus.verify import infer
+from storel.optimizer.physical.facts import ZERO, size_term
+from storel.optimizer.physical.shape import semiring_of
+from storel.optimizer.terms.instances import instance
+from storel.optimizer.terms.occurrences import Occurrence, at, occurrences, reindexed, replaced
+from storel.symbols import Symbols
+
+
+def tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[Term]:
+    """Yield ``term`` with one loop tabulated by the innermost variable that it depends on.
+
+    The loop makes a scalar, or with ``rows`` a dictionary.
+    """
+    for found in occurrences(term, symbols):
+        free = sorted(free_variables(found.term))
+        if not free or _is_table(found, free[0]):
+            continue
+        kind = infer(found.term, symbols, found.types)
+        if kind.is_array or (kind.rank > 0) != rows:
+            continue
+        key, outer = free[0], found.inside(free[1] if len(free) > 1 else len(found.scope))
+        if outer <= key or not found.is_key(key) or _is_asked_once(term, found, key, outer):
+            continue
+        home = found.home(outer)
+        keys = _keys(found, key, outer, symbols)
+        if keys is None:
+            continue
+        yield from _with_tables(term, found, key, outer, home, keys, symbols)
+
+
+def _is_table(found: Occurrence, key: int) -> bool:
+    """Return whether what is found are the rows of a table by this very key, which would only be copied."""
+    binder = found.scope[key]
+    return (
+        isinstance(binder.term, Sum)
+        and isinstance(binder.term.source, Range)
+        and isinstance(binder.term.body, Singleton)
+        and found.path == (*binder.body, 1)
+        and binder.term.body.key in (Variable(0), Variable(1))
+    )
+
+
+def _is_asked_once(term: Term, found: Occurrence, key: int, outer: int) -> bool:
+    """Return whether what is found is a condition that is asked once for each key inside ``outer``."""
+    around = at(term, found.path[:-1]) if found.path else term
+    if not (isinstance(around, If) and found.path[-1] == 0):
+        return False
+    own = found.scope[key].body
+    return not any(each.is_loop and each.body != own for each in found.scope[:outer])
+
+
+def _with_tables(
+    term: Term, found: Occurrence, key: int, outer: int, home: tuple[int, ...], keys: Range, symbols: Symbols
+) -> Iterator[Term]:
+    entry = reindexed(found.term, lambda index: 1 if index == key else index - outer + 2)
+    inner_types = (found.scope[key].type, found.scope[key].type, *found.types[outer:])
+    interval = found.narrowed[key]
+    if not is_safe(entry, symbols, inner_types, (interval, interval, *found.intervals[outer:])):
+        return
+    is_scalar = infer(entry, symbols, inner_types).rank == 0
+    # Seen from the occurrence the table is variable `outer`, and what was there is one further away.
+    for table in tables(keys, entry):
+        read = Lookup(Variable(outer), Variable(key), table.semiring)
+        place = replaced if is_scalar else _with_row
+        named = place(shift(at(term, home), 1), found.path[len(home) :], read)
+        made = replaced(term, home, Let(table, named))
+        if is_scalar:
+            made = _read_throughout(made, (*home, 1), len(found.scope) - outer, entry, table, symbols)
+        yield made
+
+
+def _read_throughout(
+    term: Term, home: tuple[int, ...], around: int, entry: Term, table: Sum, symbols: Symbols
+) -> Term:
+    """Return ``term`` with a new table read wherever its ``entry`` is made for a key that it holds.
+
+    The table is variable 0 at ``home``, where ``around`` other variables are bound; in ``entry`` the key is
+    variable 1.
+    """
+    read: list[tuple[int, ...]] = []
+    for found in occurrences(term, symbols):
+        path = found.path
+        if type(found.term) is not type(entry) or path[: len(home)] != home:
+            continue
+        if any(path[: len(each)] == each for each in read):
+            continue
+        depth = len(found.scope) - around - 1
+        pattern = reindexed(entry, lambda index, depth=depth: 0 if index == 1 else index + depth)
+        key = instance(pattern, shift(found.term, 1))
+        if key is not None and _is_held(shift(key, -1), table, found, symbols):
+            term = replaced(term, path, Lookup(Variable(depth), shift(key, -1), table.semiring))
+            read.append(path)
+    return term
+
+
+def _is_held(key: Term, table: Sum, found: Occurrence, symbols: Symbols) -> bool:
+    """Return whether a table is proved to have a row for a key where something was found."""
+    if not infer(key, symbols, found.types).scalar.is_integer or not isinstance(table.source, Range):
+        return False
+    first, end = (bounds(each, symbols).high for each in (table.source.low, table.source.high))
+    known = bounds(key, symbols, found.narrowed)
+    return first is not None and end is not None and known.within(first, end - 1)
+
+
+def _with_row(term: Term, path: tuple[int, ...], row: Term) -> Term:
+    """Return ``term`` with a stored row at ``path``; one that had a name, and so a copy, has none."""
+    around = at(term, path[:-1]) if path else None
+    if isinstance(around, Let) and path[-1] == 0:
+        return replaced(term, path[:-1], substitute(around.body, row))
+    return replaced(term, path, row)
+
+
+def tables(keys: Range, entry: Term) -> Iterator[Sum]:
+    """Yield the table of ``entry`` (its row is variable 1) over ``keys``, row by row and loop by loop."""
+    own = semiring_of(entry)
+    yield Sum(keys, Singleton(Variable(1), entry, own), own)
+    if isinstance(entry, Sum) and not free_variables(entry.source) & {0, 1}:
+        source = shift(entry.source, -2)
+        # The binders of the table (2, 3 from inside the loop) and of the loop (0, 1) trade places.
+        swapped = reindexed(
+            entry.body, lambda index: index + 2 if index < 2 else index - 2 if index < 4 else index
+        )
+        yield Sum(source, _row(shift(keys, 2), swapped, entry.semiring), entry.semiring)
+
+
+def _row(keys: Term, entry: Term, semiring: str) -> Term:
+    """Return the dictionary of ``entry`` under each key; what does not depend on the key is asked once."""
+    if isinstance(entry, If) and entry.semiring == semiring and not free_variables(entry.condition) & {0, 1}:
+        return If(shift(entry.condition, -2), _row(keys, entry.body, semiring), semiring)
+    return Sum(keys, Singleton(Variable(1), entry, semiring), semiring)
+
+
+def _keys(found: Occurrence, key: int, outer: int, symbols: Symbols) -> Range | None:
+    """Return the range that the table's rows run over, seen from where it is placed."""
+    binder = found.scope[key]
+    if isinstance(binder.term, Sum) and isinstance(binder.term.source, Range):
+        free = free_variables(binder.term.source)
+        distance = found.inside(key) + 2
+        if all(index + distance >= outer for index in free):
+            source = shift(binder.term.source, distance - outer)
+            if isinstance(source, Range):
+                return source
+    high = found.narrowed[key].high
+    return None if high is None else Range(ZERO, size_term(symbols, high + 1))

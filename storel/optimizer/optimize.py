@@ -45,7 +45,7 @@ from storel.optimizer.sharing.share import Sharing, hoisted
 from storel.optimizer.terms.conversions import converted
 from storel.optimizer.terms.factoring import factored
 from storel.optimizer.terms.implied import without_implied
-from storel.optimizer.terms.occurrences import occurrences
+from storel.optimizer.terms.occurrences import is_value
 from storel.optimizer.terms.precautions import cautious
 from storel.optimizer.terms.unfolding import is_unfolded
 from storel.symbols import MappingSymbol, Symbols
@@ -164,11 +164,18 @@ def _is_promising(start: _Start, first: _Start, symbols: Symbols, sharing: Shari
     """
     if start.term == first.term:
         return False
-    values = occurrences(start.term, symbols, lambda part: bool(children(part)))
-    if 1 + sum(isinstance(found.term, Multiply) for found in values) >= MANY_FACTORS:
+    if _factors(start.term) >= MANY_FACTORS:
         return True
     one, other = (sharing.price(hoisted(each.term, symbols)) for each in (start, first))
     return one < other
+
+
+def _factors(term: Term) -> int:
+    """Return of how many factors the longest product in a term is, those of sums in it among them."""
+    inside = [_factors(child) for n, (child, _) in enumerate(children(term)) if is_value(term, n)]
+    if isinstance(term, Multiply):
+        return sum(max(1, each) for each in inside)
+    return max(inside, default=0)
 
 
 def _plans(
@@ -231,11 +238,12 @@ def _searched(
     if loops(start) >= MANY_LOOPS:
         start, phase = _typed(eliminated(start), start, symbols), IN_ORDER
     candidates, report, graph = _phase(start, symbols, rules, phase, options.main, options, _VARIATIONS)
-    origins: dict[Term, list[str]] = {}
+    found: dict[Term, list[str]] = {}
     for variation, candidate in zip(_VARIATIONS, candidates, strict=True):
-        origins.setdefault(candidate, []).append(variation.name)
-    for candidate in tuple(origins):
-        origins.setdefault(cautious(factored(candidate, symbols), symbols), ["taken out"])
+        found.setdefault(candidate, []).append(variation.name)
+    taken_out = dict.fromkeys(cautious(factored(candidate, symbols), symbols) for candidate in found)
+    # Those come first: where effort ends, more of it was spent on what makes less work.
+    origins = {candidate: ["taken out"] for candidate in taken_out if candidate not in found} | found
     plans: dict[Term, list[str]] = {}
     for candidate, names in origins.items():
         plans.setdefault(sharing.share(candidate), []).extend(names)

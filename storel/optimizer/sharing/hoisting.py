@@ -30,7 +30,7 @@ from storel.optimizer.terms.occurrences import (
 from storel.symbols import Symbols
 
 ROUNDS = 12
-"""How many terms are named at most; programs name one or two."""
+"""How often a term is gone through at most; programs name one or two parts at a place."""
 
 _Seen: TypeAlias = dict[tuple[tuple[int, ...], type, int], list[tuple[Term, int]]]
 """Parts, and how many binders there are between each and where it would be named.
@@ -42,15 +42,28 @@ Equal ones would be named at the same place, are of one kind, and have the same 
 def hoisted(term: Term, symbols: Symbols) -> Term:
     """Move what does not depend on a loop out of it, and name loops that occur twice."""
     for _ in range(ROUNDS):
-        found = next(_repeated(term, symbols), None)
-        if found is None:
+        named_once = _with_names(term, symbols)
+        if named_once is term:
             break
-        term = found
+        term = named_once
     return placed(term)
 
 
-def _repeated(term: Term, symbols: Symbols) -> Iterator[Term]:
-    """Yield ``term`` with one part named that a loop repeats or that is written twice."""
+def _with_names(term: Term, symbols: Symbols) -> Term:
+    """Return ``term`` with one part named at each place; none of these places is inside of another one."""
+    changed, homes = term, list[tuple[int, ...]]()
+    for found, depth in _repeated(term, symbols):
+        home = found.home(depth)
+        if not any(home[: len(each)] == each or each[: len(home)] == home for each in homes):
+            changed = named(changed, found, depth)
+            homes.append(home)
+            if not home:
+                break
+    return changed
+
+
+def _repeated(term: Term, symbols: Symbols) -> Iterator[tuple[Occurrence, int]]:
+    """Yield the parts that a loop repeats or that are written twice, each with the binders to leave."""
     seen: _Seen = {}
     for found in occurrences(term, symbols, _is_computed):
         takes_loop = has_loop(found.term)
@@ -62,7 +75,7 @@ def _repeated(term: Term, symbols: Symbols) -> Iterator[Term]:
         if not (crossed or twice) or infer(found.term, symbols, found.types).rank > 0:
             continue
         if is_movable(found, depth, symbols):
-            yield named(term, found, depth)
+            yield found, depth
 
 
 def _is_met_again(found: Occurrence, depth: int, seen: _Seen) -> bool:

@@ -18,7 +18,7 @@ both are left to the full cost.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, zip_longest
 
 from storel.calculus.binding import free_variables
 from storel.calculus.nodes import (
@@ -100,13 +100,16 @@ class Sharing:
         )
 
     def _moves(self, term: Term) -> Iterator[Term]:
-        yield from grouped(term, self._symbols, reassociates=self._reassociates)
-        yield from indexed(term, self._symbols, reassociates=self._reassociates)
-        yield from _interchanged(term, self._symbols)
-        if self._reassociates:
-            yield from divided(term, self._symbols)
-        yield from tabulated(term, self._symbols)
-        yield from marked(term, self._symbols)
+        """Yield the moves of each kind in turn: one that saves much is among the first to be compared."""
+        kinds = [
+            grouped(term, self._symbols, reassociates=self._reassociates),
+            indexed(term, self._symbols, reassociates=self._reassociates),
+            _interchanged(term, self._symbols),
+            divided(term, self._symbols) if self._reassociates else iter(()),
+            tabulated(term, self._symbols),
+            marked(term, self._symbols),
+        ]
+        return (move for moves in zip_longest(*kinds) for move in moves if move is not None)
 
     def _afforded(self, moves: Iterator[Term]) -> Iterator[Term]:
         """Yield moves as long as there is effort left for them."""
@@ -187,7 +190,7 @@ def _interchanged(term: Term, symbols: Symbols) -> Iterator[Term]:
     for found in occurrences(term, symbols):
         match found.term:
             case Sum(Range() as keys, Singleton(Variable(1), entry), semiring):
-                rows = [row for row in tables(keys, entry) if row.semiring == semiring]
+                rows = [row for row in tables(keys, entry, symbols) if row.semiring == semiring]
                 yield from (replaced(term, found.path, row) for row in rows[1:])
             case _:
                 continue

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from storel.calculus.binding import free_variables, shift, substitute
 from storel.calculus.bounds import bounds
-from storel.calculus.nodes import If, Let, Lookup, Range, Singleton, Sum, Term, Variable
+from storel.calculus.nodes import Add, Find, If, Let, Lookup, Range, Singleton, Sum, Term, Variable
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import infer
 from storel.optimizer.physical.facts import ZERO, size_term
@@ -76,18 +76,18 @@ def _with_tables(
         return
     is_scalar = infer(entry, symbols, inner_types).rank == 0
     # Seen from the occurrence the table is variable `outer`, and what was there is one further away.
-    for table in tables(keys, entry):
+    for table in tables(keys, entry, symbols):
         read = Lookup(Variable(outer), Variable(key), table.semiring)
         place = replaced if is_scalar else _with_row
         named = place(shift(at(term, home), 1), found.path[len(home) :], read)
         made = replaced(term, home, Let(table, named))
         if is_scalar:
-            made = _read_throughout(made, (*home, 1), len(found.scope) - outer, entry, table, symbols)
+            made = _read_throughout(made, (*home, 1), len(found.scope) - outer, entry, keys, symbols)
         yield made
 
 
 def _read_throughout(
-    term: Term, home: tuple[int, ...], around: int, entry: Term, table: Sum, symbols: Symbols
+    term: Term, home: tuple[int, ...], around: int, entry: Term, keys: Range, symbols: Symbols
 ) -> Term:
     """Return ``term`` with a new table read wherever its ``entry`` is made for a key that it holds.
 
@@ -104,17 +104,17 @@ def _read_throughout(
         depth = len(found.scope) - around - 1
         pattern = reindexed(entry, lambda index, depth=depth: 0 if index == 1 else index + depth)
         key = instance(pattern, shift(found.term, 1))
-        if key is not None and _is_held(shift(key, -1), table, found, symbols):
-            term = replaced(term, path, Lookup(Variable(depth), shift(key, -1), table.semiring))
+        if key is not None and _is_held(shift(key, -1), keys, found, symbols):
+            term = replaced(term, path, Lookup(Variable(depth), shift(key, -1), semiring_of(entry)))
             read.append(path)
     return term
 
 
-def _is_held(key: Term, table: Sum, found: Occurrence, symbols: Symbols) -> bool:
-    """Return whether a table is proved to have a row for a key where something was found."""
-    if not infer(key, symbols, found.types).scalar.is_integer or not isinstance(table.source, Range):
+def _is_held(key: Term, keys: Range, found: Occurrence, symbols: Symbols) -> bool:
+    """Return whether a key is proved to be one of ``keys`` where something was found, whatever these are."""
+    if not infer(key, symbols, found.types).scalar.is_integer:
         return False
-    first, end = (bounds(each, symbols).high for each in (table.source.low, table.source.high))
+    first, end = bounds(keys.low, symbols).high, bounds(keys.high, symbols).high
     known = bounds(key, symbols, found.narrowed)
     return first is not None and end is not None and known.within(first, end - 1)
 
@@ -127,17 +127,40 @@ def _with_row(term: Term, path: tuple[int, ...], row: Term) -> Term:
     return replaced(term, path, row)
 
 
-def tables(keys: Range, entry: Term) -> Iterator[Sum]:
+def tables(keys: Range, entry: Term, symbols: Symbols) -> Iterator[Sum | Add]:
     """Yield the table of ``entry`` (its row is variable 1) over ``keys``, row by row and loop by loop."""
+    by_rows = _by_rows(keys, entry)
+    yield by_rows
+    by_loops = _by_loops(keys, entry, symbols)
+    if by_loops != by_rows:
+        yield by_loops
+
+
+def _by_rows(keys: Range, entry: Term) -> Sum:
     own = semiring_of(entry)
-    yield Sum(keys, Singleton(Variable(1), entry, own), own)
-    if isinstance(entry, Sum) and not free_variables(entry.source) & {0, 1}:
-        source = shift(entry.source, -2)
-        # The binders of the table (2, 3 from inside the loop) and of the loop (0, 1) trade places.
-        swapped = reindexed(
-            entry.body, lambda index: index + 2 if index < 2 else index - 2 if index < 4 else index
-        )
-        yield Sum(source, _row(shift(keys, 2), swapped, entry.semiring), entry.semiring)
+    return Sum(keys, Singleton(Variable(1), entry, own), own)
+
+
+def _by_loops(keys: Range, entry: Term, symbols: Symbols) -> Sum | Add:
+    """Return the table of ``entry`` with loops that do not depend on the row outside of those over rows."""
+    match entry:
+        case Add(left, right, semiring):
+            return Add(_by_loops(keys, left, symbols), _by_loops(keys, right, symbols), semiring)
+        case Sum(source, body, semiring) if not free_variables(source) & {0, 1}:
+            # The binders of the table (2, 3 from inside the loop) and of the loop (0, 1) trade places.
+            swapped = reindexed(
+                body, lambda index: index + 2 if index < 2 else index - 2 if index < 4 else index
+            )
+            return Sum(shift(source, -2), _row(shift(keys, 2), swapped, semiring), semiring)
+        case Find(source, Variable(1), body, semiring) if not free_variables(source) & {0, 1}:
+            within = shift(source, -2)
+            if not bounds(Lookup(within, ZERO), symbols).is_natural:
+                return _by_rows(keys, entry)
+            # What is found is the row: the position (0) is the one of the loop over all that may be found.
+            found = reindexed(body, lambda index: 1 if index == 0 else 0 if index < 3 else index - 1)
+            return Sum(within, Singleton(Variable(0), found, semiring), semiring)
+        case _:
+            return _by_rows(keys, entry)
 
 
 def _row(keys: Term, entry: Term, semiring: str) -> Term:

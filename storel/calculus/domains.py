@@ -21,7 +21,19 @@ from numpy.typing import NDArray
 from storel.calculus.binding import free_variables, shift
 from storel.calculus.bounds import bounds
 from storel.calculus.intervals import Context, Interval
-from storel.calculus.nodes import Add, Apply, Literal, Multiply, Symbol, Term, Variable
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    Literal,
+    Multiply,
+    Range,
+    Reduce,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Variable,
+)
 from storel.symbols import SizeSymbol, Symbols
 
 Vector: TypeAlias = NDArray[Any]
@@ -43,6 +55,17 @@ class Domain:
 
 Domains: TypeAlias = tuple[Domain | None, ...]
 """The domains of the enclosing binders, the innermost first; None where there is none."""
+
+
+def binder_domains(term: Term, binders: int) -> Domains:
+    """Return the domains of the variables that ``term`` binds, so many of them, the outermost first."""
+    match term:
+        case Sum(Range(low, high)) | Reduce(_, Range(low, high)):
+            return Domain(low, high), Domain(shift(low, 1), shift(high, 1))
+        case Sum(Slice(_, low, high)) | Reduce(_, Slice(_, low, high)):
+            return Domain(low, high), None
+        case _:
+            return (None,) * binders
 
 
 def bounds_within(term: Term, symbols: Symbols, context: Context, domains: Domains) -> Interval:
@@ -154,7 +177,10 @@ class _Prover:
         return None if one is None or other is None else one.plus(other.times(sign))
 
     def _atom(self, term: Term) -> _Linear | None:
-        return _Linear({term: 1}, 0) if bounds(term, self.symbols, self.context).is_known else None
+        known = bounds(term, self.symbols, self.context)
+        if known.low is not None and known.low == known.high:
+            return _Linear({}, known.low)
+        return _Linear({term: 1}, 0) if known.is_known else None
 
     def highest(self, form: _Linear) -> int | None:
         """Return a number that the form does not exceed, None if none is found."""

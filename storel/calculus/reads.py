@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from storel.calculus.bounds import bounds
+from storel.calculus.domains import Domains, bounds_within
 from storel.calculus.intervals import Context
 from storel.calculus.nodes import Literal, Range, Slice, Symbol, Term
 from storel.scalars import ScalarType
@@ -22,18 +23,24 @@ def ends(array: Term, symbols: Symbols) -> tuple[Term, Term]:
             raise AssertionError(f"not an array: {type(array).__name__}")
 
 
-def reads_in_bounds(array: Term, key: Term, symbols: Symbols, context: Context = ()) -> bool:
-    """Return whether reading ``array`` at ``key`` is proved to stay within the array."""
+def reads_in_bounds(
+    array: Term, key: Term, symbols: Symbols, context: Context = (), domains: Domains = ()
+) -> bool:
+    """Return whether reading ``array`` at ``key``, in loops with ``domains``, is proved to stay within it."""
     match array:
         case Symbol(name):
             fact = symbols.get(name)
-            return isinstance(fact, ArraySymbol) and bounds(key, symbols, context).within(0, fact.length - 1)
+            if not isinstance(fact, ArraySymbol):
+                return False
+            if bounds(key, symbols, context).within(0, fact.length - 1):
+                return True
+            return any(domains) and bounds_within(key, symbols, context, domains).within(0, fact.length - 1)
         case Range(low, high) | Slice(_, low, high):
             first, end = bounds(low, symbols, context).high, bounds(high, symbols, context).low
             found = bounds(key, symbols, context)
             if first is None or end is None or not found.within(first, end - 1):
                 return False
-            return isinstance(array, Range) or reads_in_bounds(array.array, key, symbols, context)
+            return isinstance(array, Range) or reads_in_bounds(array.array, key, symbols, context, domains)
         case _:
             return False
 

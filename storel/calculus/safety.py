@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from storel.calculus.binders import binder_facts
 from storel.calculus.bounds import bounds, narrowed
+from storel.calculus.domains import Domains, binder_domains
 from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Apply, If, Lookup, Range, Reduce, Slice, Symbol, Term, children
 from storel.calculus.reads import reads_in_bounds, scans_in_bounds
@@ -18,15 +19,18 @@ def is_safe(
     intervals: tuple[Interval, ...],
     *,
     reads: bool = True,
+    domains: Domains = (),
 ) -> bool:
     """Return whether it is proved that ``term`` does not fail; without ``reads``, unless an array read does.
+
+    ``domains`` are those of the loops around it that are known, the innermost first.
 
     What may fail: an array read, a loop over a part of an array, the minimum of nothing, an integer division
     by zero, an integer to a negative power, an integer of what is none.
     """
     match term:
         case Lookup(Symbol() | Range() | Slice() as array, key) if reads:
-            if not reads_in_bounds(array, key, symbols, intervals):
+            if not reads_in_bounds(array, key, symbols, intervals, domains):
                 return False
         case Slice() if reads and not scans_in_bounds(term, symbols, intervals):
             return False
@@ -43,13 +47,14 @@ def is_safe(
         case _:
             pass
     for index, (child, binders) in enumerate(children(term)):
-        inner_types, inner = types, intervals
+        inner_types, inner, around = types, intervals, domains
         if binders:
             new_types, new = binder_facts(term, symbols, types, intervals)
             inner_types, inner = (*reversed(new_types), *types), (*reversed(new), *intervals)
+            around = (*reversed(binder_domains(term, binders)), *domains)
         if isinstance(term, If) and index == 1:
             inner = narrowed(term.condition, symbols, intervals)
-        if not is_safe(child, symbols, inner_types, inner, reads=reads):
+        if not is_safe(child, symbols, inner_types, inner, reads=reads, domains=around):
             return False
     return True
 

@@ -1,10 +1,11 @@
-"""Loops made once for each value of the innermost variable that they depend on.
+"""Loops made once for each value of the innermost variable that they depend on, or of a term of variables.
 
     … t(g) … t(e) …   =>   let x = sum(<y, _> in 0:n) {y -> t(y)} in … x(g) … x(e) …
 
-``t`` is a term that contains a loop: a scalar, or a dictionary; g is a variable. A table pays if it is read
-more often than it has rows, or if the loops that fill it run in a better order; both are left to the full
-cost. A scalar is read from it wherever it is made for a key, not only where it was found.
+``t`` is a term that contains a loop: a scalar, or a dictionary; g is a variable, or where nothing else is
+free in t, a term. A table pays if it is read more often than it has rows, or if the loops that fill it run in a
+better order; both are left to the full cost. A scalar is read from it wherever it is made for a key, not only
+where it was found.
 """
 
 from __future__ import annotations
@@ -15,16 +16,24 @@ from storel.calculus.binding import free_variables, shift, substitute
 from storel.calculus.bounds import bounds
 from storel.calculus.nodes import Add, Find, If, Let, Lookup, Range, Singleton, Sum, Term, Variable
 from storel.calculus.safety import is_safe
-from storel.calculus.verify import infer
+from storel.calculus.verify import KEY, infer
 from storel.optimizer.physical.facts import ZERO, size_term
 from storel.optimizer.physical.shape import semiring_of
-from storel.optimizer.terms.instances import instance
-from storel.optimizer.terms.occurrences import Occurrence, at, occurrences, reindexed, replaced
+from storel.optimizer.terms.instances import covering, instance
+from storel.optimizer.terms.occurrences import (
+    Occurrence,
+    abstracted,
+    at,
+    has_loop,
+    occurrences,
+    reindexed,
+    replaced,
+)
 from storel.symbols import Symbols
 
 
 def tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[Term]:
-    """Yield ``term`` with one loop tabulated by the innermost variable that it depends on.
+    """Yield ``term`` with one loop tabulated by what it depends on.
 
     The loop makes a scalar, or with ``rows`` a dictionary.
     """
@@ -35,6 +44,8 @@ def tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[T
         kind = infer(found.term, symbols, found.types)
         if kind.is_array or (kind.rank > 0) != rows:
             continue
+        if not rows:
+            yield from _by_computed_key(term, found, symbols)
         key, outer = free[0], found.inside(free[1] if len(free) > 1 else len(found.scope))
         if outer <= key or not found.is_key(key) or _is_asked_once(term, found, key, outer):
             continue
@@ -43,6 +54,22 @@ def tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[T
         if keys is None:
             continue
         yield from _with_tables(term, found, key, outer, home, keys, symbols)
+
+
+def _by_computed_key(term: Term, found: Occurrence, symbols: Symbols) -> Iterator[Term]:
+    """Yield ``term`` with what was found tabulated by a term in which all its free variables are."""
+    key = covering(found.term)
+    if key is None or has_loop(key) or not infer(key, symbols, found.types).scalar.is_integer:
+        return
+    interval = bounds(key, symbols, found.narrowed)
+    if not interval.is_natural or interval.high is None:
+        return
+    entry = abstracted(shift(found.term, 2), shift(key, 2), 1)
+    if not is_safe(entry, symbols, (KEY, KEY), (interval, interval)):
+        return
+    keys = Range(ZERO, size_term(symbols, interval.high + 1))
+    for table in tables(keys, entry, symbols):
+        yield _read_throughout(Let(table, shift(term, 1)), (1,), 0, entry, keys, symbols)
 
 
 def _is_table(found: Occurrence, key: int) -> bool:

@@ -10,11 +10,10 @@ ask what always holds (``loops/lowering``), so that plans are not to be compared
 from __future__ import annotations
 
 from storel.calculus.binders import binder_facts
-from storel.calculus.binding import shift
 from storel.calculus.bounds import decided, narrowed
-from storel.calculus.domains import Domain, Domains, holds
+from storel.calculus.domains import Domains, binder_domains, holds
 from storel.calculus.intervals import Context
-from storel.calculus.nodes import If, Range, Reduce, Slice, Sum, Term, children, map_children
+from storel.calculus.nodes import If, Term, children, map_children
 from storel.calculus.verify import Type
 from storel.symbols import Symbols
 
@@ -51,7 +50,7 @@ def _without(
             (*reversed(kinds), *types),
             (*reversed(all_), *anywhere),
             (*reversed(bounds), *here),
-            (*reversed(_domains(term, binders)), *domains),
+            (*reversed(binder_domains(term, binders)), *domains),
         )
 
     return map_children(term, visit)
@@ -59,14 +58,3 @@ def _without(
 
 def _is_implied(condition: Term, symbols: Symbols, intervals: Context, domains: Domains) -> bool:
     return bool(decided(condition, symbols, intervals)) or holds(condition, symbols, intervals, domains)
-
-
-def _domains(term: Term, binders: int) -> Domains:
-    """Return the domains of what a term binds, the outermost first."""
-    match term:
-        case Sum(Range(low, high)) | Reduce(_, Range(low, high)):
-            return Domain(low, high), Domain(shift(low, 1), shift(high, 1))
-        case Sum(Slice(_, low, high)) | Reduce(_, Slice(_, low, high)):
-            return Domain(low, high), None
-        case _:
-            return (None,) * binders

@@ -1,9 +1,12 @@
-"""Terms that are alike but for what stands in the place of one variable."""
+"""Terms that are alike but for what stands in the place of one variable, and what may stand there."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from storel.calculus.binding import free_mask, shift
 from storel.calculus.nodes import Empty, Term, Variable, children, map_children
+from storel.optimizer.terms.occurrences import abstracted
 
 
 def instance(pattern: Term, term: Term) -> Term | None:
@@ -16,6 +19,33 @@ def instance(pattern: Term, term: Term) -> Term | None:
     """
     found: list[Term] = []
     return found[0] if _is_instance(pattern, term, 0, found) and found else None
+
+
+def covering(term: Term) -> Term | None:
+    """Return the largest part of ``term``, but for itself and variables, outside of which nothing is free.
+
+    >>> address = Add(Multiply(Variable(3), Variable(4)), Variable(0))
+    >>> covering(Sum(Range(Literal(0, ScalarType.INT64), Symbol("n")), Lookup(Symbol("x"), address)))
+    Multiply(left=Variable(index=1), right=Variable(index=2), semiring='plus_times')
+    """
+    for part in _around_first(term, 0):
+        if part != term and not free_mask(abstracted(shift(term, 1), shift(part, 1), 0)) >> 1:
+            return part
+    return None
+
+
+def _around_first(term: Term, inside: int) -> Iterator[Term]:
+    """Yield the parts around the first free variable of ``term``, from the outside in, seen from outside.
+
+    ``inside`` are the variables that are bound between these.
+    """
+    first = next((each for each in children(term) if free_mask(each[0]) >> inside + each[1]), None)
+    if first is None:
+        return
+    child, binders = first
+    if not free_mask(term) & ((1 << inside) - 1):
+        yield shift(term, -inside)
+    yield from _around_first(child, inside + binders)
 
 
 def _is_instance(pattern: Term, term: Term, variable: int, found: list[Term]) -> bool:

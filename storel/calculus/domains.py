@@ -11,8 +11,9 @@ bound. What is not linear, but depends on one variable alone, is computed for al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -68,14 +69,21 @@ def binder_domains(term: Term, binders: int) -> Domains:
             return (None,) * binders
 
 
-def bounds_within(term: Term, symbols: Symbols, context: Context, domains: Domains) -> Interval:
-    """Return an interval that holds the integer ``term`` inside loops with these domains."""
+def bounds_within(
+    term: Term, symbols: Symbols, context: Context, domains: Domains, conditions: tuple[Term, ...] = ()
+) -> Interval:
+    """Return an interval that holds the integer ``term`` inside loops with these domains.
+
+    Conditions that hold there say that a linear term is not positive: taken from another one, it leaves no
+    less.
+    """
     prover = _Prover(symbols, context, domains)
     form = prover.linear(term)
     if form is None:
         return bounds(term, symbols, context)
-    highest = prover.highest(form)
-    lowest = prover.highest(form.times(-1))
+    nonpositive = [each for condition in conditions for each in prover.nonpositive(condition)]
+    highest = prover.highest(form, nonpositive)
+    lowest = prover.highest(form.times(-1), nonpositive)
     return Interval(None if lowest is None else -lowest, highest).meet(bounds(term, symbols, context))
 
 
@@ -136,6 +144,14 @@ class _Linear:
         kept = {atom: factor for atom, factor in factors.items() if factor}
         return _Linear(kept, self.constant + other.constant)
 
+    def less(self, other: _Linear) -> Iterator[_Linear]:
+        """Yield the form less a multiple of another one, so that an atom of both is gone."""
+        times = {self.factors[atom] // own for atom, own in other.factors.items() if atom in self.factors}
+        for by in sorted(by for by in times if by > 0):
+            left = self.plus(other.times(-by))
+            if len(left.factors) < len({**self.factors, **other.factors}):
+                yield left
+
     def without(self, atom: Term) -> _Linear:
         return _Linear({own: factor for own, factor in self.factors.items() if own != atom}, self.constant)
 
@@ -182,14 +198,37 @@ class _Prover:
             return _Linear({}, known.low)
         return _Linear({term: 1}, 0) if known.is_known else None
 
-    def highest(self, form: _Linear) -> int | None:
+    def nonpositive(self, condition: Term) -> Iterator[_Linear]:
+        """Yield forms that are not positive where a condition holds."""
+        match condition:
+            case Apply("and", (left, right)):
+                yield from self.nonpositive(left)
+                yield from self.nonpositive(right)
+            case Apply("less" | "less_equal" as name, (left, right)):
+                yield from self._differences(left, right, 1 if name == "less" else 0)
+            case Apply("greater" | "greater_equal" as name, (left, right)):
+                yield from self._differences(right, left, 1 if name == "greater" else 0)
+            case _:
+                return
+
+    def _differences(self, left: Term, right: Term, least: int) -> Iterator[_Linear]:
+        """Yield the forms of ``left - right + least``, either argument of a minimum on the right in turn."""
+        for each in _summands_chosen(right):
+            form = self.linear(Apply("subtract", (left, each)))
+            if form is not None:
+                yield form.plus(_Linear({}, least))
+
+    def highest(self, form: _Linear, nonpositive: Sequence[_Linear] = ()) -> int | None:
         """Return a number that the form does not exceed, None if none is found."""
         found = [self._by_values(form), self._by_intervals(form)]
         variable = self._innermost(form)
         if variable is not None:
             factor, rest = form.factors[variable], form.without(variable)
             extremes = self._extremes(variable, is_upper=factor > 0)
-            found += [self.highest(rest.plus(extreme.times(factor))) for extreme in extremes]
+            found += [self.highest(rest.plus(extreme.times(factor)), nonpositive) for extreme in extremes]
+        for number, other in enumerate(nonpositive):
+            rest = nonpositive[number + 1 :]
+            found += [self.highest(less, rest) for less in form.less(other)]
         return min((each for each in found if each is not None), default=None)
 
     def _innermost(self, form: _Linear) -> Variable | None:
@@ -199,8 +238,11 @@ class _Prover:
 
     def _extremes(self, variable: Variable, *, is_upper: bool) -> Iterator[_Linear]:
         """Yield forms that the variable does not exceed, or does not fall below."""
-        domain = self.domains[variable.index]
+        domain, interval = self.domains[variable.index], self.context[variable.index]
         assert domain is not None
+        end = interval.high if is_upper else interval.low
+        if end is not None:
+            yield _Linear({}, end)
         bound, chosen = (domain.high, "minimum") if is_upper else (domain.low, "maximum")
         for each in _alternatives(shift(bound, variable.index + 1), chosen):
             form = self.linear(each)
@@ -266,6 +308,19 @@ def _alternatives(term: Term, chosen: str) -> Iterator[Term]:
         case Apply(name, (left, right)) if name == chosen:
             yield from _alternatives(left, chosen)
             yield from _alternatives(right, chosen)
+        case _:
+            yield term
+
+
+def _summands_chosen(term: Term) -> Iterator[Term]:
+    """Yield terms that ``term`` does not exceed: sums with either argument of a minimum in them."""
+    match term:
+        case Apply("minimum", (left, right)):
+            yield from _summands_chosen(left)
+            yield from _summands_chosen(right)
+        case Add(left, right, "plus_times"):
+            for one, other in product(_summands_chosen(left), _summands_chosen(right)):
+                yield Add(one, other)
         case _:
             yield term
 

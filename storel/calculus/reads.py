@@ -24,9 +24,17 @@ def ends(array: Term, symbols: Symbols) -> tuple[Term, Term]:
 
 
 def reads_in_bounds(
-    array: Term, key: Term, symbols: Symbols, context: Context = (), domains: Domains = ()
+    array: Term,
+    key: Term,
+    symbols: Symbols,
+    context: Context = (),
+    domains: Domains = (),
+    conditions: tuple[Term, ...] = (),
 ) -> bool:
-    """Return whether reading ``array`` at ``key``, in loops with ``domains``, is proved to stay within it."""
+    """Return whether reading ``array`` at ``key`` is proved to stay within it.
+
+    There the loops around have ``domains``, and ``conditions`` hold.
+    """
     match array:
         case Symbol(name):
             fact = symbols.get(name)
@@ -34,13 +42,17 @@ def reads_in_bounds(
                 return False
             if bounds(key, symbols, context).within(0, fact.length - 1):
                 return True
-            return any(domains) and bounds_within(key, symbols, context, domains).within(0, fact.length - 1)
+            if not (any(domains) or conditions):
+                return False
+            return bounds_within(key, symbols, context, domains, conditions).within(0, fact.length - 1)
         case Range(low, high) | Slice(_, low, high):
             first, end = bounds(low, symbols, context).high, bounds(high, symbols, context).low
             found = bounds(key, symbols, context)
             if first is None or end is None or not found.within(first, end - 1):
                 return False
-            return isinstance(array, Range) or reads_in_bounds(array.array, key, symbols, context, domains)
+            return isinstance(array, Range) or reads_in_bounds(
+                array.array, key, symbols, context, domains, conditions
+            )
         case _:
             return False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from storel.calculus.binders import binder_facts
+from storel.calculus.binding import shift
 from storel.calculus.bounds import bounds, narrowed
 from storel.calculus.domains import Domains, binder_domains
 from storel.calculus.intervals import Interval
@@ -20,17 +21,18 @@ def is_safe(
     *,
     reads: bool = True,
     domains: Domains = (),
+    conditions: tuple[Term, ...] = (),
 ) -> bool:
     """Return whether it is proved that ``term`` does not fail; without ``reads``, unless an array read does.
 
-    ``domains`` are those of the loops around it that are known, the innermost first.
+    ``domains`` are those of the loops around it that are known, the innermost first, and ``conditions`` hold.
 
     What may fail: an array read, a loop over a part of an array, the minimum of nothing, an integer division
     by zero, an integer to a negative power, an integer of what is none.
     """
     match term:
         case Lookup(Symbol() | Range() | Slice() as array, key) if reads:
-            if not reads_in_bounds(array, key, symbols, intervals, domains):
+            if not reads_in_bounds(array, key, symbols, intervals, domains, conditions):
                 return False
         case Slice() if reads and not scans_in_bounds(term, symbols, intervals):
             return False
@@ -47,14 +49,16 @@ def is_safe(
         case _:
             pass
     for index, (child, binders) in enumerate(children(term)):
-        inner_types, inner, around = types, intervals, domains
+        inner_types, inner, around, asked = types, intervals, domains, conditions
         if binders:
             new_types, new = binder_facts(term, symbols, types, intervals)
             inner_types, inner = (*reversed(new_types), *types), (*reversed(new), *intervals)
             around = (*reversed(binder_domains(term, binders)), *domains)
+            asked = tuple(shift(each, binders) for each in conditions)
         if isinstance(term, If) and index == 1:
             inner = narrowed(term.condition, symbols, intervals)
-        if not is_safe(child, symbols, inner_types, inner, reads=reads, domains=around):
+            asked = (*conditions, term.condition)
+        if not is_safe(child, symbols, inner_types, inner, reads=reads, domains=around, conditions=asked):
             return False
     return True
 

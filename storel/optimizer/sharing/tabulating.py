@@ -3,9 +3,9 @@
     … t(g) … t(e) …   =>   let x = sum(<y, _> in 0:n) {y -> t(y)} in … x(g) … x(e) …
 
 ``t`` is a term that contains a loop: a scalar, or a dictionary; g is a variable, or where nothing else is
-free in t, a term. A table pays if it is read more often than it has rows, or if the loops that fill it run in a
-better order; both are left to the full cost. A scalar is read from it wherever it is made for a key, not only
-where it was found.
+free in t, a term. A table pays if it is read more often than it has rows, or if the loops that fill it run in
+a better order; both are left to the full cost. A scalar is read from it wherever it is made for a key, not
+only where it was found.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ from storel.optimizer.terms.occurrences import (
     abstracted,
     at,
     has_loop,
+    intervals_of,
     occurrences,
     reindexed,
     replaced,
+    types_of,
 )
 from storel.symbols import Symbols
 
@@ -57,19 +59,29 @@ def tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[T
 
 
 def _by_computed_key(term: Term, found: Occurrence, symbols: Symbols) -> Iterator[Term]:
-    """Yield ``term`` with what was found tabulated by a term in which all its free variables are."""
-    key = covering(found.term)
+    """Yield ``term`` with what was found tabulated by a term in which all variables of loops are."""
+    loops = [index for index, binder in enumerate(found.scope) if binder.is_loop]
+    outer = loops[-1] + 1 if loops else 0
+    key = covering(found.term, outer)
     if key is None or has_loop(key) or not infer(key, symbols, found.types).scalar.is_integer:
         return
-    interval = bounds(key, symbols, found.narrowed)
+    interval = found.bounds_of(key)
     if not interval.is_natural or interval.high is None:
         return
-    entry = abstracted(shift(found.term, 2), shift(key, 2), 1)
-    if not is_safe(entry, symbols, (KEY, KEY), (interval, interval)):
+    entry = reindexed(
+        abstracted(shift(found.term, 2), shift(key, 2), 1),
+        lambda index: index if index < 2 else index - outer,
+    )
+    around = found.scope[outer:]
+    if not is_safe(
+        entry, symbols, (KEY, KEY, *types_of(around)), (interval, interval, *intervals_of(around))
+    ):
         return
+    home = found.home(outer)
     keys = Range(ZERO, size_term(symbols, interval.high + 1))
     for table in tables(keys, entry, symbols):
-        yield _read_throughout(Let(table, shift(term, 1)), (1,), 0, entry, keys, symbols)
+        made = replaced(term, home, Let(table, shift(at(term, home), 1)))
+        yield _read_throughout(made, (*home, 1), len(around), entry, keys, symbols)
 
 
 def _is_table(found: Occurrence, key: int) -> bool:
@@ -142,8 +154,7 @@ def _is_held(key: Term, keys: Range, found: Occurrence, symbols: Symbols) -> boo
     if not infer(key, symbols, found.types).scalar.is_integer:
         return False
     first, end = bounds(keys.low, symbols).high, bounds(keys.high, symbols).high
-    known = bounds(key, symbols, found.narrowed)
-    return first is not None and end is not None and known.within(first, end - 1)
+    return first is not None and end is not None and found.bounds_of(key).within(first, end - 1)
 
 
 def _with_row(term: Term, path: tuple[int, ...], row: Term) -> Term:

@@ -21,31 +21,34 @@ def instance(pattern: Term, term: Term) -> Term | None:
     return found[0] if _is_instance(pattern, term, 0, found) and found else None
 
 
-def covering(term: Term) -> Term | None:
-    """Return the largest part of ``term``, but for itself and variables, outside of which nothing is free.
+def covering(term: Term, count: int) -> Term | None:
+    """Return the largest part of ``term``, but for itself, outside of which none of some variables is.
+
+    They are so many, the innermost ones.
 
     >>> address = Add(Multiply(Variable(3), Variable(4)), Variable(0))
-    >>> covering(Sum(Range(Literal(0, ScalarType.INT64), Symbol("n")), Lookup(Symbol("x"), address)))
+    >>> covering(Sum(Range(Literal(0, ScalarType.INT64), Symbol("n")), Lookup(Symbol("x"), address)), 3)
     Multiply(left=Variable(index=1), right=Variable(index=2), semiring='plus_times')
     """
-    for part in _around_first(term, 0):
-        if part != term and not free_mask(abstracted(shift(term, 1), shift(part, 1), 0)) >> 1:
+    some = (1 << count) - 1
+    for part in _around_first(term, 0, some):
+        if part != term and not free_mask(abstracted(shift(term, 1), shift(part, 1), 0)) >> 1 & some:
             return part
     return None
 
 
-def _around_first(term: Term, inside: int) -> Iterator[Term]:
-    """Yield the parts around the first free variable of ``term``, from the outside in, seen from outside.
+def _around_first(term: Term, inside: int, some: int) -> Iterator[Term]:
+    """Yield the parts around the first of ``some`` variables, from the outside in, seen from outside.
 
     ``inside`` are the variables that are bound between these.
     """
-    first = next((each for each in children(term) if free_mask(each[0]) >> inside + each[1]), None)
+    first = next((each for each in children(term) if free_mask(each[0]) >> inside + each[1] & some), None)
     if first is None:
         return
     child, binders = first
     if not free_mask(term) & ((1 << inside) - 1):
         yield shift(term, -inside)
-    yield from _around_first(child, inside + binders)
+    yield from _around_first(child, inside + binders, some)
 
 
 def _is_instance(pattern: Term, term: Term, variable: int, found: list[Term]) -> bool:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from storel.calculus.binders import binder_intervals, binder_types
 from storel.calculus.binding import free_mask, shift
-from storel.calculus.bounds import narrowed
+from storel.calculus.bounds import bounds, narrowed
 from storel.calculus.intervals import Interval
 from storel.calculus.nodes import (
     Apply,
@@ -144,6 +144,17 @@ class Occurrence(NamedTuple):
             seen = shift(condition, len(self.scope) - binders)
             intervals = narrowed(seen, self.scope[0].binding.symbols, intervals)
         return intervals
+
+    def bounds_of(self, term: Term) -> Interval:
+        """Return the bounds of an integer where the conditions around the occurrence hold."""
+        context = self.narrowed
+        symbols = self.scope[0].binding.symbols
+        known = bounds(term, symbols, context)
+        for condition, binders in self.conditions:
+            seen = shift(condition, len(self.scope) - binders)
+            asked = abstracted(shift(seen, 1), shift(term, 1), 0)
+            known = narrowed(asked, symbols, (known, *context))[0]
+        return known
 
     def is_key(self, index: int) -> bool:
         """Return whether a variable may be a key of what is stored: an integer, proved not to be negative."""

@@ -105,3 +105,34 @@ def test_no_value_is_outside_of_the_bounds(a: int, b: int, c: int, low: int, hig
     found = bounds_within(term, SYMBOLS, (ANY, SQUARE[1]), domains)
     for i, step in product(range(M), range(high - low)):
         assert a * i + b * (low + skew * i + step) + c in found
+
+
+@settings(max_examples=100, deadline=None)
+@given(SMALL, SMALL, SMALL, SMALL, SMALL, SMALL, SMALL, st.booleans())
+def test_no_value_is_outside_of_the_bounds_where_a_condition_holds(
+    a: int, b: int, c: int, p: int, q: int, one: int, other: int, is_strict: bool
+) -> None:
+    """Of a * i + b * j + c where p * i + q * j < min(one, other - i)."""
+    left = plus(times(number(p), ROW), times(number(q), COLUMN))
+    right = Apply("minimum", (number(one), minus(number(other), ROW)))
+    asked = Apply("less" if is_strict else "less_equal", (left, right))
+    term = plus(times(number(a), ROW), times(number(b), COLUMN), number(c))
+    domains = (Domain(number(0), M_), OUTER)
+    mirrored = Apply("greater" if is_strict else "greater_equal", (right, left))
+    found = bounds_within(term, SYMBOLS, SQUARE, domains, (asked,))
+    assert found == bounds_within(term, SYMBOLS, SQUARE, domains, (Apply("and", (mirrored, mirrored)),))
+    for i, j in product(range(M), range(M)):
+        if p * i + q * j < min(one, other - i) + (not is_strict):
+            assert a * i + b * j + c in found
+
+
+def test_conditions_prove_what_loops_alone_do_not() -> None:
+    """Of a row in slices of n rows, 9 wide, stored column by column: it is in slice j, by what was asked."""
+    step, slice_, row = Variable(0), Variable(1), Variable(2)
+    place = plus(times(step, number(N)), minus(row, times(slice_, number(N))))
+    until = plus(Apply("floor_divide", (COLUMN, number(N))), number(1))
+    domains = (Domain(number(0), number(9)), Domain(number(0), until), OUTER)
+    context = (Interval(0, 8), Interval(0, 1), Interval(0, M - 1))
+    asked = Apply("less", (row, plus(Apply("minimum", (number(N), number(50))), times(slice_, number(N)))))
+    assert not bounds_within(place, SYMBOLS, context, domains).within(0, 9 * N - 1)
+    assert bounds_within(place, SYMBOLS, context, domains, (asked,)).within(0, 9 * N - 1)

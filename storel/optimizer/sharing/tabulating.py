@@ -62,8 +62,8 @@ def _by_computed_key(term: Term, found: Occurrence, symbols: Symbols) -> Iterato
     """Yield ``term`` with what was found tabulated by a term in which all variables of loops are."""
     loops = [index for index, binder in enumerate(found.scope) if binder.is_loop]
     outer = loops[-1] + 1 if loops else 0
-    key = covering(found.term, outer)
-    if key is None or has_loop(key) or not infer(key, symbols, found.types).scalar.is_integer:
+    key = next((each for each in covering(found.term, outer) if _is_number(each, found, symbols)), None)
+    if key is None:
         return
     interval = found.bounds_of(key)
     if not interval.is_natural or interval.high is None:
@@ -149,9 +149,17 @@ def _read_throughout(
     return term
 
 
+def _is_number(key: Term, found: Occurrence, symbols: Symbols) -> bool:
+    """Return whether a part of what was found is an integer that is at hand."""
+    if has_loop(key):
+        return False
+    kind = infer(key, symbols, found.types)
+    return kind.rank == 0 and kind.scalar.is_integer
+
+
 def _is_held(key: Term, keys: Range, found: Occurrence, symbols: Symbols) -> bool:
     """Return whether a key is proved to be one of ``keys`` where something was found, whatever these are."""
-    if not infer(key, symbols, found.types).scalar.is_integer:
+    if not _is_number(key, found, symbols):
         return False
     first, end = bounds(keys.low, symbols).high, bounds(keys.high, symbols).high
     return first is not None and end is not None and found.bounds_of(key).within(first, end - 1)

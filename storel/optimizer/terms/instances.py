@@ -21,20 +21,19 @@ def instance(pattern: Term, term: Term) -> Term | None:
     return found[0] if _is_instance(pattern, term, 0, found) and found else None
 
 
-def covering(term: Term, count: int) -> Term | None:
-    """Return the largest part of ``term``, but for itself, outside of which none of some variables is.
+def covering(term: Term, count: int) -> Iterator[Term]:
+    """Yield the parts of ``term`` outside of which none of some variables is, the largest first.
 
-    They are so many, the innermost ones.
+    The variables are so many, the innermost ones.
 
     >>> address = Add(Multiply(Variable(3), Variable(4)), Variable(0))
-    >>> covering(Sum(Range(Literal(0, ScalarType.INT64), Symbol("n")), Lookup(Symbol("x"), address)), 3)
+    >>> next(covering(Sum(Range(Literal(0, ScalarType.INT64), Symbol("n")), Lookup(Symbol("x"), address)), 3))
     Multiply(left=Variable(index=1), right=Variable(index=2), semiring='plus_times')
     """
     some = (1 << count) - 1
     for part in _around_first(term, 0, some):
-        if part != term and not free_mask(abstracted(shift(term, 1), shift(part, 1), 0)) >> 1 & some:
-            return part
-    return None
+        if not free_mask(abstracted(shift(term, 1), shift(part, 1), 0)) >> 1 & some:
+            yield part
 
 
 def _around_first(term: Term, inside: int, some: int) -> Iterator[Term]:

@@ -8,9 +8,9 @@ from strategies.plans import number, read, var
 from strategies.terms import REAL, terms
 
 from storel.calculus.binding import free_variables, shift, substitute
-from storel.calculus.nodes import Add, Multiply, Range, Sum, Symbol, Term
+from storel.calculus.nodes import Add, Multiply, Range, Sum, Symbol, Term, Variable
 from storel.calculus.verify import KEY
-from storel.optimizer.terms.instances import instance
+from storel.optimizer.terms.instances import covering, instance
 
 N = Symbol("n")
 COLUMN = read("A_col", var(2))
@@ -52,3 +52,24 @@ def test_every_substitution_is_an_instance(pattern: Term, value: Term) -> None:
     made = shift(substitute(pattern, value), 1)
     found = instance(pattern, made)
     assert found == (shift(value, 1) if 0 in free_variables(pattern) else None)
+
+
+ADDRESS = Add(Multiply(N, var(2)), var(4))
+INSIDE = shift(ADDRESS, -2)
+
+
+@pytest.mark.parametrize(
+    ("term", "count", "expected"),
+    [
+        (Sum(Range(number(0), N), read("x", ADDRESS)), 5, [read("x", INSIDE), INSIDE]),
+        (Sum(Range(ADDRESS, N), read("x", shift(ADDRESS, 2))), 5, [ADDRESS]),
+        (Sum(Range(number(0), N), Multiply(read("x", ADDRESS), var(6))), 1, [read("x", INSIDE), INSIDE]),
+        (Sum(Range(number(0), N), Multiply(read("x", ADDRESS), var(4))), 5, []),
+        (Sum(Range(number(0), N), read("x", Add(var(2), var(0)))), 1, []),
+    ],
+    ids=["address", "twice", "some", "outside", "bound"],
+)
+def test_what_holds_all_of_some_variables_is_found(term: Term, count: int, expected: list[Term]) -> None:
+    found = list(covering(term, count))
+    assert found[0] == term
+    assert [each for each in found[1:] if not isinstance(each, (Multiply, Variable))] == expected

@@ -1,0 +1,144 @@
+"""Loops are made once for each key that they depend on, and read wherever they were made for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from strategies.plans import number, var
+from strategies.terms import Surroundings
+
+import storel
+from storel.calculus.interpret import evaluate
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    Find,
+    Let,
+    Lookup,
+    Multiply,
+    Range,
+    Singleton,
+    Sum,
+    Symbol,
+    Term,
+    children,
+)
+from storel.calculus.verify import verify
+from storel.execution.run import measure
+from storel.optimizer.sharing.tabulating import tables, tabulated
+from storel.optimizer.terms.factoring import factored
+from storel.scalars import ScalarType
+from storel.symbols import ArraySymbol, SizeSymbol
+
+CHAIN = "CREATE TENSOR y AS sum(<(i, j), a> in A, <(j, k), b> in B) { i -> a * b }"
+FORMATS = ["tiled", "sell", "hyb", "bucketed_ell", "band_coo", "bcsr_csr", "ell", "coo", "dcsr", "ragged"]
+
+
+def operands(storage: str, size: int, density: float = 0.2) -> dict[str, storel.Tensor]:
+    rng = np.random.default_rng(size)
+    return {name: storel.tensor(sp.random(size, size, density, rng=rng)).to(storage) for name in ("A", "B")}
+
+
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+@pytest.mark.parametrize("storage", FORMATS)
+@pytest.mark.parametrize("size", [1, 13])
+def test_a_product_and_its_row_sums(storage: str, size: int, backend: str) -> None:
+    given: dict[str, Any] = operands(storage, size)
+    found: Any = storel.run(CHAIN, backend=backend, **given)
+    left, right = (each.to_numpy() for each in given.values())
+    np.testing.assert_allclose(found.to_numpy(), (left @ right).sum(axis=1))
+
+
+@pytest.mark.parametrize("storage", FORMATS)
+def test_every_table_keeps_the_value(storage: str) -> None:
+    given: dict[str, Any] = operands(storage, 5, 0.4)
+    kernel = storel.compile(CHAIN, floating_point="strict", **given)
+    symbols = kernel.compilation.symbols
+    values = kernel.environment.physical_arrays() | {
+        name: fact.value for name, fact in symbols.items() if isinstance(fact, SizeSymbol)
+    }
+    around = Surroundings(dict(symbols), values)
+    term = factored(kernel.compilation.optimized.normalized, symbols)
+    expected = rounded(evaluate(term, around.symbols, around.values))
+    moves = [*tabulated(term, symbols), *tabulated(term, symbols, rows=True)]
+    assert moves
+    for move in [*moves, *tabulated(moves[-1], symbols)]:
+        verify(move, symbols)
+        assert rounded(evaluate(move, around.symbols, around.values)) == expected
+
+
+def rounded(value: Any) -> dict[int, float]:
+    return {key: round(each, 9) for key, each in value.items()}
+
+
+@pytest.mark.parametrize("storage", ["tiled", "sell", "hyb", "bucketed_ell", "ell"])
+def test_rows_are_added_up_once(storage: str) -> None:
+    given: dict[str, Any] = operands(storage, 200, 0.05)
+    kernel = storel.compile(CHAIN, **given)
+    _, work = measure(kernel.compilation, kernel.environment)
+    stored = sum(len(array) for name, array in given["A"].arrays.items() if "val" in name)
+    assert work.multiplications <= 1.1 * stored
+
+
+KEYS = Range(number(0), Symbol("n"))
+SYMBOLS = {
+    "n": SizeSymbol("n", 4),
+    "rows": ArraySymbol("rows", ScalarType.INT64, 3, low=0, high=3, ascending=True),
+    "loose": ArraySymbol("loose", ScalarType.INT64, 3, low=-1, high=3, ascending=True),
+    "val": ArraySymbol("val", ScalarType.FLOAT64, 3),
+}
+VALUES = {
+    "n": 4,
+    "rows": np.array([0, 2, 2]),
+    "loose": np.array([-1, 2, 2]),
+    "val": np.array([0.5, 1.0, 2.0]),
+}
+
+
+def searched(array: str) -> Find:
+    """Return what lies at the positions of a key (variable 1): a value, times the key plus one."""
+    return Find(Symbol(array), var(1), Multiply(Lookup(Symbol("val"), var(0)), Add(var(2), number(1))))
+
+
+@pytest.mark.parametrize(
+    ("entry", "loops"),
+    [
+        (searched("rows"), 1),
+        (Add(searched("rows"), searched("rows")), 2),
+        (Add(searched("rows"), var(1)), 2),
+        (Sum(Symbol("val"), Multiply(var(0), Add(var(3), number(1)))), 2),
+    ],
+    ids=["found", "sums", "sum of a value", "loop"],
+)
+def test_a_table_is_filled_loop_by_loop(entry: Term, loops: int) -> None:
+    by_rows, by_loops = tables(KEYS, entry, SYMBOLS)
+    expected = evaluate(by_rows, SYMBOLS, VALUES)
+    assert evaluate(by_loops, SYMBOLS, VALUES) == expected
+    assert sum(isinstance(each, Sum) for each in parts(by_loops)) == loops
+
+
+def test_what_may_be_found_below_zero_is_looked_for_row_by_row() -> None:
+    (by_rows,) = tables(KEYS, searched("loose"), SYMBOLS)
+    assert isinstance(by_rows, Sum) and isinstance(by_rows.body, Singleton)
+
+
+def parts(term: Term) -> list[Term]:
+    return [term, *(part for child, _ in children(term) for part in parts(child))]
+
+
+def test_a_table_is_read_for_other_keys_that_it_holds() -> None:
+    """Of sums of ``val`` before a position: a key, one no larger, and the next, which may be too large."""
+
+    def before(key: Term) -> Term:
+        return Sum(Range(number(0), key), Lookup(Symbol("val"), var(1)))
+
+    smaller, larger = Apply("minimum", (var(1), number(1))), Add(var(1), number(1))
+    loop = Sum(Range(number(0), number(3)), Add(Add(before(var(1)), before(smaller)), before(larger)))
+    moves = [move for move in tabulated(loop, SYMBOLS) if isinstance(move, Let)]
+    lookups = [[each for each in parts(move.body) if isinstance(each, Lookup)] for move in moves]
+    assert [var(1), smaller] in [[each.key for each in found if each.mapping == var(2)] for found in lookups]
+    for move in moves:
+        assert evaluate(move, SYMBOLS, VALUES) == evaluate(loop, SYMBOLS, VALUES)

@@ -63,7 +63,7 @@ def _factored(term: Term, symbols: Symbols, scope: _Scope) -> Term:
         return _factored(child, symbols, inner) if children(child) else child
 
     made = map_children(term, visit)
-    if not isinstance(made, (Sum, Add)) or _is_plain(term):
+    if not isinstance(made, (Sum, Add)):
         return made
     taken = [each for each in _common(made, made.semiring) if _is_movable(each, symbols, scope)]
     left = _without(made, taken, made.semiring) if taken else None

@@ -160,6 +160,8 @@ def narrowed(condition: Term, symbols: Symbols, context: Context) -> Context:
 def _compared(name: str, term: Term, other: Interval, context: Context) -> Context:
     if not isinstance(term, Variable) or term.index >= len(context):
         return context
+    if name != "equal" and not context[term.index].is_known:
+        return context  # it may be a real: 2.5 is less than 3, and not at most 2
     strict = 1 if name in ("less", "greater") else 0
     at_most = None if other.high is None else other.high - strict
     at_least = None if other.low is None else other.low + strict

@@ -154,7 +154,7 @@ def _floor_divide(a: Interval, b: Interval) -> Interval:
 
 
 def _modulo(a: Interval, b: Interval) -> Interval:
-    if b.low is None or b.low <= 0:
+    if b.low is None or b.low <= 0 or not a.is_known:
         return ANY
     if a.low is not None and a.high is not None and a.low >= 0 and a.high < b.low:
         return a
@@ -209,8 +209,11 @@ def _decide(holds: bool, fails: bool) -> Interval:
 def applied(name: str, *arguments: Interval) -> Interval:
     """Return an interval of the scalar function ``name`` of arguments within the given intervals.
 
-    A comparison of numbers that are not integers is undecided, since their ends are not known.
+    A comparison of numbers that are not integers is undecided, since their ends are not known: also not those
+    of the maximum of a real and an integer, which may be NaN or lie between two integers.
     """
+    if name == "truncate":
+        return arguments[0] if arguments[0].is_known else LONG
     is_short = FUNCTIONS[name].is_predicate or all(each.is_short for each in arguments)
     found = _applied(name, *arguments)
     return Interval(found.low, found.high, is_short)
@@ -236,6 +239,8 @@ def _applied(name: str, *arguments: Interval) -> Interval:
             return _multiply(a, Interval(1 << low, 1 << high)) if high < WORD else ANY
         case "popcount", _:
             return Interval(0, WORD)
+        case "minimum" | "maximum", (a, b) if not (a.is_known and b.is_known):
+            return ANY
         case "minimum", (a, b):
             return Interval(_either(min, a.low, b.low), _known(min, a.high, b.high))
         case "maximum", (a, b):

@@ -12,7 +12,7 @@ from strategies.terms import terms as whole_terms
 from storel.calculus.bounds import binder_bounds, bounds, decided, narrowed
 from storel.calculus.domains import bounds_within
 from storel.calculus.interpret import evaluate
-from storel.calculus.intervals import ANY, TRUTH, Entries, Interval
+from storel.calculus.intervals import ANY, LONG, TRUTH, Entries, Interval
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -67,6 +67,11 @@ BOUNDS: list[tuple[Term, Interval]] = [
     (Apply("relu", (Apply("subtract", (Variable(0), number(2))),)), Interval(0, 2)),
     (Apply("sign", (Apply("subtract", (Variable(0), number(2))),)), Interval(-1, 1)),
     (Apply("floor", (Variable(0),)), Interval(0, 4)),
+    (Apply("maximum", (Lookup(Symbol("val"), Variable(0)), number(0))), Interval()),
+    (Apply("minimum", (number(2), Lookup(Symbol("val"), Variable(0)))), Interval()),
+    (Apply("modulo", (Lookup(Symbol("val"), Variable(0)), number(2))), Interval()),
+    (Apply("truncate", (Lookup(Symbol("val"), Variable(0)),)), LONG),
+    (Apply("truncate", (Variable(0),)), Interval(0, 4)),
     (Apply("bit_or", (Variable(0), number(2))), Interval(0, 7)),
     (Apply("bit_xor", (Variable(0), Variable(1))), Interval(0, 7)),
     (Apply("bit_xor", (Variable(0), number(-1))), Interval()),
@@ -138,6 +143,15 @@ def test_conditions_narrow_and_are_decided() -> None:
     assert decided(Apply("less", (Variable(0), Symbol("n"))), SYMBOLS, ROW) is True
     assert decided(Apply("less", (Symbol("n"), Variable(0))), SYMBOLS, ROW) is False
     assert decided(Apply("less", (Variable(0), Variable(1))), SYMBOLS, ROW) is None
+
+
+@pytest.mark.parametrize("comparison", ["less", "less_equal", "greater", "greater_equal"])
+def test_what_may_be_a_real_is_not_narrowed_by_integers(comparison: str) -> None:
+    condition = Apply(comparison, (Variable(0), number(3)))
+    assert narrowed(condition, SYMBOLS, (ANY,)) == (ANY,)
+    assert narrowed(Apply("equal", (Variable(0), number(3))), SYMBOLS, (ANY,)) == (
+        Interval(3, 3, is_short=True),
+    )
 
 
 FUNCTIONS = (

@@ -63,3 +63,28 @@ def test_what_was_asked_is_not_asked_again(inner: str, is_implied: bool) -> None
       sum(<k, _> in 0:8) if ({inner}) then {{ i -> X(i, k) }}"""
     found = storel.compile(script, X=X, p=np.array([3, -1, 0, 2])).compilation
     assert conditions(found.optimized.normalized) == (2 if is_implied else 3)
+
+
+FRACTIONS = np.array([1.0, 2.5, 2.0, 3.5, -0.5, 0.5, np.nan])
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if v < 3 then sum(<j, b> in w) if v <= 2 then { j -> b }",
+        "if v > 0 then sum(<j, b> in w) if v >= 1 then { j -> b }",
+        "let u = abs(v) in if u > 0 then sum(<j, b> in w) if u >= 1 then { j -> b }",
+        "let u = min(max(v, 0), 1) in if u > 0 then sum(<j, b> in w) if u == 1 then { j -> b }",
+        "let u = (sum(<_, b> in w) b * v) in if u < 3 then sum(<j, b> in w) if u <= 2 then { j -> b }",
+        "if max(v, 0) >= 0 then { i -> 1.0 }",
+        "if v % 2 > 1 then { i -> v }",
+    ],
+)
+def test_reals_between_two_integers_are_asked_for_both(body: str, backend: str) -> None:
+    script = f"CREATE TENSOR y: real[7] AS sum(<i, v> in x) {body}"
+    data = {name: value for name, value in {"x": FRACTIONS, "w": np.arange(7) / 8}.items() if name in script}
+    found, expected = (storel.run(script, backend=each, **data) for each in (backend, "interpret"))
+    assert isinstance(found, storel.Tensor)
+    assert isinstance(expected, storel.Tensor)
+    np.testing.assert_allclose(found.to_numpy(), expected.to_numpy())

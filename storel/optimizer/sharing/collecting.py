@@ -32,6 +32,7 @@ from storel.calculus.nodes import (
     Variable,
     children,
 )
+from storel.calculus.safety import is_safe
 from storel.calculus.verify import infer
 from storel.optimizer.terms.occurrences import (
     Binder,
@@ -101,6 +102,8 @@ def _brought_to_all(
     inner = cast("Find", at(row, place)).body
     if 0 in free_variables(inner) or not _is_key(search, symbols):
         return
+    if not is_safe(found.term, symbols, found.types, found.intervals):
+        return  # it would be made where nothing is found, too
     entry = Multiply(
         Lookup(Variable(2), Variable(0), loop.semiring), _placed(found, key, depth), loop.semiring
     )

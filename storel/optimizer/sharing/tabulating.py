@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from storel.calculus.binding import free_variables, shift, substitute
 from storel.calculus.bounds import bounds
-from storel.calculus.nodes import Add, Find, If, Let, Lookup, Range, Singleton, Sum, Term, Variable
+from storel.calculus.nodes import Add, Find, If, Let, Literal, Lookup, Range, Singleton, Sum, Term, Variable
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import KEY, infer
 from storel.optimizer.physical.facts import ZERO, size_term
@@ -31,6 +31,7 @@ from storel.optimizer.terms.occurrences import (
     replaced,
     types_of,
 )
+from storel.scalars import ScalarType
 from storel.symbols import Symbols
 
 
@@ -161,7 +162,7 @@ def _is_held(key: Term, keys: Range, found: Occurrence, symbols: Symbols) -> boo
     """Return whether a key is proved to be one of ``keys`` where something was found, whatever these are."""
     if not _is_number(key, found, symbols):
         return False
-    first, end = bounds(keys.low, symbols).high, bounds(keys.high, symbols).high
+    first, end = bounds(keys.low, symbols).high, bounds(keys.high, symbols).low
     return first is not None and end is not None and found.bounds_of(key).within(first, end - 1)
 
 
@@ -217,14 +218,18 @@ def _row(keys: Term, entry: Term, semiring: str) -> Term:
 
 
 def _keys(found: Occurrence, key: int, outer: int, symbols: Symbols) -> Range | None:
-    """Return the range that the table's rows run over, seen from where it is placed."""
-    binder = found.scope[key]
-    if isinstance(binder.term, Sum) and isinstance(binder.term.source, Range):
+    """Return the range that the table's rows run over, seen from where it is placed.
+
+    It holds no key that the conditions around what was found exclude: for such it may not be made.
+    """
+    binder, known = found.scope[key], found.narrowed[key]
+    if isinstance(binder.term, Sum) and isinstance(binder.term.source, Range) and known == binder.interval:
         free = free_variables(binder.term.source)
         distance = found.inside(key) + 2
         if all(index + distance >= outer for index in free):
             source = shift(binder.term.source, distance - outer)
             if isinstance(source, Range):
                 return source
-    high = found.narrowed[key].high
-    return None if high is None else Range(ZERO, size_term(symbols, high + 1))
+    if known.low is None or known.high is None:
+        return None
+    return Range(Literal(known.low, ScalarType.INT64), size_term(symbols, known.high + 1))

@@ -14,6 +14,7 @@ from storel.calculus.binding import shift
 from storel.calculus.interpret import evaluate
 from storel.calculus.nodes import (
     Add,
+    Apply,
     Find,
     If,
     Let,
@@ -30,6 +31,7 @@ from storel.calculus.nodes import (
 from storel.execution.run import measure
 from storel.optimizer.sharing.collecting import collected
 from storel.scalars import ScalarType
+from storel.symbols import ArraySymbol
 
 RANDOM = np.random.default_rng(3)
 Matrix: TypeAlias = Any
@@ -141,3 +143,17 @@ def test_collections_by_what_is_searched_for_keep_the_value() -> None:
 def test_what_may_be_negative_is_not_collected() -> None:
     moves = moves_of(Add(COLUMN, Literal(-1, ScalarType.INT64)))
     assert [type(each) for each in moves] == [Variable, Variable]
+
+
+def test_what_may_fail_is_not_made_where_nothing_is_found() -> None:
+    symbols = {
+        "k": ArraySymbol("k", ScalarType.INT64, 2, 0, 4),
+        "e": ArraySymbol("e", ScalarType.INT64, 3, 0, 4, ascending=True, increasing=True, unique=True),
+        "d": ArraySymbol("d", ScalarType.INT64, 3, 0, 5),
+    }
+    values = {"k": np.array([2, 4]), "e": np.array([0, 2, 4]), "d": np.array([0, 2, 5])}
+    ten = Literal(10, ScalarType.INT64)
+    quotients = Sum(Symbol("k"), Apply("floor_divide", (ten, Lookup(Symbol("d"), Variable(2)))))
+    term = Sum(Symbol("k"), Find(Symbol("e"), Variable(0), quotients))
+    assert evaluate(term, symbols, values) == 14
+    assert [evaluate(move, symbols, values) for move in collected(term, symbols)] == [14, 14]

@@ -128,3 +128,13 @@ def test_without_it_they_are_read_again_and_again(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("STOREL_CACHE_DIR", str(tmp_path / "without"))
     without = storel.compile(CHAIN, **given).compilation.optimized
     assert without.cost.nanoseconds > 5 * found.cost.nanoseconds
+
+
+@pytest.mark.parametrize("storage", ["ell", "csr"])
+@pytest.mark.parametrize("scale", [np.int64(3), 0.5], ids=["long", "real"])
+def test_short_integers_are_not_added_up_without_what_makes_them_long(storage: str, scale: Any) -> None:
+    script = "CREATE TENSOR y AS sum(<i, a> in A, <(i, j), b> in B) if (j < i) then { i -> a * b }"
+    large = np.full((8, 8), 2**30, dtype=np.int32)
+    given = {"A": np.full(8, scale), "B": storel.tensor(large).to(storage)}
+    found: Any = storel.run(script, **given)
+    np.testing.assert_array_equal(found.to_numpy(), np.arange(8) * (2**30 * scale))

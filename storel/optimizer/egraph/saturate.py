@@ -88,12 +88,16 @@ class Saturation:
                     self.matches[name] = self.matches.get(name, 0) + count
 
     def prepare(self) -> bool:
-        """Substitute, analyze, decide and simplify until nothing changes; return whether anything did.
+        """Decide, substitute, analyze and simplify until nothing changes; return whether anything did.
 
-        Substitution needs nothing but the free variables, and the other analyses make no terms.
+        Substitution needs nothing but the free variables, and the other analyses make no terms. What holds of
+        a variable is decided before another term is put in its place: that j < n holds in a loop up to n says
+        nothing of e < n, and would if ``j < n`` were decided once there is an ``e < n`` made of it.
         """
         changed = False
         for _ in range(ANALYSIS):
+            for ruleset in ("scope", "analysis", "decide"):
+                changed = self.settle(ruleset) or changed
             changed = self._operate() or changed
             others = [self.settle("analysis"), self.settle("decide"), self.step("simplify")]
             changed = changed or any(others)

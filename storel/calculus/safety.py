@@ -7,7 +7,7 @@ from storel.calculus.binding import shift
 from storel.calculus.bounds import bounds, narrowed
 from storel.calculus.domains import Domains, binder_domains
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Apply, If, Lookup, Range, Reduce, Slice, Symbol, Term, children
+from storel.calculus.nodes import Apply, If, Lookup, Range, Reduce, Singleton, Slice, Symbol, Term, children
 from storel.calculus.reads import reads_in_bounds, scans_in_bounds
 from storel.calculus.verify import Type, infer
 from storel.symbols import Symbols
@@ -28,13 +28,16 @@ def is_safe(
     ``domains`` are those of the loops around it that are known, the innermost first, and ``conditions`` hold.
 
     What may fail: an array read, a loop over a part of an array, the minimum of nothing, an integer division
-    by zero, an integer to a negative power, an integer of what is none.
+    by zero, an integer to a negative power, an integer of what is none. So may a dictionary that is stored,
+    as reads may, where it has a negative key.
     """
     match term:
         case Lookup(Symbol() | Range() | Slice() as array, key) if reads:
             if not reads_in_bounds(array, key, symbols, intervals, domains, conditions):
                 return False
         case Slice() if reads and not scans_in_bounds(term, symbols, intervals):
+            return False
+        case Singleton(key) if reads and not bounds(key, symbols, intervals).is_natural:
             return False
         case Reduce("min" | "max", source) if not _has_elements(source, symbols, intervals):
             return False

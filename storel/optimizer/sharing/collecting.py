@@ -103,7 +103,9 @@ def _brought_to_all(
     if 0 in free_variables(inner) or not _is_key(search, symbols):
         return
     if not is_safe(found.term, symbols, found.types, found.intervals):
-        return  # it would be made where nothing is found, too
+        return  # it would be made where nothing is found, too, as what it is multiplied with
+    if not is_safe(inner, symbols, search.binding.types, search.binding.intervals):
+        return
     entry = Multiply(
         Lookup(Variable(2), Variable(0), loop.semiring), _placed(found, key, depth), loop.semiring
     )

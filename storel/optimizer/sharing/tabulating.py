@@ -79,7 +79,7 @@ def _by_computed_key(term: Term, found: Occurrence, symbols: Symbols) -> Iterato
     ):
         return
     home = found.home(outer)
-    keys = Range(ZERO, size_term(symbols, interval.high + 1))
+    keys = Range(Literal(interval.low or 0, ScalarType.INT64), size_term(symbols, interval.high + 1))
     for table in tables(keys, entry, symbols):
         made = replaced(term, home, Let(table, shift(at(term, home), 1)))
         yield _read_throughout(made, (*home, 1), len(around), entry, keys, symbols)

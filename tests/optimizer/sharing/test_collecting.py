@@ -145,15 +145,33 @@ def test_what_may_be_negative_is_not_collected() -> None:
     assert [type(each) for each in moves] == [Variable, Variable]
 
 
-def test_what_may_fail_is_not_made_where_nothing_is_found() -> None:
+TEN = Literal(10, ScalarType.INT64)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        Sum(Symbol("k"), Apply("floor_divide", (TEN, Lookup(Symbol("d"), Variable(2))))),
+        Multiply(
+            Apply("floor_divide", (TEN, Lookup(Symbol("f"), Variable(2)))),
+            Sum(Symbol("k"), Lookup(Symbol("d"), Variable(2))),
+        ),
+    ],
+    ids=["part", "factor"],
+)
+def test_what_may_fail_is_not_made_where_nothing_is_found(found: Term) -> None:
+    """Of 1, 2 and 4 the first is not found, and what it would be multiplied with is divided by zero."""
     symbols = {
-        "k": ArraySymbol("k", ScalarType.INT64, 2, 0, 4),
+        "k": ArraySymbol("k", ScalarType.INT64, 3, 0, 4),
         "e": ArraySymbol("e", ScalarType.INT64, 3, 0, 4, ascending=True, increasing=True, unique=True),
         "d": ArraySymbol("d", ScalarType.INT64, 3, 0, 5),
+        "f": ArraySymbol("f", ScalarType.INT64, 3, 0, 5),
     }
-    values = {"k": np.array([2, 4]), "e": np.array([0, 2, 4]), "d": np.array([0, 2, 5])}
-    ten = Literal(10, ScalarType.INT64)
-    quotients = Sum(Symbol("k"), Apply("floor_divide", (ten, Lookup(Symbol("d"), Variable(2)))))
-    term = Sum(Symbol("k"), Find(Symbol("e"), Variable(0), quotients))
-    assert evaluate(term, symbols, values) == 14
-    assert [evaluate(move, symbols, values) for move in collected(term, symbols)] == [14, 14]
+    values = {
+        "k": np.array([1, 2, 4]), "e": np.array([0, 2, 4]), "d": np.array([0, 2, 5]), "f": np.array([0, 2, 5])
+    }  # fmt: skip
+    term = Sum(Symbol("k"), Find(Symbol("e"), Variable(0), found))
+    expected = evaluate(term, symbols, values)
+    moves = [evaluate(move, symbols, values) for move in collected(term, symbols)]
+    assert moves
+    assert moves == [expected] * len(moves)

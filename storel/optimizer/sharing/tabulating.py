@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from storel.calculus.binding import free_variables, shift, substitute
 from storel.calculus.bounds import bounds
+from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Add, Find, If, Let, Literal, Lookup, Range, Singleton, Sum, Term, Variable
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import KEY, infer
@@ -162,8 +163,13 @@ def _is_held(key: Term, keys: Range, found: Occurrence, symbols: Symbols) -> boo
     """Return whether a key is proved to be one of ``keys`` where something was found, whatever these are."""
     if not _is_number(key, found, symbols):
         return False
+    return _are_among(found.bounds_of(key), keys, symbols)
+
+
+def _are_among(numbers: Interval, keys: Range, symbols: Symbols) -> bool:
+    """Return whether all ``numbers`` are proved to be among ``keys``."""
     first, end = bounds(keys.low, symbols).high, bounds(keys.high, symbols).low
-    return first is not None and end is not None and found.bounds_of(key).within(first, end - 1)
+    return first is not None and end is not None and numbers.within(first, end - 1)
 
 
 def _with_row(term: Term, path: tuple[int, ...], row: Term) -> Term:
@@ -201,7 +207,7 @@ def _by_loops(keys: Range, entry: Term, symbols: Symbols) -> Sum | Add:
             return Sum(shift(source, -2), _row(shift(keys, 2), swapped, semiring), semiring)
         case Find(source, Variable(1), body, semiring) if not free_variables(source) & {0, 1}:
             within = shift(source, -2)
-            if not bounds(Lookup(within, ZERO), symbols).is_natural:
+            if not _are_among(bounds(Lookup(within, ZERO), symbols), keys, symbols):
                 return _by_rows(keys, entry)
             # What is found is the row: the position (0) is the one of the loop over all that may be found.
             found = reindexed(body, lambda index: 1 if index == 0 else 0 if index < 3 else index - 1)

@@ -120,8 +120,9 @@ def test_a_table_is_filled_loop_by_loop(entry: Term, loops: int) -> None:
     assert sum(isinstance(each, Sum) for each in parts(by_loops)) == loops
 
 
-def test_what_may_be_found_below_zero_is_looked_for_row_by_row() -> None:
-    (by_rows,) = tables(KEYS, searched("loose"), SYMBOLS)
+@pytest.mark.parametrize(("array", "keys"), [("loose", KEYS), ("rows", Range(number(0), number(3)))])
+def test_what_may_be_found_for_no_row_is_looked_for_row_by_row(array: str, keys: Range) -> None:
+    (by_rows,) = tables(keys, searched(array), SYMBOLS)
     assert isinstance(by_rows, Sum) and isinstance(by_rows.body, Singleton)
 
 

@@ -152,11 +152,12 @@ def _read_throughout(
 
 
 def _is_number(key: Term, found: Occurrence, symbols: Symbols) -> bool:
-    """Return whether a part of what was found is an integer that is at hand."""
+    """Return whether a part of what was found is an integer at hand, even if no loop in it runs."""
     if has_loop(key):
         return False
     kind = infer(key, symbols, found.types)
-    return kind.rank == 0 and kind.scalar.is_integer
+    is_integer = kind.rank == 0 and kind.scalar.is_integer
+    return is_integer and is_safe(key, symbols, found.types, found.narrowed)
 
 
 def _is_held(key: Term, keys: Range, found: Occurrence, symbols: Symbols) -> bool:

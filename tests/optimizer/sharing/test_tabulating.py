@@ -143,3 +143,11 @@ def test_a_table_is_read_for_other_keys_that_it_holds() -> None:
     assert [var(1), smaller] in [[each.key for each in found if each.mapping == var(2)] for found in lookups]
     for move in moves:
         assert evaluate(move, SYMBOLS, VALUES) == evaluate(loop, SYMBOLS, VALUES)
+
+
+def test_a_key_that_may_fail_is_not_asked_for_where_nothing_is_added_up() -> None:
+    key = Apply("floor_divide", (number(6), Lookup(Symbol("rows"), var(3))))
+    none = Sum(Range(number(0), number(0)), Lookup(Symbol("val"), Apply("minimum", (key, number(2)))))
+    loop = Sum(Range(number(0), number(3)), none)
+    assert not list(tabulated(loop, SYMBOLS))
+    assert evaluate(loop, SYMBOLS, VALUES) == 0

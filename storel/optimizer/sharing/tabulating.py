@@ -183,38 +183,42 @@ def _with_row(term: Term, path: tuple[int, ...], row: Term) -> Term:
 
 def tables(keys: Range, entry: Term, symbols: Symbols) -> Iterator[Sum | Add]:
     """Yield the table of ``entry`` (its row is variable 1) over ``keys``, row by row and loop by loop."""
-    by_rows = _by_rows(keys, entry)
+    own = semiring_of(entry)
+    by_rows = _by_rows(keys, entry, own)
     yield by_rows
-    by_loops = _by_loops(keys, entry, symbols)
+    by_loops = _by_loops(keys, entry, own, symbols)
     if by_loops != by_rows:
         yield by_loops
 
 
-def _by_rows(keys: Range, entry: Term) -> Sum:
-    own = semiring_of(entry)
+def _by_rows(keys: Range, entry: Term, own: str) -> Sum:
     return Sum(keys, Singleton(Variable(1), entry, own), own)
 
 
-def _by_loops(keys: Range, entry: Term, symbols: Symbols) -> Sum | Add:
-    """Return the table of ``entry`` with loops that do not depend on the row outside of those over rows."""
+def _by_loops(keys: Range, entry: Term, own: str, symbols: Symbols) -> Sum | Add:
+    """Return the table of ``entry`` with loops that do not depend on the row outside of those over rows.
+
+    ``own`` is the semiring of the table; loops over another one stay in the rows.
+    """
     match entry:
-        case Add(left, right, semiring):
-            return Add(_by_loops(keys, left, symbols), _by_loops(keys, right, symbols), semiring)
-        case Sum(source, body, semiring) if not free_variables(source) & {0, 1}:
+        case Add(left, right, semiring) if semiring == own:
+            return Add(_by_loops(keys, left, own, symbols), _by_loops(keys, right, own, symbols), own)
+        case Sum(source, body, semiring) if semiring == own and not free_variables(source) & {0, 1}:
             # The binders of the table (2, 3 from inside the loop) and of the loop (0, 1) trade places.
             swapped = reindexed(
                 body, lambda index: index + 2 if index < 2 else index - 2 if index < 4 else index
             )
-            return Sum(shift(source, -2), _row(shift(keys, 2), swapped, semiring), semiring)
-        case Find(source, Variable(1), body, semiring) if not free_variables(source) & {0, 1}:
-            within = shift(source, -2)
-            if not _are_among(bounds(Lookup(within, ZERO), symbols), keys, symbols):
-                return _by_rows(keys, entry)
+            return Sum(shift(source, -2), _row(shift(keys, 2), swapped, own), own)
+        case Find(source, Variable(1), body, semiring) if (
+            semiring == own
+            and not free_variables(source) & {0, 1}
+            and _are_among(bounds(Lookup(shift(source, -2), ZERO), symbols), keys, symbols)
+        ):
             # What is found is the row: the position (0) is the one of the loop over all that may be found.
             found = reindexed(body, lambda index: 1 if index == 0 else 0 if index < 3 else index - 1)
-            return Sum(within, Singleton(Variable(0), found, semiring), semiring)
+            return Sum(shift(source, -2), Singleton(Variable(0), found, own), own)
         case _:
-            return _by_rows(keys, entry)
+            return _by_rows(keys, entry, own)
 
 
 def _row(keys: Term, entry: Term, semiring: str) -> Term:

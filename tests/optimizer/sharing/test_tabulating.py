@@ -120,6 +120,16 @@ def test_a_table_is_filled_loop_by_loop(entry: Term, loops: int) -> None:
     assert sum(isinstance(each, Sum) for each in parts(by_loops)) == loops
 
 
+def test_a_value_is_a_row_of_the_semiring_that_adds_it_up() -> None:
+    """0 is no entry where numbers are added up, and is one where the least is taken."""
+    loop = Sum(Symbol("val"), Add(var(0), number(1), "min_plus"), "min_plus")
+    for entry in (Add(loop, number(0), "min_plus"), Add(loop, Sum(KEYS, number(0)), "min_plus")):
+        by_rows, by_loops = tables(KEYS, entry, SYMBOLS)
+        made = evaluate(by_rows, SYMBOLS, VALUES)
+        assert made == dict.fromkeys(range(4), 0)
+        assert evaluate(by_loops, SYMBOLS, VALUES) == made
+
+
 @pytest.mark.parametrize(("array", "keys"), [("loose", KEYS), ("rows", Range(number(0), number(3)))])
 def test_what_may_be_found_for_no_row_is_looked_for_row_by_row(array: str, keys: Range) -> None:
     (by_rows,) = tables(keys, searched(array), SYMBOLS)

@@ -194,7 +194,7 @@ class _Prover:
 
     def _atom(self, term: Term) -> _Linear | None:
         known = bounds(term, self.symbols, self.context)
-        if known.low is not None and known.low == known.high:
+        if not isinstance(term, Variable) and known.low is not None and known.low == known.high:
             return _Linear({}, known.low)
         return _Linear({term: 1}, 0) if known.is_known else None
 
@@ -240,14 +240,13 @@ class _Prover:
         """Yield forms that the variable does not exceed, or does not fall below."""
         domain, interval = self.domains[variable.index], self.context[variable.index]
         assert domain is not None
-        end = interval.high if is_upper else interval.low
-        if end is not None:
-            yield _Linear({}, end)
         bound, chosen = (domain.high, "minimum") if is_upper else (domain.low, "maximum")
-        for each in _alternatives(shift(bound, variable.index + 1), chosen):
-            form = self.linear(each)
-            if form is not None:
-                yield form.plus(_Linear({}, -1)) if is_upper else form
+        terms = _alternatives(shift(bound, variable.index + 1), chosen)
+        forms = [form for form in map(self.linear, terms) if form is not None]
+        yield from (form.plus(_Linear({}, -1)) if is_upper else form for form in forms)
+        end = interval.high if is_upper else interval.low
+        if end is not None and all(form.factors for form in forms):
+            yield _Linear({}, end)
 
     def _by_intervals(self, form: _Linear) -> int | None:
         highest = form.constant

@@ -5,7 +5,11 @@
 
 where ``t`` is a loop that depends on w and on nothing else that R and S bind. It pays where R and S
 meet the same keys again and again: the product of two matrices, row by row, before it meets a third. So does
-one loop over an array that holds the same integers again: facts that refer to few rows of a table.
+one loop over an array that holds the same integers again: facts that refer to few rows of a table. What is
+searched for is collected, too, so that nothing has to be:
+
+    sum(R) find(<p> in S at e) c * t(p)
+      =>  let x = sum(R) {e -> c} in sum(<p, w> in S) x(w) * t(p)
 """
 
 from __future__ import annotations

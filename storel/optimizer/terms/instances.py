@@ -14,6 +14,7 @@ def instance(pattern: Term, term: Term) -> Term | None:
 
     All other variables are the same in both.
 
+    >>> from storel.calculus.nodes import Add, Multiply
     >>> instance(Add(Variable(0), Variable(3)), Add(Multiply(Variable(1), Variable(2)), Variable(3)))
     Multiply(left=Variable(index=1), right=Variable(index=2), semiring='plus_times')
     """
@@ -26,8 +27,12 @@ def covering(term: Term, count: int) -> Iterator[Term]:
 
     The variables are so many, the innermost ones.
 
+    >>> from storel.calculus.nodes import Add, Literal, Lookup, Multiply, Range, Sum, Symbol
+    >>> from storel.scalars import ScalarType
     >>> address = Add(Multiply(Variable(3), Variable(4)), Variable(0))
-    >>> next(covering(Sum(Range(Literal(0, ScalarType.INT64), Symbol("n")), Lookup(Symbol("x"), address)), 3))
+    >>> row = Sum(Range(Literal(0, ScalarType.INT64), Symbol("n")), Lookup(Symbol("x"), address))
+    >>> *_, smallest = covering(row, 3)
+    >>> smallest
     Multiply(left=Variable(index=1), right=Variable(index=2), semiring='plus_times')
     """
     some = (1 << count) - 1

@@ -36,17 +36,10 @@ from storel.loops.nodes import (
     Update,
     While,
 )
+from storel.loops.passes.ahead import CACHE_LINE
 from storel.loops.types import LOGICAL
 from storel.loops.walk import substituted, walk
 from storel.scalars import ScalarType
-
-FETCHED = 8192
-"""How many bytes of rows are asked for ahead: about what comes from memory while one waits for a row."""
-
-NEAREST, FARTHEST = 8, 32
-"""How many iterations ahead rows are asked for at least and at most."""
-
-CACHE_LINE = 64
 
 PAGE = 64 * CACHE_LINE
 """How many bytes ahead a stream is asked for where other places are looked up."""
@@ -294,9 +287,7 @@ class Body:
         """Ask for the rows of a later iteration; for the present ones again where there is none."""
         later = Local(f"{local.name} later", local.type)
         now, end = self._names[local.name], self._expressions.text(ahead.end)
-        size = sum(row.length * row.buffer.type.itemsize for row in ahead.rows)
-        distance = max(NEAREST, min(FETCHED // size, FARTHEST))
-        chosen = f"{now} + {distance} < {end} ? {now} + {distance} : {now}"
+        chosen = f"{now} + {ahead.distance} < {end} ? {now} + {ahead.distance} : {now}"
         self._line(f"const {C_TYPES[local.type]} {self._names[later.name]} = {chosen};")
         for row in ahead.rows:
             start = self._expressions.text(substituted(row.start, {local: later}))

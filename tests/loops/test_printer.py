@@ -62,7 +62,7 @@ def test_kernel() -> None:
             While(Binary("less", index("s"), N), (next_to(index("s")),), Role.SEARCH),
             For(index("j"), integer(0), N, (), reduction=(index("s"), "add")),
             Sort(keys, integer(0), N),
-            For(index("k"), integer(0), N, (lanes,), tiles=(Row(keys, N, 8),), ahead=Ahead((row,), N)),
+            For(index("k"), integer(0), N, (lanes,), tiles=(Row(keys, N, 8),), ahead=Ahead((row,), N, 8)),
         ],
         (Failure(Cause.KEY, "failed at {}"),),
     )

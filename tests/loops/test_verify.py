@@ -40,7 +40,16 @@ LANE, PLACE = Local("j", INT64), Cast(INT64, Load(TARGET, INDEX))
 FILL = For(LANE, ZERO, Constant(8, INT64), (Store(TARGET, LANE, HALF),), in_lanes=True)
 
 LEGAL: list[tuple[Statement, ...]] = [
-    (For(INDEX, ZERO, N, (FILL,), tiles=(Row(TARGET, ZERO, 8),), ahead=Ahead((Row(SOURCE, INDEX, 8),), N)),),
+    (
+        For(
+            INDEX,
+            ZERO,
+            N,
+            (FILL,),
+            tiles=(Row(TARGET, ZERO, 8),),
+            ahead=Ahead((Row(SOURCE, INDEX, 8),), N, 8),
+        ),
+    ),
     (Declare(X, HALF), Assign(X, Binary("add", X, Load(SOURCE, N)))),
     (For(INDEX, ZERO, N, (Store(TARGET, INDEX, HALF),)), Fail(0, N)),
     (Update(TARGET, ZERO, "minimum", Cast(FLOAT64, N)),),
@@ -81,11 +90,11 @@ ILLEGAL: list[tuple[tuple[Statement, ...], str]] = [
     ((For(INDEX, ZERO, N, (FILL,), tiles=(Row(TARGET, INDEX, 8),)),), "i is not declared here"),
     ((For(INDEX, ZERO, N, (FILL,), tiles=(Row(SOURCE, ZERO, 8),)),), "the input source is written"),
     (
-        (For(INDEX, ZERO, N, (), ahead=Ahead((Row(SOURCE, PLACE, 8),), N)),),
+        (For(INDEX, ZERO, N, (), ahead=Ahead((Row(SOURCE, PLACE, 8),), N, 8)),),
         "a row of source is changes",
     ),
-    ((For(INDEX, ZERO, N, (), ahead=Ahead((Row(OTHER, INDEX, 8),), N)),), "there is no buffer"),
-    ((For(INDEX, ZERO, N, (), ahead=Ahead((Row(SOURCE, INDEX, 8),), HALF)),), "end of i is int64"),
+    ((For(INDEX, ZERO, N, (), ahead=Ahead((Row(OTHER, INDEX, 8),), N, 8)),), "there is no buffer"),
+    ((For(INDEX, ZERO, N, (), ahead=Ahead((Row(SOURCE, INDEX, 8),), HALF, 8)),), "end of i is int64"),
 ]
 
 

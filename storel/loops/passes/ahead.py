@@ -15,7 +15,7 @@ Indirect Memory Accesses", CGO 2017).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from storel.loops.dependence import assigned, changing, is_fixed, start_of
 from storel.loops.nodes import (
@@ -42,6 +42,18 @@ from storel.symbols import ArraySymbol, Fact, SizeSymbol, Symbols
 
 NEAR = 1 << 20
 """Bytes of a table that stays in the cache next to the core: nothing is gained by asking for it."""
+
+FETCHED = 8192
+"""How many bytes of rows are asked for ahead: about what comes from memory while one waits for a row."""
+
+SCANNED = 128
+"""As many bytes of a row take vector code the time that one element of a segment takes a scan."""
+
+NEAREST, FARTHEST = 8, 32
+"""How many iterations ahead rows are asked for at least and at most."""
+
+CACHE_LINE = 64
+"""Bytes that memory gives at once."""
 
 LONGEST = 128
 """The most elements of a row: longer ones the processor foresees."""
@@ -122,8 +134,7 @@ class _Looking:
     def _statement(self, statement: Statement, outer: For | None) -> Statement:
         match statement:
             case For(body=body):
-                rows = self._rows(statement)
-                ahead = Ahead(rows, _end(statement, outer, self.constant)) if rows else None
+                ahead = self._ahead(statement, outer)
                 return replace(statement, body=self.block(body, statement), ahead=ahead)
             case While(body=body):
                 return replace(statement, body=self.block(body, None))
@@ -132,12 +143,28 @@ class _Looking:
             case _:
                 return statement
 
-    def _rows(self, loop: For) -> tuple[Row, ...]:
+    def _ahead(self, loop: For, outer: For | None) -> Ahead | None:
         """Return the row of each buffer that loops inside of ``loop`` read at a place looked up for it."""
-        found: dict[Buffer, Row] = {}
-        for row in _Reading(self, loop).rows(loop.body, {}):
-            found.setdefault(row.buffer, row)
-        return tuple(found.values())
+        found: dict[Buffer, _Found] = {}
+        for each in _Reading(self, loop).rows(loop.body, {}):
+            found.setdefault(each.row.buffer, each)
+        if not found:
+            return None
+        distance = FETCHED // sum(each.effort for each in found.values())
+        rows = tuple(each.row for each in found.values())
+        return Ahead(rows, _end(loop, outer, self.constant), max(NEAREST, min(distance, FARTHEST)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A row, and as how many bytes in vector code it takes to be worked on."""
+
+    row: Row
+    effort: int
+
+
+def _at_once(row: Row) -> _Found:
+    return _Found(row, row.length * row.buffer.type.itemsize)
 
 
 class _Reading:
@@ -152,7 +179,7 @@ class _Reading:
         self.moving = changing(loop) - {loop.local}
         self.reassigned = frozenset(assigned(loop.body))
 
-    def rows(self, body: tuple[Statement, ...], known: dict[Local, Expression]) -> Iterator[Row]:
+    def rows(self, body: tuple[Statement, ...], known: dict[Local, Expression]) -> Iterator[_Found]:
         """Yield the rows that loops in a body read; ``known`` are the values of its locals.
 
         A failure before it may be what keeps a place in bounds, and so may be a condition, unless all that
@@ -176,15 +203,15 @@ class _Reading:
                 case If(condition, one, other):
                     read = {load for value in (condition, *known.values()) for load in loads_of(value)}
                     branches = [list(self.rows(branch, dict(known))) for branch in (one, other)]
-                    for row, others in ((row, branches[1 - n]) for n in (0, 1) for row in branches[n]):
-                        if row in others or read.issuperset(loads_of(row.start)):
-                            yield row
+                    for found, others in ((each, branches[1 - n]) for n in (0, 1) for each in branches[n]):
+                        if found in others or read.issuperset(loads_of(found.row.start)):
+                            yield found
                 case _:
                     pass
 
     def _short(
         self, body: tuple[Statement, ...], local: Local, length: int, known: Mapping[Local, Expression]
-    ) -> Iterator[Row]:
+    ) -> Iterator[_Found]:
         """Yield the rows that a loop of constant length reads."""
         for load in _loads(body):
             start = start_of(load.index, local)
@@ -192,9 +219,9 @@ class _Reading:
                 continue
             place = substituted(start, known)
             if self._is_at_local(place) and self._is_looked_up(place, load.buffer):
-                yield Row(load.buffer, place, length)
+                yield _at_once(Row(load.buffer, place, length))
 
-    def _segments(self, body: tuple[Statement, ...], known: dict[Local, Expression]) -> Iterator[Row]:
+    def _segments(self, body: tuple[Statement, ...], known: dict[Local, Expression]) -> Iterator[_Found]:
         """Yield the segments that the body of a loop reads one element after the other, from their starts.
 
         What they are is only known where nothing else has to be read in the loop. They are as long as they
@@ -217,14 +244,19 @@ class _Reading:
                     if any(inner.index == self.local for inner in loads_of(boundary.index)):
                         length = self.looking.mean(load.buffer, boundary.buffer)
                         if length <= LONGEST:
-                            yield Row(load.buffer, place, length)
+                            yield self._segment(load.buffer, place, length)
 
-    def _tiles(self, loop: For, known: Mapping[Local, Expression]) -> Iterator[Row]:
+    def _segment(self, buffer: Buffer, start: Expression, length: int) -> _Found:
+        """Return a segment of so many elements: as it begins anywhere, it may end in one more cache line."""
+        spilt = CACHE_LINE // buffer.type.itemsize - 1
+        return _Found(Row(buffer, start, length + spilt), length * SCANNED)
+
+    def _tiles(self, loop: For, known: Mapping[Local, Expression]) -> Iterator[_Found]:
         """Yield the rows that a loop keeps in registers, and reads and writes at its ends."""
         for tile in loop.tiles:
             place = substituted(tile.start, known)
             if self._is_at_local(place) and self._is_looked_up(place, tile.buffer):
-                yield replace(tile, start=place)
+                yield _at_once(replace(tile, start=place))
 
     def _is_at_local(self, place: Expression) -> bool:
         """Return whether a place is looked up at the loop's variable."""

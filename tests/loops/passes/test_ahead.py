@@ -32,7 +32,7 @@ from storel.loops.nodes import (
     Statement,
     Update,
 )
-from storel.loops.passes.ahead import look_ahead
+from storel.loops.passes.ahead import FARTHEST, FETCHED, NEAREST, look_ahead
 from storel.loops.verify import verify
 from storel.loops.walk import walk
 from storel.symbols import ArraySymbol, SizeSymbol, Symbols
@@ -93,14 +93,14 @@ FOUND = Row(D, times(Load(IDX, P), WIDTH), 8)
 
 
 def test_the_last_of_all_segments_is_the_end() -> None:
-    assert ahead(looking(rows(segments(KEY, added(K))))) == [("p", Ahead((FOUND,), Load(POS, N)))]
+    assert ahead(looking(rows(segments(KEY, added(K))))) == [("p", Ahead((FOUND,), Load(POS, N), FARTHEST))]
     narrow = looking(rows(segments(KEY, added(K), boundaries=SHORT)))
-    assert ahead(narrow) == [("p", Ahead((FOUND,), Cast(INT64, Load(SHORT, N))))]
+    assert ahead(narrow) == [("p", Ahead((FOUND,), Cast(INT64, Load(SHORT, N)), FARTHEST))]
 
 
 def test_any_other_loop_ends_where_it_ends() -> None:
     other = For(P, Load(POS, I), Load(IDX, plus(I, integer(1))), (KEY, added(K)))
-    assert ahead(looking(rows(other))) == [("p", Ahead((FOUND,), other.high))]
+    assert ahead(looking(rows(other))) == [("p", Ahead((FOUND,), other.high, FARTHEST))]
     guarded = If(Binary("less", I, integer(3)), (segments(KEY, added(K)),))
     assert ahead(looking(rows(guarded)))[0][1].end == Load(POS, plus(I, integer(1)))
     checked = rows(CHECK, segments(KEY, added(K)))
@@ -110,12 +110,12 @@ def test_any_other_loop_ends_where_it_ends() -> None:
 
 def test_segments_of_one_width_follow_each_other() -> None:
     wide = For(P, times(I, WIDTH), times(plus(I, integer(1)), WIDTH), (KEY, added(K)))
-    assert ahead(looking(rows(wide))) == [("p", Ahead((FOUND,), times(N, WIDTH)))]
+    assert ahead(looking(rows(wide))) == [("p", Ahead((FOUND,), times(N, WIDTH), FARTHEST))]
 
 
 def test_what_is_guarded_is_asked_for_if_its_place_is_read_in_any_case() -> None:
     guarded = If(Binary("less_equal", integer(0), K), (added(K),))
-    assert ahead(looking(rows(segments(KEY, guarded)))) == [("p", Ahead((FOUND,), Load(POS, N)))]
+    assert ahead(looking(rows(segments(KEY, guarded)))) == [("p", Ahead((FOUND,), Load(POS, N), FARTHEST))]
     unknown = If(Binary("less", P, integer(3)), (KEY, added(K)))
     assert ahead(looking(rows(segments(unknown)))) == []
 
@@ -127,12 +127,26 @@ def scanned(key: Expression, *before: Statement) -> For:
     return For(Q, Load(LIMITS, key), Load(LIMITS, plus(key, integer(1))), body)
 
 
-ROWS = {Row(D, Load(LIMITS, Load(IDX, P)), 16), Row(IDX, Load(LIMITS, Load(IDX, P)), 16)}
+IN_LINES = 16 + 7
+"""A segment of 16 may begin with the last element of a cache line."""
+
+ROWS = {Row(buffer, Load(LIMITS, Load(IDX, P)), IN_LINES) for buffer in (D, IDX)}
 
 
 def test_segments_are_looked_up_by_their_boundaries() -> None:
     ((local, found),) = ahead(looking(rows(segments(KEY, scanned(K)))))
     assert (local, set(found.rows), found.end) == ("p", ROWS, Load(POS, N))
+
+
+def test_the_longer_an_iteration_takes_the_fewer_are_looked_ahead() -> None:
+    def distance(body: Statement) -> int:
+        ((_, found),) = ahead(looking(rows(segments(KEY, body))))
+        return found.distance
+
+    wide = For(J, integer(0), integer(64), (Update(Y, J, "add", Load(D, plus(times(K, integer(64)), J))),))
+    assert distance(added(K)) == FARTHEST
+    assert distance(wide) == FETCHED // (64 * 8)
+    assert distance(scanned(K)) == NEAREST
 
 
 def held(row: Expression) -> For:
@@ -145,7 +159,7 @@ def held(row: Expression) -> For:
 def test_a_tile_is_a_row_of_a_large_result() -> None:
     large, small = ({"n": SizeSymbol("n", size)} for size in (1 << 20, 1 << 10))
     found = Row(Y, times(Load(IDX, I), WIDTH), 8)
-    assert ahead(looking(held(K), sizes=large)) == [("i", Ahead((found,), N))]
+    assert ahead(looking(held(K), sizes=large)) == [("i", Ahead((found,), N, FARTHEST))]
     assert ahead(looking(held(K), sizes=small)) == ahead(looking(held(K))) == []
     assert ahead(looking(held(I), sizes=large)) == []
 
@@ -154,7 +168,7 @@ def test_of_two_branches_what_both_read_is_looked_up() -> None:
     other = For(J, Load(LIMITS, K), N, (Update(Y, I, "add", Load(D, J)),))
     both = If(Binary("less", I, integer(3)), (scanned(K),), (other,))
     ((_, found),) = ahead(looking(rows(segments(KEY, both))))
-    assert found.rows == (Row(D, Load(LIMITS, Load(IDX, P)), 16),)
+    assert found.rows == (Row(D, Load(LIMITS, Load(IDX, P)), IN_LINES),)
     assert ahead(looking(rows(segments(KEY, If(Binary("less", I, integer(3)), (scanned(K),)))))) == []
 
 

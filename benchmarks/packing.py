@@ -4,9 +4,10 @@
 
 Times are processor time, the least of all repetitions, interleaved. ``entries`` are coordinates and values in
 random order; unlike SciPy's, storel's results are always sorted, so that SciPy's way from columns to
-coordinates is over compressed rows, too (by columns it would list them in 5 ms). ``peak`` is the most that
-one conversion allocates, its result included; ``of data`` divides that by the size of what is read and what
-is made.
+coordinates is over compressed rows, too (by columns it would list them in 5 ms), and its blocks are put in
+order; where blocks hold zeros, it drops those on the way back, as storel does. ``peak`` is the most that one
+conversion allocates, its result included; ``of data`` divides that by the size of what is read and what is
+made.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ PAIRS = {
         *(("csr", target) for target in ("csf", "dcsc", "ell", "sell", "hyb", "bucketed_ell", "hash")),
         *((source, "csr") for source in ("csf", "dcsc", "ell", "sell", "hyb", "bucketed_ell", "hash")),
     ),
+    "scattered": (("csr", "bcsr"), ("bcsr", "csr"), ("csc", "bcsr"), ("bcsr", "csc")),
     "banded": (
         *(("csr", target) for target in ("dia", "band", "band_coo", "rle")),
         *((source, "csr") for source in ("dia", "band", "band_coo", "rle")),
@@ -83,6 +85,11 @@ def uniform_matrix(size: int, nonzeros: int) -> Matrix:
     return Data("uniform", size, nonzeros).matrix()
 
 
+def scattered_matrix(size: int, nonzeros: int) -> Matrix:
+    """Return a matrix whose entries are nearly all alone in their blocks."""
+    return uniform_matrix(size, nonzeros // BLOCK)
+
+
 def banded_matrix(size: int, nonzeros: int) -> Matrix:
     """Return a square matrix with full diagonals around the main one."""
     rows, reach = min(size, nonzeros // DIAGONALS), DIAGONALS // 2
@@ -99,6 +106,7 @@ def blocked_matrix(size: int, nonzeros: int) -> Matrix:
 
 MATRICES = {
     "random": uniform_matrix,
+    "scattered": scattered_matrix,
     "banded": banded_matrix,
     "blocks": blocked_matrix,
 }
@@ -125,7 +133,8 @@ def conversion(matrix: Matrix, source: str, target: str) -> Conversion:
     if source in SCIPY and target in SCIPY and (source, target) != ("entries", "coo"):
         if source != "entries":
             operand = in_scipy(matrix, SCIPY[source])
-        scipy = lambda: in_scipy(operand, SCIPY[target])  # noqa: E731
+        drops = source == "bcsr" and not operand.data.all()
+        scipy = lambda: in_scipy(operand, SCIPY[target], drops=drops)  # noqa: E731
     return Conversion(store, scipy, read, matrix)
 
 
@@ -136,13 +145,19 @@ def shuffled(matrix: Matrix) -> Matrix:
     return sp.coo_array((listed.data[order], tuple(axis[order] for axis in listed.coords)), matrix.shape)
 
 
-def in_scipy(matrix: Matrix, wanted: str) -> Matrix:
-    """Convert a matrix by SciPy, columns to coordinates over compressed rows: these are sorted then."""
+def in_scipy(matrix: Matrix, wanted: str, *, drops: bool = False) -> Matrix:
+    """Convert a matrix by SciPy, sorted, and without zeros if it is to drop them.
+
+    Columns become coordinates over compressed rows, which are sorted then.
+    """
     if (matrix.format, wanted) == ("csc", "coo"):
         matrix = matrix.tocsr()
+    made = matrix.tobsr(blocksize=(BLOCK, BLOCK)) if wanted == "bsr" else matrix.asformat(wanted)
     if wanted == "bsr":
-        return matrix.tobsr(blocksize=(BLOCK, BLOCK))
-    return matrix.asformat(wanted)
+        made.sort_indices()
+    if drops:
+        made.eliminate_zeros()
+    return made
 
 
 def bytes_of(tensor: storel.Tensor) -> int:

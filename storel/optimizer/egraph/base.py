@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Collection, Generator
+from collections.abc import Collection, Generator, Iterable
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -121,12 +121,12 @@ class Base:
         self._rulesets, self._commands = self._put_by.pop()
 
     def run(self, text: str) -> None:
-        """Run egglog text, a command on each line.
-
-        Lines are parsed one by one, since each node that is parsed holds a copy of the text it came from.
-        """
+        """Run egglog text, a command on each line; its rules are kept for when they may match something."""
         self._present |= self._rulesets.kinds(text)
-        lines = self._rulesets.placed(text).splitlines()
+        self._run(self._rulesets.take(text).splitlines())
+
+    def _run(self, lines: Iterable[str]) -> None:
+        """Run commands. They are parsed one by one: each node that is parsed holds a copy of its text."""
         parsed = (self.graph.parse_program(line) for line in lines if line)
         self.graph.run_program(*itertools.chain.from_iterable(parsed))
 
@@ -173,7 +173,8 @@ class Base:
         rulesets = (IN_ORDER, REORDERING) if ruleset == "main" else (ruleset,)
         parts = self._rulesets.relevant(rulesets, present, once=steps == 1)
         name = f"combined-{next(self._combined)}"
-        self.run(f"(unstable-combined-ruleset {name} {' '.join(parts)})")
+        combined = f"(unstable-combined-ruleset {name} {' '.join(parts)})"
+        self._run([*self._rulesets.give(set(parts)), combined])
         return self.graph.parse_program(f"(run {name} {steps})")
 
     def nodes(self) -> int:

@@ -3,13 +3,15 @@
 A step takes the library some microseconds for each part of a left side to which something was added, whether
 or not there is anything that the other parts match. A kind of nodes is a constructor, or the name of a
 function; which kinds there are follows from the term and from the rules that have matched. The rules that are
-left are run in the same order, so that leaving the others out changes nothing.
+left are run in the same order, so that leaving the others out changes nothing. Nor are they given to the
+library before they may match for the first time: a process that plans little never needs two thirds of them.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 _RULE = re.compile(r'\(rule (?P<sides>.*) :ruleset (?P<ruleset>\S+) :name "(?P<name>[^"]*)"\)')
@@ -17,11 +19,18 @@ _NODE = re.compile(r'\(([\w-]+)(?: "(\w+)")?')
 
 
 class _Part(NamedTuple):
-    """A ruleset of the library: successive rules of a ruleset that need the same kinds of nodes."""
+    """A ruleset of the library: successive rules of a ruleset that need the same kinds of nodes.
+
+    ``waiting`` is the text of those that the library does not have yet.
+    """
 
     name: str
     needed: frozenset[str]
     made: set[str]
+    waiting: list[str]
+
+    def copy(self) -> _Part:
+        return _Part(self.name, self.needed, set(self.made), list(self.waiting))
 
 
 class Rulesets:
@@ -35,29 +44,30 @@ class Rulesets:
     def copy(self) -> Rulesets:
         """Return these rules, to which others may be added."""
         made = Rulesets(self._constructors)
-        made._parts = {ruleset: list(parts) for ruleset, parts in self._parts.items()}
+        made._parts = {ruleset: [part.copy() for part in parts] for ruleset, parts in self._parts.items()}
         made._made = dict(self._made)
         return made
 
-    def placed(self, text: str) -> str:
-        """Return egglog text with each rule in a ruleset of the library that is a part of its own one."""
-        return "\n".join(line for each in text.splitlines() for line in self._placed(each))
+    def take(self, text: str) -> str:
+        """Take the rules of egglog text, each for a part of its ruleset; return the rest of the text."""
+        return "\n".join(line for line in text.splitlines() if not self._takes(line))
 
-    def _placed(self, line: str) -> Iterator[str]:
+    def _takes(self, line: str) -> bool:
         found = _RULE.fullmatch(line)
         if found is None:
-            yield line
-            return
+            return False
         sides, ruleset, name = found.group("sides", "ruleset", "name")
         facts = sides[: _end_of_list(sides)]
         needed, made = self.kinds(facts), self.kinds(sides[len(facts) :])
         parts = self._parts.setdefault(ruleset, [])
         if not parts or parts[-1].needed != needed:
-            parts.append(_Part(f"{ruleset}-{len(parts)}", needed, set()))
-            yield f"(ruleset {parts[-1].name})"
-        parts[-1].made.update(made)
+            declared = f"{ruleset}-{len(parts)}"
+            parts.append(_Part(declared, needed, set(), [f"(ruleset {declared})"]))
+        part = parts[-1]
+        part.made.update(made)
+        part.waiting.append(f'(rule {sides} :ruleset {part.name} :name "{name}")')
         self._made[name] = self.made((name,)) | made
-        yield f'(rule {sides} :ruleset {parts[-1].name} :name "{name}")'
+        return True
 
     def kinds(self, text: str) -> frozenset[str]:
         """Return the kinds of nodes in egglog text.
@@ -85,6 +95,15 @@ class Rulesets:
             if once or reached == present:
                 return [part.name for part in found]
             present = reached
+
+    def give(self, names: Collection[str]) -> list[str]:
+        """Return the text of these parts that the library does not have, which it is given now."""
+        given: list[str] = []
+        for part in itertools.chain.from_iterable(self._parts.values()):
+            if part.name in names:
+                given += part.waiting
+                part.waiting.clear()
+        return given
 
 
 def _end_of_list(text: str) -> int:

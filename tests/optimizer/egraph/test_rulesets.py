@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 import pytest
 
+from storel.optimizer.egraph import base
 from storel.optimizer.egraph.base import Base
 from storel.optimizer.egraph.rulesets import Rulesets
 from storel.optimizer.egraph.saturate import Saturation
@@ -30,10 +32,11 @@ def rulesets() -> Rulesets:
     return Rulesets(("Add", "Mul", "If", "Truth", "Apply2"))
 
 
-def placed(rulesets: Rulesets) -> dict[str, list[str]]:
+def taken(rulesets: Rulesets) -> dict[str, list[str]]:
     """Return the rules of each part."""
+    assert rulesets.take(f"(relation mine (i64))\n{RULES}") == "(relation mine (i64))"
     found: dict[str, list[str]] = {}
-    for line in rulesets.placed(RULES).splitlines():
+    for line in rulesets.give({"decide-0", "decide-1", "main-0", "main-1"}):
         name = line.rstrip(")").rpartition(" ")[2]
         if line.startswith("(ruleset"):
             found[name] = []
@@ -43,11 +46,11 @@ def placed(rulesets: Rulesets) -> dict[str, list[str]]:
 
 
 def test_successive_rules_about_the_same_kinds_are_a_part(rulesets: Rulesets) -> None:
-    assert list(placed(rulesets).values()) == [["decided"], ["taken"], ["commuted", "nested"], ["turned"]]
+    assert list(taken(rulesets).values()) == [["decided"], ["taken"], ["commuted", "nested"], ["turned"]]
 
 
 def test_a_part_is_run_if_there_are_nodes_of_all_its_kinds(rulesets: Rulesets) -> None:
-    rules = placed(rulesets)
+    rules = taken(rulesets)
 
     def run(*present: str, ruleset: str = "main", once: bool = True) -> list[str]:
         parts = rulesets.relevant((ruleset,), frozenset(present), once=once)
@@ -66,9 +69,18 @@ def test_a_part_is_run_if_there_are_nodes_of_all_its_kinds(rulesets: Rulesets) -
 
 def test_a_copy_is_added_to_alone(rulesets: Rulesets) -> None:
     other = rulesets.copy()
-    other.placed(RULES)
+    other.take(RULES)
     assert rulesets.relevant(("main",), frozenset(("Add",)), once=True) == []
     assert other.relevant(("main",), frozenset(("Add",)), once=True) == ["main-0"]
+
+
+def test_a_part_is_given_once_to_each_copy(rulesets: Rulesets) -> None:
+    rulesets.take(RULES)
+    other = rulesets.copy()
+    names = ["(ruleset main-1)", RULES.splitlines()[-1].replace(":ruleset main ", ":ruleset main-1 ")]
+    assert rulesets.give({"main-1"}) == names
+    assert rulesets.give({"main-1"}) == []
+    assert other.give({"main-1"}) == names
 
 
 def test_rules_match_what_others_made() -> None:
@@ -87,6 +99,26 @@ def test_rules_match_what_others_made() -> None:
                 assert matched not in state.matches
                 state.step("main")
                 assert state.matches[matched] == 1
+
+
+def test_rules_that_nothing_needs_are_not_given_to_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str] = []
+
+    class Counting(Rulesets):
+        def give(self, names: Collection[str]) -> list[str]:
+            text = super().give(names)
+            given.extend(line for line in text if "relevant-" in line)
+            return text
+
+    monkeypatch.setattr(base, "Rulesets", Counting)
+    texts = (
+        "rule relevant-sum @main: ?a + ?b  =>  ?b + ?a",
+        "rule relevant-less @main: ?a < ?b  =>  ?b > ?a",
+    )
+    graph = Base(RuleSet(tuple(rule for text in texts for rule in rulefile.parse(text))))
+    with graph.holding('(Add "plus_times" (Sym "a") (Sym "b"))', ""):
+        assert graph.step("main")[1] == {"relevant-sum": 1}
+    assert [line.rpartition(":name ")[2] for line in given] == ['"relevant-sum")']
 
 
 def test_what_was_put_by_runs_its_own_rules() -> None:

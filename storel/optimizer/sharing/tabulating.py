@@ -157,7 +157,9 @@ def _is_number(key: Term, found: Occurrence, symbols: Symbols) -> bool:
         return False
     kind = infer(key, symbols, found.types)
     is_integer = kind.rank == 0 and kind.scalar.is_integer
-    return is_integer and is_safe(key, symbols, found.types, found.narrowed)
+    return is_integer and is_safe(
+        key, symbols, found.types, found.narrowed, domains=found.domains, conditions=found.asked
+    )
 
 
 def _is_held(key: Term, keys: Range, found: Occurrence, symbols: Symbols) -> bool:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from storel.calculus.binders import binder_intervals, binder_types
 from storel.calculus.binding import free_mask, shift
 from storel.calculus.bounds import bounds, narrowed
+from storel.calculus.domains import Domains, binder_domains
 from storel.calculus.intervals import Interval
 from storel.calculus.nodes import (
     Apply,
@@ -37,7 +38,7 @@ from storel.symbols import Symbols
 class Binding:
     """A term that binds variables of its body, in a scope; what is known of them is found once asked for.
 
-    Types and intervals are those of all variables that the body sees, the innermost first.
+    Types, intervals and domains are those of all variables that the body sees, the innermost first.
     """
 
     term: Term
@@ -53,6 +54,11 @@ class Binding:
     def intervals(self) -> tuple[Interval, ...]:
         outer = intervals_of(self.scope)
         return (*reversed(binder_intervals(self.term, self.symbols, outer)), *outer)
+
+    @cached_property
+    def domains(self) -> Domains:
+        outer = domains_of(self.scope)
+        return (*reversed(binder_domains(self.term, len(self.types) - len(outer))), *outer)
 
 
 LOOPS = (Sum, Reduce, Merge)
@@ -100,6 +106,11 @@ def intervals_of(scope: tuple[Binder, ...]) -> tuple[Interval, ...]:
     return scope[0].binding.intervals if scope else ()
 
 
+def domains_of(scope: tuple[Binder, ...]) -> Domains:
+    """Return the domains of all variables in scope, the innermost first."""
+    return scope[0].binding.domains if scope else ()
+
+
 class Condition(NamedTuple):
     """What is asked before an occurrence is evaluated, and how many binders are around it."""
 
@@ -137,12 +148,20 @@ class Occurrence(NamedTuple):
         return intervals_of(self.scope)
 
     @property
+    def domains(self) -> Domains:
+        return domains_of(self.scope)
+
+    @property
+    def asked(self) -> tuple[Term, ...]:
+        """The conditions around the occurrence, as it sees them."""
+        return tuple(shift(condition, len(self.scope) - binders) for condition, binders in self.conditions)
+
+    @property
     def narrowed(self) -> tuple[Interval, ...]:
         """The intervals of all variables where the conditions around the occurrence hold."""
         intervals = self.intervals
-        for condition, binders in self.conditions:
-            seen = shift(condition, len(self.scope) - binders)
-            intervals = narrowed(seen, self.scope[0].binding.symbols, intervals)
+        for condition in self.asked:
+            intervals = narrowed(condition, self.scope[0].binding.symbols, intervals)
         return intervals
 
     def bounds_of(self, term: Term) -> Interval:
@@ -150,10 +169,9 @@ class Occurrence(NamedTuple):
         context = self.narrowed
         symbols = self.scope[0].binding.symbols
         known = bounds(term, symbols, context)
-        for condition, binders in self.conditions:
-            seen = shift(condition, len(self.scope) - binders)
-            asked = abstracted(shift(seen, 1), shift(term, 1), 0)
-            known = narrowed(asked, symbols, (known, *context))[0]
+        for condition in self.asked:
+            of_term = abstracted(shift(condition, 1), shift(term, 1), 0)
+            known = narrowed(of_term, symbols, (known, *context))[0]
         return known
 
     def is_key(self, index: int) -> bool:

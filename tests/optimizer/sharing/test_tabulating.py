@@ -16,6 +16,7 @@ from storel.calculus.nodes import (
     Add,
     Apply,
     Find,
+    If,
     Let,
     Lookup,
     Multiply,
@@ -140,11 +141,13 @@ def parts(term: Term) -> list[Term]:
     return [term, *(part for child, _ in children(term) for part in parts(child))]
 
 
+def before(key: Term) -> Term:
+    """The sum of ``val`` at the positions below a key."""
+    return Sum(Range(number(0), key), Lookup(Symbol("val"), var(1)))
+
+
 def test_a_table_is_read_for_other_keys_that_it_holds() -> None:
     """Of sums of ``val`` before a position: a key, one no larger, and the next, which may be too large."""
-
-    def before(key: Term) -> Term:
-        return Sum(Range(number(0), key), Lookup(Symbol("val"), var(1)))
 
     smaller, larger = Apply("minimum", (var(1), number(1))), Add(var(1), number(1))
     loop = Sum(Range(number(0), number(3)), Add(Add(before(var(1)), before(smaller)), before(larger)))
@@ -161,3 +164,27 @@ def test_a_key_that_may_fail_is_not_asked_for_where_nothing_is_added_up() -> Non
     loop = Sum(Range(number(0), number(3)), none)
     assert not list(tabulated(loop, SYMBOLS))
     assert evaluate(loop, SYMBOLS, VALUES) == 0
+
+
+PLACE = Add(Multiply(number(2), var(3)), var(1))
+"""In the second of two loops up to 2: the last place of all is 3, where ``rows`` ends before."""
+
+
+@pytest.mark.parametrize(
+    ("end", "value"),
+    [
+        (
+            Apply("minimum", (number(2), Apply("subtract", (number(3), Multiply(number(2), var(1)))))),
+            before(Lookup(Symbol("rows"), PLACE)),
+        ),
+        (number(2), If(Apply("less", (PLACE, number(3))), before(Lookup(Symbol("rows"), PLACE)))),
+    ],
+    ids=["by its loops", "by what was asked"],
+)
+def test_a_key_is_read_where_its_place_is_proved_to_exist(end: Term, value: Term) -> None:
+    loop = Sum(Range(number(0), number(2)), Sum(Range(number(0), end), value))
+    moves = [move for move in tabulated(loop, SYMBOLS) if isinstance(move, Let)]
+    read = {each.key for move in moves for each in parts(move.body) if isinstance(each, Lookup)}
+    assert Lookup(Symbol("rows"), PLACE) in read
+    for move in moves:
+        assert evaluate(move, SYMBOLS, VALUES) == evaluate(loop, SYMBOLS, VALUES) == 0.5 * 0 + 1.5 * 2

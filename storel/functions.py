@@ -8,7 +8,8 @@
     truths      any scalar is true or false      and, or, not
     anything    T as it is                       minimum, maximum, comparisons
 
-and gives T, bool where ``is_predicate``, or of reals an int64 where ``is_whole``. Addition and
+and gives T, bool where ``is_predicate``, or of reals an int64 where ``is_whole``. The conversions ``int64``,
+``float32`` and ``float64`` make a number of that type of a shorter one; no text names them. Addition and
 multiplication are not here: they belong to a semiring. The names are those of the calculus and of the
 loop IR; how a text spells them is the syntax' affair (``syntax/spelling.py``). Zero is 0, that of
 ``plus_times``.
@@ -67,7 +68,7 @@ class Function:
 
     ``annihilators`` are the arguments any one of which makes the result zero by being zero;
     ``preserves_zero`` says that the result is zero when all arguments are. ``meaning`` computes on
-    Python scalars of the domain.
+    Python scalars of the domain. ``conversion`` is the type that it makes a number of, if it does no more.
     """
 
     name: str
@@ -78,10 +79,11 @@ class Function:
     annihilators: tuple[int, ...] = ()
     preserves_zero: bool = False
     is_whole: bool = False
+    conversion: ScalarType | None = None
 
     def operand_type(self, *arguments: ScalarType) -> ScalarType | None:
         """Return the type at which the function is computed, None if it refuses the arguments."""
-        return self.domain.adjust(reduce(ScalarType.join, arguments))
+        return self.conversion or self.domain.adjust(reduce(ScalarType.join, arguments))
 
     def result_type(self, *arguments: ScalarType) -> ScalarType | None:
         """Return the type of the result, None if the function refuses the arguments.
@@ -194,6 +196,20 @@ def _number(name: str, meaning: Callable[[Any], Scalar]) -> Function:
     return Function(name, 1, Domain.NUMBERS, meaning, annihilators=(0,), preserves_zero=True)
 
 
+def conversion(scalar: ScalarType) -> str:
+    """Return the name of the function that makes a number one of a longer type."""
+    return scalar.value
+
+
+def _itself(a: Scalar) -> Scalar:
+    return a
+
+
+def _conversion(scalar: ScalarType) -> Function:
+    name = conversion(scalar)
+    return Function(name, 1, Domain.ANYTHING, _itself, False, (0,), preserves_zero=True, conversion=scalar)
+
+
 def _bits(name: str, arity: int, meaning: Callable[..., int], *annihilators: int) -> Function:
     return Function(name, arity, Domain.INTEGERS, meaning, annihilators=annihilators, preserves_zero=True)
 
@@ -222,6 +238,7 @@ _FUNCTIONS = (
     _number("floor", _round(math.floor)),
     _number("ceil", _round(math.ceil)),
     Function("truncate", 1, Domain.NUMBERS, _truncate, annihilators=(0,), preserves_zero=True, is_whole=True),
+    *map(_conversion, (ScalarType.INT64, ScalarType.FLOAT32, ScalarType.FLOAT64)),
     _pointwise("exp", np.exp, at_zero=True),
     _pointwise("log", np.log, at_zero=True),
     _pointwise("sigmoid", _sigmoid, at_zero=True),

@@ -23,8 +23,8 @@ def binder_types(term: Term, symbols: Symbols, types: tuple[Type, ...]) -> tuple
             return KEY, element(infer(source, symbols, types))
         case Let(value, _):
             return (infer(value, symbols, types),)
-        case Merge():
-            return KEY, KEY, KEY
+        case Merge(left):
+            return KEY, KEY, element(infer(left, symbols, types))
         case Find():
             return (KEY,)
         case _:

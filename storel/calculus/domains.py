@@ -328,7 +328,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "subtract": np.subtract, "negate": np.negative, "minimum": np.minimum, "maximum": np.maximum,
     "shift_left": np.left_shift, "shift_right": np.right_shift,
     "bit_and": np.bitwise_and, "bit_or": np.bitwise_or,
-    "floor_divide": np.floor_divide, "modulo": np.mod,
+    "floor_divide": np.floor_divide, "modulo": np.mod, "int64": np.positive,
 }  # fmt: skip
 
 _DIVISIONS = (np.floor_divide, np.mod)

@@ -214,6 +214,8 @@ def applied(name: str, *arguments: Interval) -> Interval:
     """
     if name == "truncate":
         return arguments[0] if arguments[0].is_known else LONG
+    if name == "int64":
+        return Interval(arguments[0].low, arguments[0].high)
     is_short = FUNCTIONS[name].is_predicate or all(each.is_short for each in arguments)
     found = _applied(name, *arguments)
     return Interval(found.low, found.high, is_short)

@@ -81,6 +81,8 @@ def vanishes(term: Term, zeros: int, semiring: str = "plus_times") -> bool:
             return agrees(over) and of(left) and of(right)
         case Multiply(left, right, over):
             return agrees(over) and (of(left) or of(right))
+        case Apply(name, (operand,)) if FUNCTIONS[name].conversion is not None:
+            return of(operand)
         case Apply(name, arguments):
             return zero == 0 and _application_is_zero(name, arguments, zeros)
         case Reduce(monoid, source, body):
@@ -164,6 +166,8 @@ def linear(term: Term, index: int, semiring: str = "plus_times") -> bool:
             return over == semiring and of(left) and of(right)
         case Multiply(left, right, over):
             return over == semiring and ((free(left) and of(right)) or (of(left) and free(right)))
+        case Apply(name, (operand,)) if FUNCTIONS[name].conversion is not None:
+            return of(operand)
         case Apply("negate", (operand,)):
             return semiring == "plus_times" and of(operand)
         case Apply("subtract", (left, right)):

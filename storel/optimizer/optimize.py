@@ -42,7 +42,7 @@ from storel.optimizer.rules import rulefile
 from storel.optimizer.rules.rewriting import Rewriter, is_outgrown, size
 from storel.optimizer.rules.rulefile import IN_ORDER, RuleSet
 from storel.optimizer.sharing.share import Sharing, hoisted
-from storel.optimizer.terms.conversions import converted
+from storel.optimizer.terms.conversions import converted, plain
 from storel.optimizer.terms.factoring import factored
 from storel.optimizer.terms.implied import without_implied
 from storel.optimizer.terms.occurrences import is_value
@@ -135,7 +135,8 @@ def _optimized(
     expected = infer(term, symbols)
     typed = {plan: names for plan, names in plans.items() if infer(plan, symbols) == expected}
     priced = [
-        _priced(", ".join(names), plan, sharing) for plan, names in (typed or {term: ["as written"]}).items()
+        _priced(", ".join(names), plain(plan, symbols), sharing)
+        for plan, names in (typed or {term: ["as written"]}).items()
     ]
     considered = tuple(sorted(priced, key=lambda plan: plan.cost.nanoseconds))
     best = _best(considered, symbols, options.memory)

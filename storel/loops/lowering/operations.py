@@ -43,6 +43,8 @@ def apply(emitter: Emitter, function: str, operands: list[Expression], role: Rol
     if role is Role.INDEX and joined is ScalarType.INT32:
         joined = INDEX
     operands = [convert(operand, joined) for operand in operands]
+    if FUNCTIONS[function].conversion is not None:
+        return operands[0]
     if function in ("floor_divide", "modulo") and joined.is_integer:
         _check_divisor(emitter, operands[1])
     if function == "truncate":

@@ -10,6 +10,7 @@ from itertools import repeat
 from typing import Any
 
 from storel.calculus.intervals import COMPARISONS
+from storel.functions import FUNCTIONS
 
 NOT_FITTED = frozenset(("product", "lanes", "register", "node"))
 """Constants that are not measured; the last two only tell plans apart that cost the same."""
@@ -98,7 +99,9 @@ def gather(length: float, constants: Constants) -> float:
 
 
 def function(name: str, constants: Constants) -> float:
-    """Return the cost of a function of numbers."""
+    """Return the cost of a function of numbers; conversions are free, since most are made anyway."""
+    if FUNCTIONS[name].conversion is not None:
+        return 0.0
     if name in CHEAP:
         return constants.flop
     return constants.division if name in ("divide", "floor_divide", "modulo") else constants.function

@@ -164,5 +164,5 @@ _FUNCTIONS: dict[str, Callable[..., Vector]] = {
     "greater": np.greater, "greater_equal": np.greater_equal,
     "and": np.logical_and, "or": np.logical_or, "not": np.logical_not,
     "bit_and": np.bitwise_and, "bit_or": np.bitwise_or, "bit_xor": np.bitwise_xor,
-    "shift_left": np.left_shift, "shift_right": np.right_shift,
+    "shift_left": np.left_shift, "shift_right": np.right_shift, "int64": np.positive,
 }  # fmt: skip

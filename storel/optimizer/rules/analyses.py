@@ -106,6 +106,8 @@ _DECLARATIONS = """
 (relation is-one (Term String))
 (relation index-like (String))
 (relation zero-preserving (String))
+(relation conversion (String))
+(relation no-conversion (String))
 (relation annihilated-by (String i64))
 (ruleset scope)
 (ruleset operators)
@@ -150,6 +152,8 @@ _BOUNDS = """
 (= e (Apply2 "maximum" a b)) (= y (low b)) (= _r (low a)) => (set (low e) y)
 (= e (Look s a k)) (= x (element-low a)) => (set (low e) x)
 (= e (Look s a k)) (= x (element-high a)) => (set (high e) x)
+(= e (Apply1 "int64" a)) (= x (low a)) => (set (low e) x)
+(= e (Apply1 "int64" a)) (= x (high a)) => (set (high e) x)
 (= e (Uniq a)) (= x (low a)) => (set (low e) x)
 (= e (Uniq a)) (= x (high a)) => (set (high e) x)
 (= e (Slice a l h)) (= x (element-low a)) => (set (element-low e) x)
@@ -212,6 +216,8 @@ _LINEARITY = """
 (= e (Mul s a b)) (linear b v s) (independent a v) => (linear e v s)
 (= e (Mul s a b)) (strict a v s) => (strict e v s)
 (= e (Mul s a b)) (strict b v s) => (strict e v s)
+(= e (Apply1 f a)) (conversion f) (linear a v s) => (linear e v s)
+(= e (Apply1 f a)) (conversion f) (strict a v s) => (strict e v s)
 (= e (Apply1 "negate" a)) (linear a v "plus_times") => (linear e v "plus_times")
 (= e (Apply2 "subtract" a b)) (linear a v "plus_times") (linear b v "plus_times") => (linear e v "plus_times")
 (= e (Apply1 f a)) (annihilated-by f 0) (strict a v "plus_times") => (strict e v "plus_times")
@@ -253,7 +259,7 @@ _LOOSENESS = """
 (asked e v s) (= e (Apply2 f a b)) (loose b v s) => (loose e v s)
 (asked e v s) (= e (Apply3 f a b c)) => (loose e v s)
 (asked e v s) (= e (Reduce m r k w b)) => (loose e v s)
-(asked e v s) (= e (Apply1 f a)) (!= s "plus_times") => (loose e v s)
+(asked e v s) (= e (Apply1 f a)) (!= s "plus_times") (no-conversion f) => (loose e v s)
 (asked e v s) (= e (Apply2 f a b)) (!= s "plus_times") => (loose e v s)
 (asked e v s) (= e (Mul t a b)) (!= s t) => (loose e v s)
 (asked e v s) (= e (Add t a b)) (!= s t) => (loose e v s)
@@ -325,6 +331,10 @@ def program(encoding: Encoding) -> str:
     facts = [
         *(f'(index-like "{name}")' for name in ("index", "plus_times")),
         *(f'(zero-preserving "{name}")' for name, function in FUNCTIONS.items() if function.preserves_zero),
+        *(
+            f'({"no-conversion" if function.conversion is None else "conversion"} "{name}")'
+            for name, function in FUNCTIONS.items()
+        ),
         *(
             f'(loose-function "{name}")'
             for name, function in FUNCTIONS.items()

@@ -4,8 +4,8 @@
     (sum(R) a * t) + (sum(S) a * u)       becomes   a * ((sum(R) t) + (sum(S) u))
 
 for scalars. Rules take factors out of sums, but not from under what a loop asks of each element: that pays
-only where what is left is made once for many, which sharing finds out. A factor stays where integers of 32
-bits would be left, which wrap around where they are added up.
+only where what is left is made once for many, which sharing finds out. What is left is of the type of the
+whole (``terms/conversions.py``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from storel.calculus.safety import is_safe
 from storel.calculus.verify import Type, infer
 from storel.optimizer.terms.occurrences import replaced
 from storel.optimizer.terms.products import factors
-from storel.scalars import ScalarType
 from storel.symbols import Symbols
 
 _Scope: TypeAlias = tuple[tuple[Type, ...], tuple[Interval, ...]]
@@ -69,15 +68,9 @@ def _factored(term: Term, symbols: Symbols, scope: _Scope) -> Term:
         return made
     taken = [each for each in _common(made, made.semiring) if _is_movable(each, symbols, scope)]
     left = _without(made, taken, made.semiring) if taken else None
-    if left is None or _is_shorter(left, made, symbols, scope):
+    if left is None:
         return made
     return reduce(_times(made.semiring), (*taken[1:], left), taken[0])
-
-
-def _is_shorter(left: Term, made: Term, symbols: Symbols, scope: _Scope) -> bool:
-    """Return whether what is ``left`` of a sum has 32 bits where the sum is longer, or a real."""
-    kind, whole = (infer(each, symbols, scope[0]).scalar for each in (left, made))
-    return kind is ScalarType.INT32 and whole is not ScalarType.INT32
 
 
 def _times(semiring: str) -> Callable[[Term, Term], Term]:

@@ -39,7 +39,7 @@ def is_safe(
             return False
         case Singleton(key) if reads and not bounds(key, symbols, intervals).is_natural:
             return False
-        case Reduce("min" | "max", source) if not _has_elements(source, symbols, intervals):
+        case Reduce("min" | "max", source) if not has_elements(source, symbols, intervals):
             return False
         case Apply("floor_divide" | "modulo", (_, divisor)) if 0 in bounds(divisor, symbols, intervals):
             if not infer(divisor, symbols, types).scalar.is_real:
@@ -66,7 +66,7 @@ def is_safe(
     return True
 
 
-def _has_elements(source: Term, symbols: Symbols, intervals: tuple[Interval, ...]) -> bool:
+def has_elements(source: Term, symbols: Symbols, intervals: tuple[Interval, ...]) -> bool:
     """Return whether it is proved that a loop over ``source`` runs at least once."""
     match source:
         case Range(low, high) | Slice(_, low, high):

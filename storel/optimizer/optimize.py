@@ -185,7 +185,7 @@ def _plans(
     """Return the plans found from a start, each with what it was found by, and how they were found."""
     plans, report, graph = _searched(start.term, symbols, rules, options, sharing)
     reports = [start.report, report]
-    plans.setdefault(start.term, ["normalized"])
+    plans.setdefault(cautious(start.term, symbols), ["normalized"])
     shared = start.stored if start.stored == start.term else sharing.share(start.stored)
     if sharing.price(shared) < min(map(sharing.price, plans)):
         more, report, graph = _searched(start.stored, symbols, rules, options, sharing)

@@ -67,3 +67,34 @@ def test_what_a_condition_says_of_an_address_is_not_checked_again(
     kernel = storel.compile(program, backend="c", **operands)
     assert "*detail =" not in kernel.source
     np.testing.assert_array_equal(np.asarray(kernel(**operands)), MATRIX @ x)
+
+
+ROWS: dict[str, Any] = {
+    "bad": np.array([10**6, 1, -7]),
+    "length": np.array([0, 3, 0]),
+    "w": np.arange(1.0, 6.0),
+    "x": np.ones(10),
+}
+NEEDED_BY_SOME = [
+    "(sum(<j, _> in 0:length(i)) w(bad(i)) * x(i))",
+    "(sum(<j, _> in 0:length(i)) w(bad(i)) * (i + j))",
+    "(sum(<j, _> in 0:length(i)) w(bad(i)) * w(bad(i)))",
+    "(sum(<j, _> in 0:length(i)) (12 // (bad(i) + 7)) * x(j))",
+    "(sum(<j, _> in 0:length(i)) exp(w(bad(i)) * w(bad(i)) * j))",
+    "(sum(<j, _> in 0:length(i)) (j + sum(<k, _> in 0:2) w(bad(i) + k) * w(k)))",
+    "(sum(<j, _> in 0:length(i)) j * (sum(<k, v> in w(bad(i):bad(i) + 2)) v * x(j)))",
+    "(sum(<j, _> in 0:length(i)) (if (x(j) > 0) then w(bad(i)) * x(i)))",
+    "(sum(<k, _> in 0:3) (if length(i) > 0 then (sum(<j, _> in 0:2) w(bad(i) + j)) * x(k)))",
+]
+
+
+@pytest.mark.parametrize("body", NEEDED_BY_SOME)
+@pytest.mark.parametrize("backend", ["c", "numba"])
+def test_what_fails_is_not_taken_out_of_loops_that_do_not_run(
+    body: str, backend: Any, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "rows.npz", **ROWS)
+    script = f"LOAD ARRAYS FROM '{tmp_path / 'rows.npz'}'\nCREATE TENSOR y AS sum(<i, _> in 0:3) {body}"
+    found, wanted = (storel.run(script, backend=each) for each in (backend, "interpret"))
+    assert isinstance(found, storel.Tensor) and isinstance(wanted, storel.Tensor)
+    np.testing.assert_allclose(found.to_numpy(), wanted.to_numpy())

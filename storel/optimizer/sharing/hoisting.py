@@ -4,7 +4,8 @@
     unify       … t … t …             =>  let x = t in … x … x …           t contains a loop
 
 ``t`` is a scalar that contains a loop or, to be hoisted, a product. It moves as far out as its free variables
-allow; out of a condition only where all its array reads are proved to be in bounds.
+allow; out of a condition, or of a loop that may not run, only where all its array reads are proved to be in
+bounds.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from storel.calculus.binding import free_mask, free_variables, shift
-from storel.calculus.nodes import Let, Lookup, Multiply, Term, children
-from storel.calculus.safety import is_safe
+from storel.calculus.nodes import Let, Lookup, Multiply, Reduce, Sum, Term, children
+from storel.calculus.safety import has_elements, is_safe
 from storel.calculus.verify import infer
 from storel.optimizer.sharing.placing import placed
 from storel.optimizer.terms.occurrences import (
@@ -25,7 +26,6 @@ from storel.optimizer.terms.occurrences import (
     intervals_of,
     occurrences,
     replaced,
-    types_of,
 )
 from storel.symbols import Symbols
 
@@ -101,10 +101,35 @@ def named(term: Term, found: Occurrence, depth: int) -> Term:
 
 
 def is_movable(found: Occurrence, depth: int, symbols: Symbols) -> bool:
-    """Return whether the part may be evaluated outside the ``depth`` innermost binders around it."""
-    outer = found.scope[depth:]
-    crossed = found.conditional or any(binder.is_loop for binder in found.scope[:depth])
-    part = shift(found.term, -depth)
-    return not crossed or is_safe(
-        part, symbols, types_of(outer), intervals_of(outer), reads=found.conditional
+    """Return whether the part may be evaluated outside the ``depth`` innermost binders around it.
+
+    Where it is evaluated there anyway, its array reads are as safe as they were.
+    """
+    if not found.conditional and all(isinstance(binder.term, Let) for binder in found.scope[:depth]):
+        return True
+    is_made = not found.conditional and _surely_run(found, depth, symbols)
+    outer = found.outside(depth)
+    return is_safe(
+        shift(found.term, -depth),
+        symbols,
+        outer.types,
+        outer.narrowed,
+        reads=not is_made,
+        domains=outer.domains,
+        conditions=outer.holding,
     )
+
+
+def _surely_run(found: Occurrence, depth: int, symbols: Symbols) -> bool:
+    """Return whether it is proved that the loops among the innermost binders run at least once."""
+    for index, binder in enumerate(found.scope[:depth]):
+        match binder.term:
+            case Let():
+                pass
+            case Sum(source) | Reduce(_, source):
+                around = found.scope[index + 2 - binder.position :]
+                if not has_elements(source, symbols, intervals_of(around)):
+                    return False
+            case _:
+                return False
+    return True

@@ -158,7 +158,7 @@ def _is_number(key: Term, found: Occurrence, symbols: Symbols) -> bool:
     kind = infer(key, symbols, found.types)
     is_integer = kind.rank == 0 and kind.scalar.is_integer
     return is_integer and is_safe(
-        key, symbols, found.types, found.narrowed, domains=found.domains, conditions=found.asked
+        key, symbols, found.types, found.narrowed, domains=found.domains, conditions=found.holding
     )
 
 

@@ -152,24 +152,30 @@ class Occurrence(NamedTuple):
         return domains_of(self.scope)
 
     @property
-    def asked(self) -> tuple[Term, ...]:
-        """The conditions around the occurrence, as it sees them."""
-        return tuple(shift(condition, len(self.scope) - binders) for condition, binders in self.conditions)
-
-    @property
     def narrowed(self) -> tuple[Interval, ...]:
         """The intervals of all variables where the conditions around the occurrence hold."""
         intervals = self.intervals
-        for condition in self.asked:
+        for condition in self.holding if self.scope else ():
             intervals = narrowed(condition, self.scope[0].binding.symbols, intervals)
         return intervals
+
+    @property
+    def holding(self) -> tuple[Term, ...]:
+        """The conditions around the occurrence, as it sees their variables."""
+        return tuple(shift(condition, len(self.scope) - binders) for condition, binders in self.conditions)
+
+    def outside(self, depth: int) -> Occurrence:
+        """Return the place outside the ``depth`` innermost binders, with the conditions that hold there."""
+        scope = self.scope[depth:]
+        conditions = tuple(each for each in self.conditions if each.binders < len(scope))
+        return self._replace(path=self.home(depth), scope=scope, conditions=conditions)
 
     def bounds_of(self, term: Term) -> Interval:
         """Return the bounds of an integer where the conditions around the occurrence hold."""
         context = self.narrowed
         symbols = self.scope[0].binding.symbols
         known = bounds(term, symbols, context)
-        for condition in self.asked:
+        for condition in self.holding:
             of_term = abstracted(shift(condition, 1), shift(term, 1), 0)
             known = narrowed(of_term, symbols, (known, *context))[0]
         return known

@@ -25,11 +25,14 @@ from storel.calculus.printer import show
 from storel.calculus.verify import infer
 from storel.optimizer.sharing.hoisting import hoisted
 from storel.scalars import ScalarType
-from storel.symbols import ArraySymbol, Symbols
+from storel.symbols import ArraySymbol, ParameterSymbol, Symbols
 
 ZERO, FOUR, FIVE = (Literal(value, ScalarType.INT64) for value in (0, 4, 5))
 KEYS, OTHERS = Range(ZERO, FIVE), Range(ZERO, FOUR)
-SYMBOLS: Symbols = {name: ArraySymbol(name, ScalarType.FLOAT64, 5) for name in "ab"}
+SYMBOLS: Symbols = {
+    **{name: ArraySymbol(name, ScalarType.FLOAT64, 5) for name in "ab"},
+    "c": ParameterSymbol("c", ScalarType.INT64),
+}
 
 
 def read(array: str, index: int) -> Term:
@@ -39,6 +42,7 @@ def read(array: str, index: int) -> Term:
 TOTAL, SHORTER = (Sum(keys, read("b", 1)) for keys in (KEYS, OTHERS))
 PRODUCT = Multiply(read("a", 1), read("b", 1))
 BEYOND = Sum(KEYS, Lookup(Symbol("b"), Add(Variable(1), FOUR)))
+SOME = Range(ZERO, Symbol("c"))
 
 CASES = [
     (
@@ -66,6 +70,15 @@ CASES = [
         ),
         "let t = sum(<i, _> in 0:5) b(i) in "
         "sum(<i, _> in 0:5) (if (i < 0 and 0 < sum(<j, _> in 0:5) b(j + 4)) then t)",
+    ),
+    (
+        Sum(KEYS, Apply("exp", (BEYOND,))),
+        "let t = exp(sum(<i, _> in 0:5) b(i + 4)) in sum(<_, _> in 0:5) t",
+    ),
+    (Sum(SOME, Apply("exp", (BEYOND,))), "sum(<_, _> in 0:c) exp(sum(<i, _> in 0:5) b(i + 4))"),
+    (
+        Sum(SOME, Apply("exp", (TOTAL,))),
+        "let t = exp(sum(<i, _> in 0:5) b(i)) in sum(<_, _> in 0:c) t",
     ),
     (Sum(KEYS, Singleton(Variable(1), PRODUCT)), "sum(<i, _> in 0:5) { i -> a(i) * b(i) }"),
 ]

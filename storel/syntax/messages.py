@@ -12,7 +12,15 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 
 from storel.errors import ProgramSyntaxError
 from storel.source import Source, Span
-from storel.syntax.words import EXPRESSION_STARTS, KEYWORDS, LOOPS, OPERATORS, STATEMENT_STARTS, spelled
+from storel.syntax.words import (
+    EXPRESSION_STARTS,
+    KEYWORDS,
+    LOOPS,
+    OPERATORS,
+    STATEMENT_STARTS,
+    as_elsewhere,
+    spelled,
+)
 
 _ARROWS = frozenset({"MINUSMORETHAN", "__ANON_0"})
 
@@ -30,11 +38,18 @@ _TYPE_FOLLOWS_SEMIRING = re.compile(r"\bover\s+\w+$", re.IGNORECASE)
 
 _NAMED = re.compile(r"(\w+)$")
 
+_ATTRIBUTE = re.compile(r"\.([a-z]+)")
+
+_WHERE = re.compile(r"\bwhere\s+\w+$", re.IGNORECASE)
+
+_EXTENT = re.compile(r"\bextent\s*\(\s*(\w+)$", re.IGNORECASE)
+
 _FOREIGN_SIGNS = {
     "!": "'not' negates, '!=' compares",
     '"': "texts stand in single quotes",
     "'": "a text ends with a single quote on the same line",
     "#": "comments begin with --",
+    "?": "a choice is written if c then a else b",
     "@": "a product is a sum: sum(<(i, k), a> in A, <(k, j), b> in B) { (i, j) -> a * b }",
     "\N{NO-BREAK SPACE}": "this character looks like a space and is none",
     "\N{MINUS SIGN}": "a minus is written -",
@@ -56,7 +71,9 @@ def syntax_error(error: UnexpectedInput, expected: Collection[str], source: Sour
             name = unicodedata.name(sign, f"U+{ord(sign):04X}").lower()
             hint = "write a letter with its mark as one character: Unicode's form NFC"
             return ProgramSyntaxError(f"a {name} stands as a character of its own", span=span, hint=hint)
-        return ProgramSyntaxError(f"unexpected character {sign!r}", span=span, hint=_FOREIGN_SIGNS.get(sign))
+        attribute = _ATTRIBUTE.match(source.text, position)
+        hint = as_elsewhere(attribute[1]) if attribute else _FOREIGN_SIGNS.get(sign)
+        return ProgramSyntaxError(f"unexpected character {sign!r}", span=span, hint=hint)
     return ProgramSyntaxError("this is not a program", span=span)
 
 
@@ -91,6 +108,8 @@ def _wrong_sign(token: Token, expected: Collection[str], before: str) -> str | N
         return "a definition is written CREATE TENSOR name AS expression"
     if token.type == "COLON" and _TYPE_FOLLOWS_SEMIRING.search(before):
         return "the type stands before OVER: CREATE TENSOR name: real[n] OVER semiring AS …"
+    if token.type in _COMPARISONS and _WHERE.search(before):
+        return "'where i in 0:n' gives a range; a condition stands in the body: if (i < j) then …"
     if token.type in _COMPARISONS and "AND" in expected:
         return "comparisons do not chain: join them with 'and'"
     if token.type in ("AMPERSAND", "BAR") and before.endswith(sign):
@@ -99,6 +118,8 @@ def _wrong_sign(token: Token, expected: Collection[str], before: str) -> str | N
         return "write pow(a, b)"
     if token.type == "COMMA" and _ARROWS & set(expected):
         return "keys stand in parentheses: { (i, j) -> … }"
+    if token.type == "COMMA" and "RBRACE" in expected:
+        return "braces hold one entry; several are a sum: { i -> a } + { j -> b }"
     if token.type == "LSQB" and "LPAR" in expected:
         return "an entry is looked up with A(i), not A[i]"
     if token.type == "SLASHES" and set(expected) >= STATEMENT_STARTS:
@@ -110,12 +131,15 @@ def _wrong_form(token: Token, expected: Collection[str], before: str) -> str | N
     """Return how an entry, or what a loop goes over, is written, where it is written otherwise."""
     called = _CALLED.search(before)
     if token.type == "LT" and called and "LPAR" in expected:
-        return f"'{called[1]}' goes over nothing: {', '.join(LOOPS)} do"
+        return as_elsewhere(called[1]) or f"'{called[1]}' goes over nothing: {', '.join(LOOPS)} do"
     named = _NAMED.search(before)
     if named and named[1] in LOOPS and set(expected) == {"LPAR"}:
         return f"'{named[1]}' is a reserved word, so no tensor is called that: {named[1]}(<i, x> in A)"
     if _ARROWS & set(expected) or token.type in _ARROWS:
         return "an entry is written { key -> value }"
+    measured = _EXTENT.search(before)
+    if token.type == "RPAR" and measured:
+        return f"which dimension is asked for is told by its number: extent({measured[1]}, 0)"
     match token.type, sorted(expected):
         case _, ["LT"]:
             return "a loop goes over <key, value> in A, or <(i, j), value> in A"
@@ -123,6 +147,8 @@ def _wrong_form(token: Token, expected: Collection[str], before: str) -> str | N
             return "several keys stand in parentheses: <(i, j), value> in A"
         case "GT", ["COMMA"]:
             return "a value, or _, stands behind the keys: <(i, j), value> in A"
+        case "EQUAL" | "_FROM", ["COLON"]:
+            return "the type stands behind the name: PARAMETER beta: real = 1, LOAD ARRAY p: int[n] FROM …"
         case "RPAR", ["COMMA"]:
             return "a single key stands in no parentheses: <i, value> in A"
         case _:
@@ -174,6 +200,8 @@ def _open_bracket(text: str) -> int | None:
 def _missing(token: Token, expected: Collection[str], source: Source) -> str | None:
     if "_THEN" in expected:
         return "a condition is followed by 'then'"
+    if token.type == "_IF" and "STAR" in expected:
+        return "a condition stands in front: if c then a else b"
     if token.type in ("NAME", "INTEGER", "REAL") and "STAR" in expected:
         return "a product is written a * b"
     if set(expected) >= STATEMENT_STARTS and "STAR" not in expected:

@@ -40,7 +40,7 @@ from storel.syntax.nodes.expressions import (
 )
 from storel.syntax.spelling import CALLS
 from storel.syntax.walk import scoped_children
-from storel.syntax.words import over_entries, size_of_dimension
+from storel.syntax.words import as_elsewhere, over_entries
 
 
 def resolve(expression: Expression, known: Collection[str], later: Collection[str] = ()) -> Expression:
@@ -150,7 +150,7 @@ class _Resolver:
             f"unknown tensor or function '{function.name}'",
             span=function.span,
             hint=over_entries(function.name)
-            or size_of_dimension(function.name)
+            or as_elsewhere(function.name)
             or nearest(function.name, [*scope, *CALLS]),
         )
 

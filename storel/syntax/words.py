@@ -30,6 +30,25 @@ EXPRESSION_STARTS = frozenset(
     }
 )  # fmt: skip
 
+_AS_EXTENT = "the size of a dimension is extent(A, 0)"
+
+_ELSEWHERE = dict.fromkeys(("len", "length", "shape", "size"), _AS_EXTENT) | {
+    "ln": "the natural logarithm is log(a)",
+    "log2": "it is log(a) / log(2)",
+    "log10": "it is log(a) / log(10)",
+    "range": "a range is written 0:n",
+    "arange": "a range is written 0:n",
+    "real": "an integer becomes a real as 1.0 * a",
+    "float": "an integer becomes a real as 1.0 * a",
+    "round": "the nearest integer is int(floor(a + 0.5))",
+    "mean": "the mean is sum(<_, x> in v) x / extent(v, 0)",
+    "norm": "the norm is sqrt(sum(<_, x> in v) x * x)",
+    "dot": "a product is a sum: sum(<i, x> in v, <i, y> in w) x * y",
+    "matmul": "a product is a sum: sum(<(i, k), a> in A, <(k, j), b> in B) { (i, j) -> a * b }",
+    "transpose": "the transpose is sum(<(i, j), a> in A) { (j, i) -> a }",
+}
+"""What is written instead of functions that other languages have, as hints."""
+
 _SIGNS = {
     "LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "LBRACE": "{", "RBRACE": "}", "COMMA": ",",
     "COLON": ":", "SEMICOLON": ";", "EQUAL": "=", "EQ": "==", "NE": "!=", "LE": "<=", "GE": ">=", "LT": "<",
@@ -67,13 +86,13 @@ def over_entries(word: str) -> str | None:
     return f"{word}(<i, x> in A){body} goes over entries" if word in LOOPS else None
 
 
-def size_of_dimension(word: str) -> str | None:
-    """Return a hint for who asks for a size as elsewhere, None for any other word.
+def as_elsewhere(word: str) -> str | None:
+    """Return a hint for who calls a function as other languages do, None for any other word.
 
-    >>> size_of_dimension("len"), size_of_dimension("log")
-    ('the size of a dimension is extent(A, 0)', None)
+    >>> as_elsewhere("len"), as_elsewhere("ln"), as_elsewhere("log")
+    ('the size of a dimension is extent(A, 0)', 'the natural logarithm is log(a)', None)
     """
-    return "the size of a dimension is extent(A, 0)" if word in ("len", "length", "shape", "size") else None
+    return _ELSEWHERE.get(word)
 
 
 def spelled(terminal: str) -> str:

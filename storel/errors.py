@@ -130,8 +130,8 @@ def _shortened(text: str) -> str:
     return _DIGITS.sub(lambda found: f"{found[0][:10]}… ({len(found[0])} digits)", text)
 
 
-def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return a hint with the candidate closest to ``name``, if one is close.
+def nearest(name: str, candidates: Iterable[str], likeness: float = 0.5) -> str | None:
+    """Return a hint with the candidate closest to ``name``, if one is as much alike, from 0 to 1.
 
     >>> nearest("crs", ["csr", "coo"])
     "did you mean 'csr'?"
@@ -141,5 +141,5 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     known = sorted(candidates)
     likely = [each for each in known if len(each) > 1 or name.lower().startswith(each.lower())]
     matches = [each for each in known if each.lower() == name.lower()]
-    matches = matches or difflib.get_close_matches(name, likely, n=1, cutoff=0.5)
+    matches = matches or difflib.get_close_matches(name, likely, n=1, cutoff=likeness)
     return f"did you mean '{matches[0]}'?" if matches else None

@@ -110,6 +110,9 @@ def _popcount(a: int) -> int:
     return (a & _ALL_BITS).bit_count()
 
 
+ASK_FOR_ZERO = "ask for a divisor that may be zero: if b != 0 then a // b"
+
+
 def _ieee(ufunc: Callable[..., Any]) -> Callable[..., float]:
     """Return a NumPy function without its warnings: 1 / 0 is inf, log(-1) is NaN."""
 
@@ -127,7 +130,7 @@ def _whole_or_real(whole: Callable[[Any, Any], Scalar], real: Callable[..., floa
         if isinstance(a, float):
             return real(a, b)
         if b == 0:
-            raise EvaluationError(f"integer division by zero: {a} divided by 0")
+            raise EvaluationError(f"integer division by zero: {a} divided by 0", hint=ASK_FOR_ZERO)
         return whole(a, b)
 
     return divide

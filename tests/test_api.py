@@ -7,6 +7,7 @@ import math
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,14 @@ def test_scalars(value: Any) -> None:
     [
         (lambda: storel.tensor("text"), TypeMismatchError, "a str cannot be stored"),
         (lambda: storel.tensor(Path()), TypeMismatchError, "^a pathlib.PosixPath cannot be stored"),
+        (lambda: storel.tensor((1.0, 2.0, 3.0)), TypeMismatchError, "hint: make a NumPy array"),
+        (lambda: storel.tensor(SimpleNamespace(coords=np.zeros((2, 1)), data=np.ones(1))), TypeMismatchError,
+         r"hint: give its entries: storel.tensor\(\(x.coords, x.data\), shape"),
+        (lambda: storel.tensor(SimpleNamespace(layout="torch.sparse_csr")), TypeMismatchError,
+         "hint: give its entries: .*coalesce"),
+        (lambda: storel.tensor(SimpleNamespace(tocoo=list)), TypeMismatchError,
+         "hint: make a list of entries .*tocoo"),
+        (lambda: storel.tensor((np.zeros((5, 2), dtype=int), np.ones(5))), DataError, "hint: .*transpose"),
         (lambda: storel.tensor(CSR_ARRAYS), FormatError, "need format= and shape="),
         (lambda: storel.tensor({(0, 1): 1.0, (1,): 2.0}), DataError, "same number of coordinates"),
         (lambda: storel.tensor(MATRIX, shape=(3, 2)), DataError, "does not have the shape"),

@@ -9,7 +9,8 @@ import typer
 
 from storel.cli import report
 from storel.errors import DataError
-from storel.optimizer.rules.user_rules import read_rules
+from storel.optimizer.rules.rulefile import shipped
+from storel.optimizer.rules.user_rules import read_rules, require_own_names
 from storel.options import CallOptions, compiler_options
 
 
@@ -53,6 +54,8 @@ def _check_rules(file: Path, examples: int) -> None:
     rules = read_rules(file)
     if not rules:
         raise DataError(f"there are no rules in {file}")
+    laws = {rule.name: rule.law for rule in shipped().rules}
+    require_own_names(rule for rule in rules if laws.get(rule.name) != rule.law)  # a shipped one may be tried
     for rule in rules:
         show_progress(f"checking {rule.name}")
         verdict = check.check(rule, examples)

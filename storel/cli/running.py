@@ -39,7 +39,7 @@ from storel.host.output import require_writable
 from storel.kernels import bind
 from storel.options import CallOptions, compiler_options
 from storel.source import Source
-from storel.storage.files.kinds import keeps_arrays, require_savable, save_tensor
+from storel.storage.files.kinds import is_readable, keeps_arrays, require_savable, save_tensor
 from storel.storage.formats.known import is_automatic, known_formats
 from storel.storage.summary import read_summary
 from storel.syntax.analyze import Analysis
@@ -196,6 +196,11 @@ def _bind(runner: Runner, text: str) -> None:
         bind(runner.environment, name, number)
         return
     path, reference = path_and_format(value)
+    if not is_readable(path) and not path.exists():
+        raise DataError(
+            f"{name}: '{value}' is no number, and there is no file of that name",
+            hint="numbers are written as 2, -0.5, 1e-3, inf, nan, true or false",
+        )
     if is_automatic(reference):
         runner.undecided[name], reference = keeps_arrays(path), None
     runner.files.append((name, partial(load_tensor, path, reference=reference)))

@@ -186,7 +186,9 @@ class Environment:
 
     def _require_new(self, name: str, span: Span | None) -> None:
         if name in self:
-            hint = None if span is None else "it was given, or comes from an earlier statement: leave out one"
+            hint = "it was given, or comes from an earlier statement: leave out one"
+            if span is None:
+                hint = "two of -b and --stats name it: leave out one"
             raise UnknownNameError(f"'{name}' is defined twice", span=span, hint=hint)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -181,7 +181,13 @@ def _instead_of(value: Any) -> str | None:
     """Return what to give instead, for a hint."""
     if isinstance(value, str | PathLike):
         return f"storel.read({str(value)!r}) reads a file"
-    return AS_ARRAY if hasattr(value, "__array__") else None
+    if isinstance(getattr(value, "coords", None), np.ndarray):  # as in pydata/sparse
+        return "give its entries: storel.tensor((x.coords, x.data), shape=x.shape)"
+    if "sparse" in str(getattr(value, "layout", "")):  # as in PyTorch
+        return "give its entries: (y.indices(), y.values()) of y = x.to_sparse().coalesce()"
+    if hasattr(value, "tocoo"):
+        return "make a list of entries of it first: .tocoo()"
+    return AS_ARRAY if hasattr(value, "__array__") or isinstance(value, Sequence) else None
 
 
 def _type_name(value: Any) -> str:

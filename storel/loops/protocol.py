@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from storel.errors import Cause, EvaluationError, MemoryLimitError, StorelError
+from storel.functions import ASK_FOR_ZERO
 from storel.host.memory import amount
 from storel.loops.nodes import Allocation, Buffer, Kernel, Role
 from storel.scalars import ScalarType
@@ -52,7 +53,8 @@ def failure(kernel: Kernel, code: int, detail: int) -> StorelError:
     message = failed.message.replace("{}", str(detail))
     if failed.cause is Cause.CAPACITY:
         return MemoryLimitError(message, hint="raise the memory limit, or ask for a smaller result")
-    error = EvaluationError(message)
+    hint = ASK_FOR_ZERO if failed.cause is Cause.DIVISION else None
+    error = EvaluationError(message, hint=hint)
     error.cause, error.subject = failed.cause, failed.subject
     return error
 

@@ -127,10 +127,12 @@ def from_coordinates(
     if coordinates.ndim == 1 and coordinates.dtype.kind in "iu":
         coordinates = coordinates[np.newaxis]
     if values.ndim != 1 or coordinates.ndim != 2 or coordinates.shape[1] != len(values):
+        is_transposed = coordinates.ndim == 2 and coordinates.shape[:1] == values.shape
         raise DataError(
             "coordinates and values do not fit together",
             expected="coordinates of shape (rank, count), or (count,), and values of shape (count,)",
             found=f"shapes {coordinates.shape} and {values.shape}",
+            hint="there is a row for each dimension: give the transpose, .T" if is_transposed else None,
         )
     coordinates = _as_indices(coordinates)
     rank = coordinates.shape[0]

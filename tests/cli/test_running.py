@@ -63,7 +63,8 @@ def test_an_operand_in_a_format_that_the_script_creates() -> None:
 @pytest.mark.parametrize("given", ["A=1", "A=a.mtx"])
 def test_an_operand_that_is_given_twice(given: str) -> None:
     ended = command("run", "-", "-b", given, "-b", "A=a.mtx", stdin=SUM)
-    assert (ended.code, ended.err) == (1, "error: 'A' is defined twice\n")
+    hint = "  hint: two of -b and --stats name it: leave out one\n"
+    assert (ended.code, ended.err) == (1, "error: 'A' is defined twice\n" + hint)
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,7 @@ CASES = (
     Case("malformed_tensor", SUM_OF_ROWS.replace(".mtx", ".tns"), {"a.tns": "1 1 1.5\n1 x 2.0\n"}),
     Case("tensor_index_is_zero", SUM_OF_ROWS.replace(".mtx", ".tns"), {"a.tns": "1 1 1.5\n0 2 2.0\n"}),
     Case("tensor_index_is_nan", SUM_OF_ROWS.replace(".mtx", ".tns"), {"a.tns": "1 1 1.5\nnan 2 2.0\n"}),
+    Case("tensor_with_commas", SUM_OF_ROWS.replace(".mtx", ".tns"), {"a.tns": "1,1,1.5\n"}),
     Case("empty_tensor_file", SUM_OF_ROWS.replace(".mtx", ".tns"), {"a.tns": ""}),
     Case("not_a_numpy_file", "LOAD TENSOR x FROM 'x.npy'\nCREATE TENSOR y AS x", {"x.npy": "no array"}),
     Case("unknown_ending", "LOAD TENSOR x FROM 'x.csv'\nCREATE TENSOR y AS x", {"x.csv": "1,2"}),
@@ -199,6 +200,10 @@ CASES = (
     Case("missing_formats", "CREATE TENSOR y AS 1", {}, ("--formats", "nowhere")),
     Case("missing_rules", "CREATE TENSOR y AS 1", {}, ("--rules", "nowhere.rules")),
     Case("binding_to_a_missing_file", "CREATE TENSOR y AS A", {}, ("-b", "A=nowhere.mtx")),
+    Case(
+        "binding_that_is_no_number", "PARAMETER n: real\nCREATE TENSOR y AS 2 * n", arguments=("-b", "n=1,5")
+    ),
+    Case("binding_given_twice", "CREATE TENSOR y AS n", arguments=("-b", "n=1", "-b", "n=2")),
     Case("binding_that_is_not_read", LOAD + "CREATE TENSOR y AS A", {"a.mtx": MATRIX}, ("-b", "Z=3")),
     Case(
         "keys_that_are_all_negative",

@@ -43,6 +43,15 @@ def test_nothing_is_left_out_silently(tmp_path: Path, more: tuple[str, ...]) -> 
     assert f"without {more[0]}" in ended.err
 
 
+def test_a_shipped_rule_may_be_tried_but_no_other_has_its_name(tmp_path: Path) -> None:
+    law = next(rule.law for rule in rulefile.shipped().rules if rule.name == "if-twice")
+    for right, code in ((law, 0), ("?a + ?b => ?b + ?a", 1)):
+        (tmp_path / "mine.rules").write_text(f"rule if-twice @main: {right}")
+        ended = storel("rules", "--check", str(tmp_path / "mine.rules"), "--examples", "20")
+        assert ended.code == code
+        assert ("a rule that is shipped is called if-twice" in ended.err) == (code == 1)
+
+
 def test_no_rules(tmp_path: Path) -> None:
     (tmp_path / "none.rules").write_text("\n")
     ended = storel("rules", "--check", str(tmp_path / "none.rules"))

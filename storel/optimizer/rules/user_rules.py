@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from storel.errors import DataError, ProgramSyntaxError, UnknownNameError
@@ -16,6 +17,12 @@ DEEPEST = 100
 def with_rules(path: Path) -> RuleSet:
     """Return the shipped rules and those in a user's file."""
     rules = read_rules(path)
+    require_own_names(rules)
+    return collect((*shipped().rules, *rules))
+
+
+def require_own_names(rules: Iterable[Rule]) -> None:
+    """Raise UnknownNameError for a rule that is called what a shipped one is called."""
     taken = {rule.name: f"{rule.theory}.rules: {rule.law}" for rule in shipped().rules}
     for rule in rules:
         if rule.name in taken:
@@ -25,7 +32,6 @@ def with_rules(path: Path) -> RuleSet:
                 span=rule.span,
                 hint="give it another name",
             )
-    return collect((*shipped().rules, *rules))
 
 
 def read_rules(path: Path) -> tuple[Rule, ...]:

@@ -26,6 +26,7 @@ from storel.storage.stored import Stored
 
 LAYOUT = "columns of integer keys, then one of values"
 SELECT = "select the columns in this order"
+AS_SPARSE = "make a SciPy matrix of it, as its .sparse does"
 AS_ARRAY = "make a NumPy array of it, as numpy.asarray does"
 LARGEST_EXTENT = 2**63 - 1
 PANDAS_INDEX = "__index_level_"
@@ -57,7 +58,7 @@ def read_stream(table: Any) -> SparseContents:
         rows = pyarrow.RecordBatchReader.from_stream(table).read_all()
     except (pyarrow.ArrowException, TypeError, ValueError) as error:
         is_vector = hasattr(table, "__array__") and getattr(table, "ndim", 1) == 1
-        hint = AS_ARRAY if is_vector else None
+        hint = AS_ARRAY if is_vector else AS_SPARSE if hasattr(table, "sparse") else None
         raise DataError(f"{what} is not a table: {reason(error)}", expected=LAYOUT, hint=hint) from error
     return _entries(rows, what)
 
@@ -165,7 +166,7 @@ def _fill_keys(keys: Array, column: Any, extent: int, what: str) -> None:
     import pyarrow.types as kinds
 
     if not kinds.is_integer(column.type):
-        hint = f"cast it to integers, or {SELECT}"
+        hint = f"cast it to integers, or {SELECT}; of a dense matrix, {AS_ARRAY}"
         raise DataError(f"{what} holds {column.type} keys", expected=LAYOUT, hint=hint)
     _require_no_null(column, what)
     start = 0

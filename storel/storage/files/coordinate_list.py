@@ -32,7 +32,8 @@ def read_coordinate_list(path: Path) -> SparseContents:
                 break
         if len(words) < 2:
             what = "holds values without indices" if words else "holds no entry, so it has no rank"
-            raise DataError(f"{path} {what}", expected="lines of indices and a value")
+            hint = "numbers stand apart by spaces, not by commas" if "," in "".join(words) else None
+            raise DataError(f"{path} {what}", expected="lines of indices and a value", hint=hint)
         columns = tuple(Column(f"index {number}", None) for number in range(1, len(words)))
         stream.seek(start)
         kind = ScalarType.INT64 if is_integer(words[-1]) else ScalarType.FLOAT64

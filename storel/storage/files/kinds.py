@@ -50,9 +50,18 @@ TABLES = frozenset((".tns", ".tns.gz", ".parquet", ".arrow", ".feather"))
 """Endings of files of a line for each entry, with its indices: there are none in a scalar."""
 
 
+TEXTS = frozenset((".csv", ".tsv", ".txt", ".dat"))
+"""Endings of texts that say nothing of what their columns are."""
+
+
 def read_tensor(path: Path) -> Contents:
     """Read the tensor in a file; raises DataError for what is missing, unknown or broken."""
     return READERS[_ending(path, READERS)](path)
+
+
+def is_readable(path: Path) -> bool:
+    """Return whether the ending of a file's name says how it is read."""
+    return path.name.endswith(tuple(READERS))
 
 
 def keeps_arrays(path: Path) -> bool:
@@ -129,5 +138,12 @@ def _ending(path: Path, known: Iterable[str]) -> str:
     raise DataError(
         f"{path}: the ending of the name does not say what kind of file it is",
         expected=", ".join(endings),
-        hint=nearest("".join(path.suffixes), endings),
+        hint=_other_ending("".join(path.suffixes), endings),
     )
+
+
+def _other_ending(ending: str, known: Iterable[str]) -> str | None:
+    """Return a hint for an unknown ending; short ones are alike by chance, so a known one must be close."""
+    if ending in TEXTS:
+        return "a table of keys and values is saved as .parquet, a dense array with numpy.save as .npy"
+    return nearest(ending, known, likeness=0.7)

@@ -128,6 +128,12 @@ class Stream:
         return self._table.__arrow_c_stream__(requested_schema)
 
 
+class SparseStream(Stream):
+    """What a data frame of sparse columns looks like, which no table is made of."""
+
+    sparse = None
+
+
 def test_any_table_of_another_library_is_a_tensor() -> None:
     stream = Stream(pa.table({"i": [0, 2], "v": [1.0, 2.0]}))
     assert storel.tensor(stream).shape == (3,)
@@ -158,7 +164,7 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"i": [0, None], "v": [1, 2]}, r"column 'i', row 1 \(from 0\): null"),
     ({"i": [0, 1], "v": [1.0, None]}, r"column 'v', row 1 \(from 0\): null"),
     ({"i": [0, 1], "v": [None, None]}, "column 'v' holds null values"),
-    ({"i": [0.0, 1.0], "v": [1, 2]}, "column 'i' holds double keys"),
+    ({"i": [0.0, 1.0], "v": [1, 2]}, "column 'i' holds double keys\n(?s:.*)dense matrix, make a NumPy array"),
     ({"i": ["a"], "v": [1]}, "column 'i' holds string keys\n.*\n  hint: cast it to integers, or select"),
     ({"i": [0], "v": ["a"]}, "column 'v' holds string values"),
     ({"i": [True], "v": [1]}, "column 'i' holds bool keys"),
@@ -279,6 +285,9 @@ def test_what_is_no_table_is_an_error() -> None:
     with pytest.raises(DataError, match="the ChunkedArray is not a table") as raised:
         storel.tensor(pa.chunked_array([[1, 2]]))
     assert raised.value.hint == "make a NumPy array of it, as numpy.asarray does"
+    with pytest.raises(DataError, match="the SparseStream is not a table") as raised:
+        storel.tensor(SparseStream(pa.chunked_array([[1, 2]])))
+    assert raised.value.hint == "make a SciPy matrix of it, as its .sparse does"
 
 
 def test_huge_keys_are_refused_for_lack_of_memory_only() -> None:

@@ -29,7 +29,7 @@ from strategies.loops import (
     plus,
 )
 
-from storel.codegen import c_source
+from storel.codegen import c_source, numba_source
 from storel.errors import Cause, EvaluationError, MemoryLimitError
 from storel.loops import interpret
 from storel.loops.nodes import (
@@ -105,6 +105,22 @@ def test_matrix_times_vector() -> None:
     for backend, run in every_backend(made).items():
         result = run({"n": 30}, inputs)["y"]
         np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4, err_msg=backend)
+
+
+def test_numba_compiles_a_function_for_each_procedure_with_what_it_uses_alone() -> None:
+    """Arguments that are not used, and functions that are called once, would be compiled, too."""
+    read, unread = Buffer("read", FLOAT64), Buffer("unread", FLOAT64)
+    made = kernel(
+        [read, unread],
+        [(Allocation(Buffer("y", FLOAT64), 0, 0.0, is_output=True), integer(1))],
+        [Store(Buffer("y", FLOAT64), integer(0), Load(read, integer(0)))],
+    )
+    text = numba_source.render(made)
+    _, bound, compute = text.split("@cfunc")
+    assert bound.count("carray(") == 1 and compute.count("carray(") == 2
+    inputs = {"read": np.array([3.0]), "unread": np.array([4.0])}
+    for run in every_backend(made).values():
+        assert run({"n": 1}, inputs)["y"] == [3.0]
 
 
 def distinct_values(sort_from: int) -> Kernel:

@@ -117,7 +117,7 @@ class _Writer:
                 self.line(f"{self.name(local)} = {self.expression(value, counts)}")
             case Store(buffer, index, value):
                 counts["writes"] += buffer.holds is Role.VALUE
-                place = f"{self.name(buffer)}[at({self.expression(index, counts)})]"
+                place = self.place(buffer, index, counts)
                 self.line(f"{place} = {self.expression(value, counts)}")
             case Update():
                 self.update(statement, counts)
@@ -159,6 +159,12 @@ class _Writer:
         self.block(loop.body, _iteration(loop.role))
         self.depth -= 1
 
+    def place(self, buffer: Buffer, index: Expression, counts: Counter[str]) -> str:
+        """Return the text of an element; a position without a name is checked by a function."""
+        position = self.expression(index, counts)
+        checked = f"{position} if {position} >= 0 else at({position})"
+        return f"{self.name(buffer)}[{checked if position.isidentifier() else f'at({position})'}]"
+
     def expression(self, expression: Expression, counts: Counter[str]) -> str:
         match expression:
             case Constant(number, of):
@@ -168,7 +174,7 @@ class _Writer:
                 return self.name(expression)
             case Load(buffer, index):
                 counts["reads"] += buffer.holds is Role.VALUE
-                return f"{self.name(buffer)}[at({self.expression(index, counts)})]"
+                return self.place(buffer, index, counts)
             case Binary(operator, left, right, role):
                 _count_operator(operator, role, counts)
                 operands = self.expression(left, counts), self.expression(right, counts)
@@ -177,7 +183,7 @@ class _Writer:
                 _count_operator(operator, role, counts)
                 return f"unary({operator!r}, {type_of(operand)}, {self.expression(operand, counts)})"
             case Cast(to, operand):
-                return f"cast({to}, {self.expression(operand, counts)})"
+                return _converted(to, type_of(operand), self.expression(operand, counts))
             case Select(condition, positive, negative):
                 branches = self.expression(positive, counts), self.expression(negative, counts)
                 return f"({branches[0]} if {self.expression(condition, counts)} else {branches[1]})"
@@ -201,6 +207,15 @@ def _applied(operator: str, of: ScalarType, left: str, right: str) -> str:
     text = f"({left} {_INFIX[operator]} {right})"
     exact = operator in PREDICATES or of is ScalarType.FLOAT64
     return text if exact else f"{arithmetic.FIT[of].__name__}{text}"
+
+
+def _converted(to: ScalarType, of: ScalarType, text: str) -> str:
+    """Return the text of a number of type ``of`` as one of type ``to``."""
+    if to is of or (of, to) in _SAME_NUMBERS:
+        return text
+    if (of, to) in _FITTED:
+        return f"{arithmetic.FIT[to].__name__}({text})"
+    return f"cast({to}, {text})"
 
 
 def _at(position: int) -> int:
@@ -227,6 +242,14 @@ def _sort(view: memoryview[int], low: int, high: int) -> int:
         view[position] = value
     return sorting_steps(high - low)
 
+
+_SAME_NUMBERS = {(ScalarType.INT32, ScalarType.INT64), (ScalarType.FLOAT32, ScalarType.FLOAT64)}
+_FITTED = {
+    (ScalarType.INT64, ScalarType.INT32),
+    (ScalarType.INT32, ScalarType.FLOAT64),
+    (ScalarType.INT64, ScalarType.FLOAT64),
+    (ScalarType.FLOAT64, ScalarType.FLOAT32),
+}
 
 _NAMESPACE: dict[str, Any] = {
     "at": _at,

@@ -96,6 +96,8 @@ DEFECTS: list[tuple[Statement, type[Exception]]] = [
     (Store(Y, N, Constant(0.0, FLOAT64)), IndexError),
     (Store(Y, integer(-1), Constant(0.0, FLOAT64)), IndexError),
     (Store(Y, integer(0), Load(X, integer(-1))), IndexError),
+    (For(INDEX, integer(-1), N, (Store(Y, integer(0), Load(X, INDEX)),)), IndexError),
+    (For(INDEX, integer(-1), N, (Update(Y, INDEX, "add", Constant(0.0, FLOAT64)),)), IndexError),
     (Store(Y, integer(0), S), UnboundLocalError),
     (Sort(KEYS, integer(0), integer(5)), IndexError),
 ]

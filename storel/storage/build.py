@@ -152,10 +152,14 @@ def from_arrays(
     arrays: Mapping[str, Array],
     shape: tuple[int, ...],
     semiring: str = "plus_times",
+    *,
+    are_read_inside: bool = False,
 ) -> Tensor:
     """Wrap the arrays of a format; lengths, types, declared properties and reads are verified.
 
-    Values are made truths where the semiring's numbers are, and of one type where arrays differ.
+    ``are_read_inside`` says that the mapping is known to read what the arrays have, and to make no entry
+    outside of the shape. Values are made truths where the semiring's numbers are, and of one type where
+    arrays differ.
 
     Raises DataError naming the array and the first bad position.
     """
@@ -176,7 +180,8 @@ def from_arrays(
     }
     sizes = all_sizes(storage, shape, given)
     verify_properties(storage, given, sizes)
-    verify_reads(storage, given, sizes, semiring)
+    if not are_read_inside:
+        verify_reads(storage, given, sizes, semiring)
     stored_type = _common_type(storage, given, semiring)
     for each in storage.arrays:
         if each.holds_values:
@@ -204,7 +209,7 @@ def _common_type(storage: Format, given: Mapping[str, Array], semiring: str) -> 
 
 
 def _wrapped(matrix: Any, storage: Format, semiring: str) -> Tensor | None:
-    """Wrap compressed rows or columns if ``storage`` has just these levels."""
+    """Wrap compressed rows or columns, which are sound, if ``storage`` has just these levels."""
     signature = level_signature(storage)
     if signature is None or matrix.ndim != 2 or matrix.format not in ("csr", "csc"):
         return None
@@ -226,7 +231,7 @@ def _wrapped(matrix: Any, storage: Format, semiring: str) -> Tensor | None:
         inner.idx: matrix.indices[:count],
         signature.values: as_values(matrix.data[:count], "the matrix"),
     }
-    return from_arrays(storage, arrays, matrix.shape, semiring=semiring)
+    return from_arrays(storage, arrays, matrix.shape, semiring=semiring, are_read_inside=True)
 
 
 def _listed(matrix: Any, shape: tuple[int, ...]) -> tuple[Array, Array]:

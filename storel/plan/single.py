@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
+from storel.functions import FUNCTIONS
 from storel.plan.nodes import Accumulate, Action, Bind, Enter, Guard, Loop, Together, Unite
 
 
@@ -35,7 +36,7 @@ def is_light(value: Term) -> bool:
             return is_light(key)
         case Add(left, right) | Multiply(left, right) | Apply("subtract", (left, right)):
             return is_light(left) and is_light(right)
-        case Apply("negate", (operand,)):
+        case Apply(name, (operand,)) if name == "negate" or FUNCTIONS[name].conversion is not None:
             return is_light(operand)
         case _:
             return False

@@ -22,7 +22,7 @@ from storel.source import Source, Span
 from storel.storage.formats.arguments import require_once
 from storel.storage.formats.sizes import evaluate_size
 from storel.syntax.nodes.declarations import FormatReference, TupleArgument
-from storel.syntax.nodes.expressions import Name
+from storel.syntax.nodes.expressions import Name, Number
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse
 
@@ -246,9 +246,13 @@ def _order(reference: FormatReference, rank: int) -> tuple[int, ...]:
     for name, argument in reference.keywords:
         if name != ORDER:
             continue
-        if not isinstance(argument, TupleArgument):
-            raise _bad_order(rank, reference.span)
-        order = tuple(evaluate_size(item, {}) for item in argument.items)
+        match argument:
+            case TupleArgument(items):
+                order = tuple(evaluate_size(item, {}) for item in items)
+            case Number() if rank == 1:  # a number in parentheses is that number
+                order = (evaluate_size(argument, {}),)
+            case _:
+                raise _bad_order(rank, reference.span)
     if sorted(order) != list(range(rank)):
         raise _bad_order(rank, reference.span)
     return order

@@ -31,6 +31,7 @@ from storel.storage.packing.turned import (
     segment_boundaries,
 )
 from storel.syntax.free_names import free_names
+from storel.syntax.nodes.declarations import Ascending, Increasing, IncreasingTuple
 from storel.syntax.nodes.expressions import Binary, Expression, Name
 
 
@@ -231,10 +232,13 @@ class Placement(Solution):
                 self.building.bind_length(each.array, self.value(each.address))
 
     def _required_at(self, loop: ChainLoop) -> list[Required]:
-        """Return the values that are required at addresses with the position of a loop."""
+        """Return the values that are required at addresses with the position of a loop.
+
+        They are in the order in which the format says that its arrays rise, whatever the order of the keys.
+        """
         found = [
             each
-            for each in self.chain.required
+            for each in sorted(self.chain.required, key=lambda each: _turn(self.storage, each.array))
             if loop.position in free_names(each.address) and each.element in self.vectors
         ]
         name = self.chain.text(Name(loop.position))
@@ -249,3 +253,18 @@ class Placement(Solution):
         if (needed & self._variables) - own - set(self.vectors):
             raise not_understood(self.storage, f"nothing determines where '{name}' begins")
         return found
+
+
+def _turn(storage: Format, array: str) -> int:
+    """Return when an array's elements decide what comes first: after those of so many other arrays."""
+    turns = [len(storage.arrays)]
+    for declaration in storage.arrays:
+        for each in declaration.properties:
+            match each:
+                case IncreasingTuple(arrays) if array in arrays:
+                    turns.append(arrays.index(array))
+                case Ascending() | Increasing() if declaration.name == array:
+                    turns.append(0)
+                case _:
+                    pass
+    return min(turns)

@@ -52,12 +52,17 @@ def test_the_same_arrays_as_the_shipped_format() -> None:
 
 KINDS = ("dense", "compressed", "singleton", "fixed", "hashed")
 
+
+def allowed(kinds: tuple[str, ...]) -> bool:
+    return not any(kind == "singleton" and above == "dense" for above, kind in pairwise(("dense", *kinds)))
+
+
 ANY_NEST = [
     (kinds, order)
     for rank in (1, 2, 3)
     for kinds in product(KINDS, repeat=rank)
     for order in permutations(range(rank))
-    if not any(kind == "singleton" and above == "dense" for above, kind in pairwise(("dense", *kinds)))
+    if allowed(kinds)
 ]
 
 
@@ -84,6 +89,41 @@ def test_nests_of_all_kinds_of_levels_hold_tensors_without_places() -> None:
         text = f"levels({', '.join(kinds)}{'; ' if settings else ''}{', '.join(settings)})"
         for shape in ((0, 3, 2)[:rank], (3, 0, 2)[:rank]):
             assert storel.tensor(np.zeros(shape), text).to_numpy().shape == shape, text
+
+
+def test_deep_nests_are_packed_and_read_back() -> None:
+    random = np.random.default_rng(4)
+    for rank in (4, 5):
+        shape, deep = (
+            (3, 4, 2, 3, 2)[:rank],
+            [kinds for kinds in product(KINDS, repeat=rank) if allowed(kinds)],
+        )
+        for kinds in (deep[n] for n in random.integers(len(deep), size=40)):
+            order = random.permutation(rank).tolist()
+            settings = [f"order=({','.join(map(str, order))})"]
+            settings += [f"width{n}=144" for n, kind in enumerate(kinds, 1) if kind == "fixed"]
+            text = f"levels({', '.join(kinds)}; {', '.join(settings)})"
+            dense = random.integers(1, 9, shape) * (random.random(shape) < 0.2)
+            tensor = storel.tensor(storel.tensor(dense, "coo" if rank == 4 else "csf"), text)
+            verify_properties(tensor.storage, tensor.arrays, tensor.sizes)
+            np.testing.assert_array_equal(tensor.to_numpy(), dense, err_msg=text)
+
+
+def test_singletons_in_another_order_stand_in_the_order_of_the_levels() -> None:
+    """Where a further level lies below, what stands above it is ranked, by the levels and not by the keys."""
+    dense = np.arange(16.0).reshape(2, 2, 2, 2)
+    text = "levels(compressed, singleton, singleton, compressed; order=(0,3,2,1))"
+    tensor = storel.tensor(dense, text)
+    np.testing.assert_array_equal(tensor.arrays["idx2"], [0, 0, 1, 1] * 2)
+    np.testing.assert_array_equal(tensor.arrays["idx3"], [0, 1, 0, 1] * 2)
+    np.testing.assert_array_equal(tensor.to_numpy(), dense)
+
+
+def test_one_level_may_have_an_order_too() -> None:
+    tensor = storel.tensor(np.array([0.0, 3.0, 0.0]), "levels(compressed; order=(0))")
+    assert tensor.format == "levels(compressed)"
+    with pytest.raises(FormatError, match="permutation"):
+        storel.tensor(np.array([0.0, 3.0, 0.0]), "levels(compressed; order=(1))")
 
 
 def test_the_data_says_how_wide_levels_are_and_how_many_buckets_they_have() -> None:

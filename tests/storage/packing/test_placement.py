@@ -9,6 +9,7 @@ from storel.storage.formats.format import Format
 from storel.storage.packing.building import Building
 from storel.storage.packing.placement import Placement
 from storel.storage.packing.turned import turn_round
+from storel.storage.tensor import pack
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse
 
@@ -60,3 +61,23 @@ def test_boundaries_and_lengths_come_out_of_ranks() -> None:
     building = placed(POSITIONS[0][0]).building
     assert building.arrays["pos"].tolist() == [0, 1, 3, 3, 5]
     assert building.sizes["z"] == 5
+
+
+def test_positions_rise_as_the_format_says_whatever_the_order_of_the_keys() -> None:
+    arrays = "USING col: int[b] {}, row: int[b] {}, val: real[b * 2]"
+    mapping = "sum(<p, j> in col(0:b)) sum(<ii, _> in 0:2) { (row(p) * 2 + ii, j) -> val(p * 2 + ii) }"
+    dense = np.array([[0, 1, 2], [0, 3, 0], [4, 0, 0], [0, 5, 0]])
+    for properties, columns, rows in (
+        (("INCREASING (row, col)", ""), [1, 2, 0, 1], [0, 0, 1, 1]),
+        (("INCREASING (col, row)", ""), [0, 1, 1, 2], [1, 0, 1, 0]),
+        (("ASCENDING", ""), [0, 1, 1, 2], [1, 0, 1, 0]),
+        (("", "ASCENDING"), [1, 2, 0, 1], [0, 0, 1, 1]),
+    ):
+        text = f"CREATE FORMAT f(T: real[m, n]) {arrays.format(*properties)} AS {mapping}"
+        (statement,) = parse(Source("test", text)).statements
+        assert isinstance(statement, CreateFormat)
+        coordinates = np.stack(np.nonzero(dense))
+        tensor = pack(Format("f", statement), coordinates, dense[dense != 0], dense.shape)
+        assert tensor.arrays["col"].tolist() == columns
+        assert tensor.arrays["row"].tolist() == rows
+        np.testing.assert_array_equal(tensor.to_numpy(), dense)

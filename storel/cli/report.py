@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from io import StringIO
@@ -212,8 +212,11 @@ def _histogram_text(number: int, mode: ModeSummary) -> str:
     return "\n".join(lines)
 
 
-def rules_text(rules: RuleSet | None, *, egglog: bool) -> str:
-    """Return the rules theory by theory, each with its tags and its law, or what they compile to."""
+def rules_text(rules: RuleSet | None, fired: Mapping[str, int] | None = None, *, egglog: bool = False) -> str:
+    """Return the rules theory by theory, each with its tags and its law, or what they compile to.
+
+    Where it is known how often they fired, that stands before the law.
+    """
     chosen = shipped() if rules is None else rules
     if egglog:
         return "\n".join(translate(rule) for rule in chosen.rules)
@@ -221,9 +224,11 @@ def rules_text(rules: RuleSet | None, *, egglog: bool) -> str:
     for theory, members in groupby(chosen.rules, key=lambda rule: rule.theory):
         lines.append(f"{chr(10) if lines else ''}{theory}")
         for _, of_one_law in groupby(members, key=lambda rule: rule.span):
-            rule = next(of_one_law)
+            directions = list(of_one_law)
+            rule = directions[0]
             tags = " ".join(f"@{tag}" for tag in sorted(rule.tags))
-            lines.append(f"  {rule.name:<28} {rule.law}  {tags}".rstrip())
+            times = "" if fired is None else f"{sum(fired.get(each.name, 0) for each in directions):>6}  "
+            lines.append(f"  {rule.name:<28} {times}{rule.law}  {tags}".rstrip())
     return "\n".join(lines)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from storel.cli import report
+from storel.cli.options import BindersOption, FormatsOption
+from storel.cli.running import BindingOption, StatsOption, declare_operand, read_script, runner_for
 from storel.errors import DataError
 from storel.optimizer.rules.rulefile import shipped
 from storel.optimizer.rules.user_rules import read_rules, require_own_names
@@ -15,6 +18,14 @@ from storel.options import CallOptions, compiler_options
 
 
 def rules(
+    script: Annotated[
+        str | None,
+        typer.Argument(help="Count how often each rule fires in planning this .sdql file, or - for stdin."),
+    ] = None,
+    binding: BindingOption = None,
+    stats: StatsOption = None,
+    formats: FormatsOption = None,
+    binders: BindersOption = "named",
     file: Annotated[Path | None, typer.Option("--rules", help="A file of further rules.")] = None,
     egglog: Annotated[bool, typer.Option(help="Print what the rules compile to.")] = False,
     check: Annotated[
@@ -24,21 +35,41 @@ def rules(
 ) -> None:
     """List the rewrite rules theory by theory, or check rules of your own.
 
-    A rule that changes a value is shown with the smallest term and data for which it does.
+    With a script, how often each rule fired stands before its law, both ways of a <=> together. A rule that
+    changes a value is shown with the smallest term and data for which it does.
+
+    Example: storel rules spmv.sdql -b A=matrix.mtx:csr -b x=x.npy
 
     Example: storel rules --rules mine.rules --egglog
 
     Example: storel rules --check mine.rules
     """
     if check is not None:
-        if file is not None or egglog:
-            raise typer.BadParameter(
-                f"--check tries its own file, without {'--egglog' if egglog else '--rules'}"
-            )
+        if script is not None or file is not None or egglog:
+            other = "a script" if script is not None else "--egglog" if egglog else "--rules"
+            raise typer.BadParameter(f"--check tries its own file, without {other}")
         _check_rules(check, examples)
         return
-    options = compiler_options(CallOptions(rules=file))
-    print(report.rules_text(options.rules, egglog=egglog))
+    options = CallOptions(formats=formats, rules=file, binders=binders)
+    if script is None and (binding or stats):
+        raise typer.BadParameter("operands belong to a script, which is not given")
+    if script is not None and egglog:
+        raise typer.BadParameter("--egglog prints all rules, without a script")
+    fired = None if script is None else _fired(script, binding or [], stats or [], options)
+    print(report.rules_text(compiler_options(options).rules, fired, egglog=egglog))
+
+
+def _fired(script: str, bindings: list[str], stats: list[str], options: CallOptions) -> Counter[str]:
+    """Return how often each rule fires where a script is planned; nothing is run."""
+    runner = runner_for(script, bindings, options)
+    for text in stats:
+        declare_operand(runner, text)
+    runner.runs = False
+    fired: Counter[str] = Counter()
+    for compilation in runner.run(read_script(script)).compilations.values():
+        for phase in compilation.optimized.report:
+            fired.update(phase.matches)
+    return fired
 
 
 def _check_rules(file: Path, examples: int) -> None:

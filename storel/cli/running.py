@@ -51,6 +51,10 @@ BindingOption = Annotated[
         "-b", "--bind", help="NAME=FILE, NAME=FILE:format (or :auto) or NAME=NUMBER; may be repeated."
     ),
 ]
+StatsOption = Annotated[
+    list[str] | None,
+    typer.Option(help="NAME=FILE.json[:format]: plan for a tensor by its statistics; may be repeated."),
+]
 
 
 def run(
@@ -118,10 +122,7 @@ def _asked(outcome: Outcome, analysis: Analysis) -> dict[str, Compilation]:
 def explain(
     script: ScriptArgument,
     binding: BindingOption = None,
-    stats: Annotated[
-        list[str] | None,
-        typer.Option(help="NAME=FILE.json[:format]: plan for a tensor by its statistics; may be repeated."),
-    ] = None,
+    stats: StatsOption = None,
     analyze: Annotated[bool, typer.Option("--analyze", help="Run it, count and measure.")] = False,
     stage: Annotated[str | None, typer.Option(help="Show one stage only, as text.")] = None,
     rendering: Annotated[Rendering, typer.Option("--format", help="text, json, html, or dot.")] = "text",
@@ -153,7 +154,7 @@ def explain(
         require_writable(out)
     runner = runner_for(script, binding or [], options)
     for text in stats or []:
-        _declare(runner, text)
+        declare_operand(runner, text)
     runner.runs = runner.analyzes = analyze
     outcome = runner.run(read_script(script))
     _warn(outcome)
@@ -206,7 +207,8 @@ def _bind(runner: Runner, text: str) -> None:
     runner.files.append((name, partial(load_tensor, path, reference=reference)))
 
 
-def _declare(runner: Runner, text: str) -> None:
+def declare_operand(runner: Runner, text: str) -> None:
+    """Let a script's operand be one of which only the statistics are known, as ``--stats`` says."""
     name, value = _named(text, "NAME=FILE.json[:format]")
     path, reference = path_and_format(value)
     runner.files.append((name, partial(declared_tensor, read_summary(path, name), reference=reference)))

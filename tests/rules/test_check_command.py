@@ -20,6 +20,33 @@ def test_list() -> None:
     assert f"  if-twice                     {law}  @simplify @terms" in listed
 
 
+def test_the_list_tells_how_often_rules_fire_in_a_script(tmp_path: Path) -> None:
+    (tmp_path / "mine.rules").write_text(f"{RIGHT} if linear(?b, v), dictionary(?R), dictionary(?S)")
+    (tmp_path / "a.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 3.0\n")
+    (tmp_path / "rows.sdql").write_text("CREATE TENSOR y AS sum(<(i, j), a> in A + B) { i -> 2 * a }\n")
+    operands = [each for name in "AB" for each in ("-b", f"{name}={tmp_path / 'a.mtx'}:csr")]
+    listed = storel("rules", str(tmp_path / "rows.sdql"), *operands, "--rules", str(tmp_path / "mine.rules"))
+    assert listed.code == 0
+    fired = {words[0]: words[1] for words in map(str.split, listed.out.splitlines()) if len(words) > 1}
+    other_ways = {rule.name for rule in rulefile.shipped().rules} - fired.keys()
+    assert all(name.removesuffix("-back") in fired for name in other_ways)
+    assert "unite" in fired
+    assert int(fired["fuse-union"]) > 0
+    assert int(fired["multiply-commute"]) > 0
+    assert int(fired["find-element"]) == 0
+
+
+@pytest.mark.parametrize("more", [("-b", "A=a.mtx"), ("--stats", "A=a.json")])
+def test_operands_without_a_script_are_a_mistake(more: tuple[str, ...]) -> None:
+    ended = storel("rules", *more)
+    assert ended.code == 2 and "belong to a script" in ended.err
+
+
+def test_what_rules_compile_to_does_not_fire() -> None:
+    ended = storel("rules", "script.sdql", "--egglog")
+    assert ended.code == 2 and "--egglog prints all rules" in ended.err
+
+
 def test_right(tmp_path: Path) -> None:
     (tmp_path / "mine.rules").write_text(f"{RIGHT} if linear(?b, v)")
     ended = storel("rules", "--check", str(tmp_path / "mine.rules"), "--examples", "60")
@@ -35,12 +62,12 @@ def test_wrong(tmp_path: Path) -> None:
     assert "not to be relied on: unite" in ended.err
 
 
-@pytest.mark.parametrize("more", [("--rules", "other.rules"), ("--egglog",)])
+@pytest.mark.parametrize("more", [("--rules", "other.rules"), ("--egglog",), ("script.sdql",)])
 def test_nothing_is_left_out_silently(tmp_path: Path, more: tuple[str, ...]) -> None:
     (tmp_path / "mine.rules").write_text(RIGHT)
     ended = storel("rules", "--check", str(tmp_path / "mine.rules"), *more)
     assert ended.code == 2
-    assert f"without {more[0]}" in ended.err
+    assert f"without {more[0].replace('script.sdql', 'a script')}" in ended.err
 
 
 def test_a_shipped_rule_may_be_tried_but_no_other_has_its_name(tmp_path: Path) -> None:

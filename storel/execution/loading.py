@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 from storel.candidates.choice import smallest
 from storel.errors import (
     DataError,
-    ExtentError,
     FormatError,
     TypeMismatchError,
     UnknownNameError,
     about,
     nearest,
 )
-from storel.scalars import ScalarType
+from storel.execution.annotated import as_declared, extents_of, is_admitted, numbers_of
 from storel.semiring import SEMIRINGS
 from storel.storage.build import (
     as_shape,
@@ -35,9 +34,9 @@ from storel.storage.build import (
 )
 from storel.storage.files.arrow import AS_ARRAY, read_stream
 from storel.storage.files.contents import (
-    Contents,
     DenseContents,
     MatrixContents,
+    NamedArrays,
     SparseContents,
     StoredContents,
 )
@@ -46,14 +45,7 @@ from storel.storage.formats.known import Formats, is_automatic
 from storel.storage.summary import Summary
 from storel.storage.tensor import Tensor, declare
 from storel.syntax.nodes.declarations import FormatReference, TypeAnnotation
-from storel.syntax.nodes.expressions import Number
 from storel.syntax.parser import parse_format
-
-DECLARED_TYPES = {
-    "real": (ScalarType.FLOAT32, ScalarType.FLOAT64),
-    "int": (ScalarType.INT32, ScalarType.INT64),
-}
-"""The types of data that a declared name admits as they are; other data is converted to the last."""
 
 
 def load_tensor(
@@ -72,9 +64,13 @@ def load_tensor(
     """
     if is_automatic(reference):
         return smallest(load_tensor(path, formats, annotation=annotation, semiring=semiring), formats)
-    contents = read_tensor(path)
-    ring = known_semiring(semiring)
-    shape, is_closed = _extents(contents, annotation, path)
+    contents, ring = read_tensor(path), known_semiring(semiring)
+    if isinstance(contents, NamedArrays):
+        given = _of_named_arrays(contents.arrays, formats, annotation, ring, reference, path)
+        if isinstance(given, Tensor):
+            return given
+        contents = given
+    shape, is_closed = extents_of(contents, annotation, path)
     storage = None if reference is None else formats.resolve(reference, len(shape))
 
     def declared(values: NDArray[Any]) -> NDArray[Any]:
@@ -85,7 +81,7 @@ def load_tensor(
             case StoredContents(format=text, arrays=arrays, semiring=own):
                 own_format = formats.described(text, len(shape))
                 stored = from_arrays(own_format, arrays, shape, semiring=own)
-                if storage is None and semiring in (None, own) and _is_admitted(stored.dtype, annotation):
+                if storage is None and semiring in (None, own) and is_admitted(stored.dtype, annotation):
                     return replace(stored, is_closed=is_closed)
                 coordinates, values = stored.to_coo()
                 values, wanted = as_declared(values, annotation), storage or stored.storage
@@ -102,6 +98,40 @@ def load_tensor(
                 return from_coordinates(
                     coordinates, declared(values), shape, formats, storage, wanted, is_closed=is_closed
                 )
+
+
+def _of_named_arrays(
+    arrays: Mapping[str, NDArray[Any]],
+    formats: Formats,
+    annotation: TypeAnnotation | None,
+    semiring: str,
+    reference: FormatReference | None,
+    path: Path,
+) -> Tensor | DenseContents:
+    """Wrap the arrays of a format that is asked for, or return the only array as one of all places.
+
+    Raises DataError where there are several and no format, or no extents to know the shape by.
+    """
+    shape = numbers_of(annotation)
+    is_one = len(arrays) == 1 and (shape is None or len(shape) == next(iter(arrays.values())).ndim)
+    if is_one:
+        return DenseContents(next(iter(arrays.values())))
+    if reference is None or shape is None:
+        raise DataError(
+            f"{path} holds arrays, not a tensor",
+            expected="a file that storel, SciPy or pydata/sparse saved, or a single array",
+            found=", ".join(sorted(arrays)) or "nothing",
+            hint="LOAD TENSOR A: real[4, 3] FROM … STORED AS … takes the arrays of a format, "
+            "LOAD ARRAYS FROM arrays by their names",
+        )
+    storage = formats.resolve(reference, len(shape))
+    values = {each.name for each in storage.arrays if each.holds_values}
+    declared = {
+        name: as_declared(as_values(array, f"array {name}"), annotation if name in values else None)
+        for name, array in arrays.items()
+    }
+    with about(str(path)):
+        return from_arrays(storage, declared, shape, semiring=semiring)
 
 
 def as_tensor(
@@ -279,73 +309,6 @@ def _from_dictionary(
     storage = None if reference is None else formats.resolve(reference, rank)
     values = _as_array(list(value.values()))  # of nothing: reals
     return from_coordinates(coordinates, values, shape, formats, storage, semiring)
-
-
-def _extents(
-    contents: Contents, annotation: TypeAnnotation | None, path: Path
-) -> tuple[tuple[int, ...], bool]:
-    """Return the shape of a file's tensor and whether it is closed, with what the annotation adds."""
-    match contents:
-        case (
-            StoredContents(shape=shape, is_closed=is_closed)
-            | SparseContents(shape=shape, is_closed=is_closed)
-        ):
-            pass
-        case DenseContents(values):
-            shape, is_closed = tuple(values.shape), True
-        case MatrixContents(matrix):
-            shape, is_closed = tuple(int(extent) for extent in matrix.shape), True
-    if annotation is None or not annotation.extents:
-        return shape, is_closed
-    if len(annotation.extents) != len(shape):
-        raise TypeMismatchError(
-            f"{path} holds a tensor of rank {len(shape)}",
-            expected=f"rank {len(annotation.extents)}, as declared",
-            found=f"shape {shape}",
-            span=annotation.span,
-        )
-    return _declared(annotation, shape, is_closed, path)
-
-
-def _declared(
-    annotation: TypeAnnotation, shape: tuple[int, ...], is_closed: bool, path: Path
-) -> tuple[tuple[int, ...], bool]:
-    agreed: list[int] = []
-    for dimension, (extent, size) in enumerate(zip(annotation.extents, shape, strict=True)):
-        declared = extent.value if isinstance(extent, Number) and isinstance(extent.value, int) else size
-        if declared < size or (is_closed and declared != size):
-            raise ExtentError(
-                f"{path} does not have the declared extents",
-                expected=f"{declared} in dimension {dimension}",
-                found=f"shape {shape}",
-                span=annotation.span,
-            )
-        agreed.append(declared)
-    is_fixed = any(isinstance(extent, Number) for extent in annotation.extents)
-    return tuple(agreed), is_closed or is_fixed
-
-
-def as_declared(values: Any, annotation: TypeAnnotation | None) -> Any:
-    """Return values of the declared type; raises TypeMismatchError where one would lose something."""
-    if annotation is None or _is_admitted(values.dtype, annotation):
-        return values
-    with np.errstate(invalid="ignore"):  # NaN as an integer is found by the comparison
-        converted = values.astype(DECLARED_TYPES[annotation.scalar][-1].dtype)
-    if not np.array_equal(converted, values):
-        raise TypeMismatchError(
-            "the values are not of the declared type",
-            expected=annotation.scalar,
-            found=str(values.dtype),
-            span=annotation.span,
-        )
-    return converted
-
-
-def _is_admitted(dtype: np.dtype[Any], annotation: TypeAnnotation | None) -> bool:
-    """Return whether data of a type is what is declared as it is."""
-    if annotation is None or annotation.scalar not in DECLARED_TYPES:
-        return True
-    return ScalarType.of(dtype) in DECLARED_TYPES[annotation.scalar]
 
 
 def format_text(reference: str | FormatReference | None) -> FormatReference | None:

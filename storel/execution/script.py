@@ -19,8 +19,9 @@ from storel.compilation.expectation import call_time, foreseen
 from storel.compilation.inlining import Inlining
 from storel.compilation.scheduling import compile_definition, planned
 from storel.errors import TypeMismatchError, UnknownNameError, about, nearest, placed_at
+from storel.execution.annotated import as_declared
 from storel.execution.inclusion import included
-from storel.execution.loading import as_declared, as_tensor, known_semiring, load_tensor
+from storel.execution.loading import as_tensor, known_semiring, load_tensor
 from storel.execution.profile import Profile, profile
 from storel.execution.reading import names_in_sizes, names_needed, require_read
 from storel.execution.run import evaluate_reference, execute, followed, measure, total_work

@@ -230,3 +230,44 @@ def test_a_file_that_does_not_fit_a_format_is_named(folder: Path, name: str) -> 
     storel.tensor(np.array([[0.0, 1.0], [2.0, 3.0]])).save(folder / name)
     with pytest.raises(FormatError, match=rf"{name}: upper_triangular: 1 of 3 entries"):
         storel.read(folder / name, "upper_triangular")
+
+
+def test_arrays_of_a_format_are_a_tensor_of_the_declared_extents(tmp_path: Path) -> None:
+    np.savez(tmp_path / "rows.npz", pos=[0, 1, 3], idx=[1, 0, 2], val=[5, 6, 7])
+    np.savez(tmp_path / "factors.npz", u=[1.0, 2.0, 0.0], v=[3.0, 4.0])
+    np.savez(tmp_path / "corner.npz", val=[1.0, 2.0, 3.0])
+    rows = load(tmp_path, "LOAD TENSOR A: real[2, 3] FROM 'rows.npz' STORED AS csr")
+    assert (rows.format, rows.dtype.name) == ("csr", "float64")
+    np.testing.assert_array_equal(rows.to_numpy(), [[0, 5, 0], [6, 0, 7]])
+    ring = load(tmp_path, "LOAD TENSOR A: int[2, 3] OVER min_plus FROM 'rows.npz' STORED AS csr")
+    assert ring.semiring == "min_plus" and ring.nnz == 3
+    product = load(tmp_path, "LOAD TENSOR A: real[3, 2] FROM 'factors.npz' STORED AS low_rank(k=1)")
+    np.testing.assert_array_equal(product.to_numpy(), [[3, 4], [6, 8], [0, 0]])
+    half = load(tmp_path, "LOAD TENSOR A: real[2, 2] FROM 'corner.npz' STORED AS upper_triangular")
+    np.testing.assert_array_equal(half.to_numpy(), [[1, 2], [0, 3]])
+    line = load(tmp_path, "LOAD TENSOR A: real[3] FROM 'corner.npz' STORED AS coo")
+    np.testing.assert_array_equal(line.to_numpy(), [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        (
+            "LOAD TENSOR A: real[2, 3] FROM 'rows.npz'",
+            "(?s)holds arrays, not a tensor.*found: idx, pos, val",
+        ),
+        (
+            "LOAD TENSOR A FROM 'rows.npz' STORED AS csr",
+            r"hint: LOAD TENSOR A: real\[4, 3\] FROM .* LOAD ARRAYS",
+        ),
+        ("LOAD TENSOR A: real[m, 3] FROM 'rows.npz' STORED AS csr", "holds arrays, not a tensor"),
+        ("LOAD TENSOR A: real[2, 2] FROM 'rows.npz' STORED AS csr", r"rows.npz: idx\(2\) = 2 is outside 0:2"),
+        ("LOAD TENSOR A: real[2, 3] FROM 'rows.npz' STORED AS coo", "rows.npz: format coo has no array idx"),
+        ("LOAD TENSOR A: int[2, 3] FROM 'rows.npz' STORED AS csr", "not of the declared type"),
+    ],
+)
+def test_arrays_that_are_no_tensor_name_the_file(tmp_path: Path, statement: str, message: str) -> None:
+    np.savez(tmp_path / "rows.npz", pos=[0, 1, 3], idx=[1, 0, 2], val=[5.5, 6, 7])
+    with pytest.raises(StorelError, match=message) as raised:
+        load(tmp_path, statement)
+    assert raised.value.span is not None

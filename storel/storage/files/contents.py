@@ -49,6 +49,13 @@ class StoredContents:
     is_closed: bool
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class NamedArrays:
+    """Arrays of which nothing is known but their names: one of all places, or those of some format."""
+
+    arrays: Mapping[str, Array]
+
+
 Contents: TypeAlias = DenseContents | SparseContents | MatrixContents | StoredContents
 
 

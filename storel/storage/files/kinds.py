@@ -12,14 +12,14 @@ from storel.errors import DataError, TypeMismatchError, about, nearest
 from storel.host.output import replacing, require_writable
 from storel.storage.files.archive import read_archive, read_array
 from storel.storage.files.arrow import read_arrow, read_parquet, write_arrow, write_parquet
-from storel.storage.files.contents import Contents
+from storel.storage.files.contents import Contents, NamedArrays
 from storel.storage.files.coordinate_list import read_coordinate_list, write_coordinate_list
 from storel.storage.files.description import KEY
 from storel.storage.files.matrix_market import read_matrix_market, write_matrix_market
 from storel.storage.files.saved import read_dense, read_stored, write_array, write_stored
 from storel.storage.stored import Stored
 
-READERS: dict[str, Callable[[Path], Contents]] = {
+READERS: dict[str, Callable[[Path], Contents | NamedArrays]] = {
     ".mtx": read_matrix_market,
     ".mtx.gz": read_matrix_market,
     ".tns": read_coordinate_list,
@@ -54,8 +54,11 @@ TEXTS = frozenset((".csv", ".tsv", ".txt", ".dat"))
 """Endings of texts that say nothing of what their columns are."""
 
 
-def read_tensor(path: Path) -> Contents:
-    """Read the tensor in a file; raises DataError for what is missing, unknown or broken."""
+def read_tensor(path: Path) -> Contents | NamedArrays:
+    """Read the tensor in a file, or arrays of which one may be made.
+
+    Raises DataError for what is missing, unknown or broken.
+    """
     return READERS[_ending(path, READERS)](path)
 
 

@@ -20,6 +20,7 @@ from storel.storage.files.contents import (
     Contents,
     DenseContents,
     MatrixContents,
+    NamedArrays,
     SparseContents,
     StoredContents,
     reason,
@@ -39,8 +40,8 @@ def read_dense(path: Path) -> DenseContents:
     return DenseContents(read_array(path))
 
 
-def read_stored(path: Path) -> Contents:
-    """Read a ``.npz`` file as one tensor; raises DataError if it holds several arrays that are none."""
+def read_stored(path: Path) -> Contents | NamedArrays:
+    """Read a ``.npz`` file as one tensor, or as arrays of which there may be made one."""
     arrays = read_archive(path)
     if KEY in arrays:
         return _described(path, arrays)
@@ -48,14 +49,7 @@ def read_stored(path: Path) -> Contents:
         return _pydata_entries(path, arrays)
     if "format" in arrays and "shape" in arrays:
         return _scipy_matrix(path, arrays)
-    if len(arrays) == 1:
-        return DenseContents(next(iter(arrays.values())))
-    raise DataError(
-        f"{path} holds arrays, not a tensor",
-        expected="a file that storel, SciPy or pydata/sparse saved, or a single array",
-        found=", ".join(sorted(arrays)) or "nothing",
-        hint="LOAD ARRAYS FROM takes arrays by their names",
-    )
+    return NamedArrays(arrays)
 
 
 def write_array(tensor: Stored, stream: BinaryIO) -> None:

@@ -14,6 +14,7 @@ from storel.storage.blocks import integer_span, is_increasing, small_blocks
 from storel.storage.coordinates import changes
 from storel.storage.formats.format import Format
 from storel.storage.formats.sizes import evaluate_size, free_size_names
+from storel.storage.packing.leaf import how_to_give
 from storel.syntax.nodes.declarations import DistinctElements, FromTo, InRange, Pad
 from storel.syntax.nodes.expressions import Expression, Name
 
@@ -191,7 +192,7 @@ class Building:
         if length is None:
             raise FormatError(
                 f"format {self._storage.name} cannot be packed: nothing fixes the length of {name}",
-                hint="give its arrays themselves",
+                hint=how_to_give(self._storage),
             )
         self._require_places(name, length, dtype.itemsize)
         return np.full(length, padding, dtype) if padding else np.zeros(length, dtype)

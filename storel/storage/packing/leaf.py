@@ -83,5 +83,14 @@ def not_understood(storage: Format, what: str) -> NotUnderstood:
     return NotUnderstood(
         f"format {storage.name} cannot be packed: {what}",
         expected="keys that determine the loops' variables, or their order",
-        hint="give its arrays themselves",
+        hint=how_to_give(storage),
+    )
+
+
+def how_to_give(storage: Format) -> str:
+    """Return where a format's arrays may be given instead of being made, for a hint."""
+    names = ", ".join(f'"{declaration.name}": …' for declaration in storage.arrays)
+    return (
+        f"give its arrays themselves: storel.tensor({{{names}}}, format, shape=…), or a .npz file of them "
+        "in LOAD TENSOR A: real[4, 3] FROM … STORED AS …"
     )

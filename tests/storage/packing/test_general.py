@@ -483,7 +483,7 @@ def test_a_mapping_that_cannot_be_solved_says_which_part(text: str, what: str) -
     with pytest.raises(FormatError) as raised:
         pack(created(text), np.array([[0], [0]]), np.array([1.0]), (2, 2))
     assert str(raised.value).startswith(f"format f cannot be packed: {what}\n")
-    assert "hint: give its arrays themselves" in str(raised.value)
+    assert "hint: give its arrays themselves: storel.tensor({" in str(raised.value)
 
 
 def test_blocks_without_rows_are_an_error() -> None:

@@ -77,6 +77,17 @@ def banded(rows: int) -> Iterator[Comparison]:
     yield Comparison("band, A x", run, "gbmv", by_blas, 1.3)
 
 
+def narrow(rows: int) -> Iterator[Comparison]:
+    """Yield a product with a band of 7 diagonals, beside SciPy's diagonals."""
+    rng = np.random.default_rng(1)
+    offsets: Any = range(-3, 4)
+    diagonals = [rng.random(rows - abs(k)) for k in offsets]
+    matrix: Any = sp.diags_array(diagonals, offsets=offsets, format="dia")
+    x = rng.random(rows)
+    run = call(TO_VECTOR, storel.tensor(matrix.tocsr()).to("band"), x)
+    yield Comparison("narrow band, A x", run, "SciPy's dia_array", lambda: matrix @ x, 1.3)
+
+
 def blocked(rows: int) -> Iterator[Comparison]:
     """Yield a product with a matrix of full blocks."""
     side = 4
@@ -135,6 +146,7 @@ def factored(rows: int) -> Iterator[Comparison]:
 
 CASES: tuple[tuple[Callable[[int], Iterator[Comparison]], int], ...] = (
     (banded, 200_000),
+    (narrow, 200_000),
     (blocked, 100_000),
     (skewed, 100_000),
     (halves, 4_000),

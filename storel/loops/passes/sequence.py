@@ -5,6 +5,7 @@ from __future__ import annotations
 from storel.loops.nodes import Kernel
 from storel.loops.passes.ahead import look_ahead
 from storel.loops.passes.coalesce import coalesce
+from storel.loops.passes.interiors import split_interiors
 from storel.loops.passes.lanes import spread
 from storel.loops.passes.minima import simplify_minima
 from storel.loops.passes.prefixes import accumulate
@@ -23,4 +24,5 @@ def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     kernel = group(coalesce(simplify(kernel)), symbols)
     kernel = accumulate(spread(reorder(kernel), symbols) if reorders else kernel)
     kernel = tile(sift(kernel))
-    return simplify_minima(fold_tails(stream(look_ahead(kernel, symbols), symbols), symbols), symbols)
+    kernel = fold_tails(stream(look_ahead(kernel, symbols), symbols), symbols)
+    return simplify_minima(split_interiors(kernel), symbols)

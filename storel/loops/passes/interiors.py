@@ -1,0 +1,113 @@
+"""Short loops of a constant length that are cut off at a border are whole in the interior.
+
+    for j in maximum(0, i - 1):minimum(n, i + 2) {…}
+        =  if 0 <= i - 1 and i + 2 <= n { for j in i - 1:i + 2 {…} }
+           else { for j in maximum(0, i - 1):minimum(n, i + 2) {…} }
+
+How often the first one runs is known to the compiler, which unrolls it; the branch is foreseen, since it goes
+the same way for all rows but the first and the last ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from storel.loops.dependence import declared
+from storel.loops.emitter import Emitter
+from storel.loops.nodes import (
+    Assign,
+    Binary,
+    Declare,
+    Expression,
+    For,
+    If,
+    Kernel,
+    Local,
+    Statement,
+    Store,
+    Update,
+    While,
+)
+from storel.loops.passes.polynomials import added, multiplied, polynomial
+from storel.loops.walk import loads_of, substituted
+
+LONGEST = 24
+"""The most iterations that are written out; the vector code for longer loops is as fast."""
+
+
+def split_interiors(kernel: Kernel) -> Kernel:
+    """Return the same kernel, in which short loops that are cut off at a border have an interior."""
+    taken = {local.name for local in (*kernel.compute.scalars, *declared(kernel.compute.body))}
+    body = _Interiors(Emitter(taken)).block(kernel.compute.body)
+    return replace(kernel, compute=replace(kernel.compute, body=body))
+
+
+class _Interiors:
+    """Splits loops; the emitter knows the names that are taken."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        self._emitter = emitter
+
+    def block(self, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        return tuple(map(self._statement, body))
+
+    def _statement(self, statement: Statement) -> Statement:
+        match statement:
+            case For(body=body):
+                return self._split(replace(statement, body=self.block(body)))
+            case While(body=body):
+                return replace(statement, body=self.block(body))
+            case If(_, body, otherwise):
+                return replace(statement, body=self.block(body), otherwise=self.block(otherwise))
+            case _:
+                return statement
+
+    def _split(self, loop: For) -> Statement:
+        """Return the two cases of a loop without others inside, if it has an interior, else the loop.
+
+        Partial results, which a compiler would keep for vector code, do not pay in so short a sum.
+        """
+        if not all(isinstance(each, Declare | Assign | Update | Store) for each in loop.body):
+            return loop
+        for border, low in _operands("maximum", loop.low):
+            for end, high in _operands("minimum", loop.high):
+                length = added(polynomial(high), multiplied({(): -1}, polynomial(low)))
+                if len(length) == 1 and 0 < length.get((), 0) <= LONGEST:
+                    inside = Binary("and", Binary("less_equal", border, low), Binary("less_equal", high, end))
+                    return If(inside, (self._whole(loop, low, high),), (loop,))
+        return loop
+
+    def _whole(self, loop: For, low: Expression, high: Expression) -> For:
+        """Return a copy of a loop with other bounds, and locals of its own."""
+        own = self._emitter.fresh(loop.local.name, loop.local.type)
+        values: dict[Local, Expression] = {loop.local: own}
+        body: list[Statement] = []
+        for statement in loop.body:
+            match statement:
+                case Declare(local, value):
+                    inner = self._emitter.fresh(local.name, local.type)
+                    body.append(Declare(inner, substituted(value, values)))
+                    values[local] = inner
+                case Assign(local, value):
+                    target = values.get(local, local)
+                    assert isinstance(target, Local)
+                    body.append(Assign(target, substituted(value, values)))
+                case Update(buffer, index, operator, value):
+                    at = substituted(index, values)
+                    body.append(Update(buffer, at, operator, substituted(value, values)))
+                case Store(buffer, index, value):
+                    body.append(Store(buffer, substituted(index, values), substituted(value, values)))
+                case _:
+                    raise AssertionError(f"not in a loop that is split: {type(statement).__name__}")
+        return For(own, low, high, tuple(body), loop.role, in_lanes=loop.in_lanes)
+
+
+def _operands(operator: str, bound: Expression) -> Iterator[tuple[Expression, Expression]]:
+    """Yield both orders of the operands of a bound that is computed by ``operator``, without reads."""
+    match bound:
+        case Binary(found, left, right) if found == operator and not loads_of(bound):
+            yield left, right
+            yield right, left
+        case _:
+            pass

@@ -32,8 +32,8 @@ from storel.loops.nodes import (
 from storel.loops.passes.polynomials import added, multiplied, polynomial
 from storel.loops.walk import loads_of, substituted
 
-LONGEST = 24
-"""The most iterations that are written out; the vector code for longer loops is as fast."""
+LONGEST = 16
+"""The most iterations that compilers write out."""
 
 
 def split_interiors(kernel: Kernel) -> Kernel:

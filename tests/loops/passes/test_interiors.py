@@ -10,7 +10,7 @@ from strategies.loops import BACKENDS, FLOAT64, N, index, integer, kernel, plus
 
 import storel
 from storel.loops.nodes import Allocation, Binary, Buffer, Expression, For, If, Load, Role, Update
-from storel.loops.passes.interiors import split_interiors
+from storel.loops.passes.interiors import LONGEST, split_interiors
 from storel.loops.printer import kernel_text
 from storel.loops.verify import verify
 from storel.runtime.library import Backend
@@ -44,7 +44,7 @@ def test_a_loop_that_is_cut_off_at_a_border_has_an_interior() -> None:
         (Binary("maximum", integer(0), BEFORE), N, False),
         (BEFORE, Binary("minimum", BEHIND, N), False),
         (Binary("maximum", integer(0), BEFORE), Binary("minimum", plus(I, N), N), False),
-        (Binary("maximum", integer(0), BEFORE), Binary("minimum", plus(I, integer(24)), N), False),
+        (Binary("maximum", integer(0), BEFORE), Binary("minimum", plus(I, integer(LONGEST)), N), False),
         (Binary("maximum", integer(0), BEHIND), Binary("minimum", BEFORE, N), False),
         (Binary("maximum", Load(POS, I), BEFORE), Binary("minimum", BEHIND, N), False),
         (Binary("maximum", integer(0), BEFORE), Binary("minimum", BEHIND, N), True),

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from storel.compilation.compiler import Backend, FloatingPoint
-from storel.errors import nearest
+from storel.errors import DataError, nearest
 from storel.execution.loading import format_text
 from storel.host.output import replacing
 from storel.optimizer.outcome import BINDERS
@@ -58,13 +58,16 @@ BindersOption = Annotated[
 def path_and_format(text: str) -> tuple[Path, FormatReference | None]:
     """Take ``FILE`` or ``FILE:format`` apart; raises ProgramSyntaxError for what is no format.
 
-    The name of a file may have colons itself: what is there decides.
+    The name of a file may have colons itself: what is there decides. Raises DataError if no format follows.
     """
     if _is_there(text):
         return Path(text), None
     path, colon, storage = text.rpartition(":")
     if not _is_there(path):
         path, colon, storage = text.partition(":")
+    if colon and not storage.strip():
+        hint = f"the names of formats: storel formats; without one, leave out the colon: {path}"
+        raise DataError(f"no format follows '{text}'", expected="FILE or FILE:format", hint=hint)
     return Path(path), format_text(storage) if colon else None
 
 

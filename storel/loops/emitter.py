@@ -16,13 +16,17 @@ from storel.loops.nodes import (
     Expression,
     Fail,
     Failure,
+    For,
     If,
     Local,
     Role,
     Statement,
+    Store,
     Unary,
+    Update,
 )
 from storel.loops.types import type_of
+from storel.loops.walk import substituted
 from storel.scalars import ScalarType
 
 INDEX = ScalarType.INT64
@@ -88,6 +92,28 @@ class Emitter:
     def advance(self, local: Local, by: Expression) -> None:
         """Emit ``local += by`` for an index."""
         self.emit(Assign(local, Binary("add", local, convert(by, local.type))))
+
+    def iteration(self, loop: For, place: Expression) -> tuple[Statement, ...]:
+        """Return what a loop without others inside does at ``place``, with locals of its own."""
+        values: dict[Local, Expression] = {loop.local: place}
+        made: list[Statement] = []
+        for statement in loop.body:
+            match statement:
+                case Declare(local, value):
+                    own = self.fresh(local.name, local.type)
+                    made.append(Declare(own, substituted(value, values)))
+                    values[local] = own
+                case Assign(local, value):
+                    target = values.get(local, local)
+                    assert isinstance(target, Local), "a loop's variable is never assigned"
+                    made.append(Assign(target, substituted(value, values)))
+                case Update(buffer, at, operator, value):
+                    made.append(Update(buffer, substituted(at, values), operator, substituted(value, values)))
+                case Store(buffer, at, value):
+                    made.append(Store(buffer, substituted(at, values), substituted(value, values)))
+                case _:
+                    raise AssertionError(f"not in a loop that is copied: {type(statement).__name__}")
+        return tuple(made)
 
     def fail_unless(self, condition: Expression, failure: Failure, detail: Expression) -> None:
         """Emit a check that ends the kernel with ``failure``."""

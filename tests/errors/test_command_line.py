@@ -201,6 +201,12 @@ CASES = (
     Case("missing_rules", "CREATE TENSOR y AS 1", {}, ("--rules", "nowhere.rules")),
     Case("binding_to_a_missing_file", "CREATE TENSOR y AS A", {}, ("-b", "A=nowhere.mtx")),
     Case(
+        "binding_without_its_format",
+        "CREATE TENSOR y AS sum(<(i, j), a> in A) a",
+        {"a.mtx": MATRIX},
+        arguments=("-b", "A=a.mtx:"),
+    ),
+    Case(
         "binding_that_is_no_number", "PARAMETER n: real\nCREATE TENSOR y AS 2 * n", arguments=("-b", "n=1,5")
     ),
     Case("binding_given_twice", "CREATE TENSOR y AS n", arguments=("-b", "n=1", "-b", "n=2")),

@@ -23,14 +23,13 @@ from storel.loops.nodes import (
     For,
     If,
     Kernel,
-    Local,
     Statement,
     Store,
     Update,
     While,
 )
 from storel.loops.passes.polynomials import added, multiplied, polynomial
-from storel.loops.walk import loads_of, substituted
+from storel.loops.walk import loads_of
 
 LONGEST = 16
 """The most iterations that compilers write out."""
@@ -79,28 +78,9 @@ class _Interiors:
         return loop
 
     def _whole(self, loop: For, low: Expression, high: Expression) -> For:
-        """Return a copy of a loop with other bounds, and locals of its own."""
+        """Return a copy of a loop with other bounds."""
         own = self._emitter.fresh(loop.local.name, loop.local.type)
-        values: dict[Local, Expression] = {loop.local: own}
-        body: list[Statement] = []
-        for statement in loop.body:
-            match statement:
-                case Declare(local, value):
-                    inner = self._emitter.fresh(local.name, local.type)
-                    body.append(Declare(inner, substituted(value, values)))
-                    values[local] = inner
-                case Assign(local, value):
-                    target = values.get(local, local)
-                    assert isinstance(target, Local)
-                    body.append(Assign(target, substituted(value, values)))
-                case Update(buffer, index, operator, value):
-                    at = substituted(index, values)
-                    body.append(Update(buffer, at, operator, substituted(value, values)))
-                case Store(buffer, index, value):
-                    body.append(Store(buffer, substituted(index, values), substituted(value, values)))
-                case _:
-                    raise AssertionError(f"not in a loop that is split: {type(statement).__name__}")
-        return For(own, low, high, tuple(body), loop.role, in_lanes=loop.in_lanes)
+        return For(own, low, high, self._emitter.iteration(loop, own), loop.role, in_lanes=loop.in_lanes)
 
 
 def _operands(operator: str, bound: Expression) -> Iterator[tuple[Expression, Expression]]:

@@ -154,7 +154,7 @@ class _Sifting:
                 with emitter.block() as here:
                     emitter.advance(met, index(1))
                     lane = emitter.fresh("lane")
-                    body = self._copied(loop, plus(first, lane))
+                    body = emitter.iteration(loop, plus(first, lane))
                     hit = For(lane, index(0), index(BLOCK), body, Role.INDEX, partial=loop.partial)
                     emitter.emit(hit)
                 emitter.emit(If(found, tuple(here)))
@@ -182,7 +182,7 @@ class _Sifting:
         emitter.emit(If(compare("less", index(0), blocks), (last,), (few,)))
         rest = emitter.fresh(loop.local.name)
         first = plus(begin, times(blocks, index(BLOCK)))
-        emitter.emit(If(found, (For(rest, first, end, self._copied(loop, rest), Role.INDEX),)))
+        emitter.emit(If(found, (For(rest, first, end, emitter.iteration(loop, rest), Role.INDEX),)))
 
     def _test(
         self,
@@ -195,24 +195,6 @@ class _Sifting:
         """Return a loop that notes whether an element from ``first`` to before ``end`` is marked."""
         place = self.emitter.fresh("place")
         return For(place, first, end, (Assign(found, Binary("or", found, is_marked(place))),), role)
-
-    def _copied(self, loop: For, place: Expression) -> tuple[Statement, ...]:
-        """Return the body of a loop for the element at ``place``, with locals of its own."""
-        values: dict[Local, Expression] = {loop.local: place}
-        made: list[Statement] = []
-        for statement in loop.body:
-            match statement:
-                case Declare(local, value):
-                    own = self.emitter.fresh(local.name, local.type)
-                    made.append(Declare(own, substituted(value, values)))
-                    values[local] = own
-                case Assign(local, value):
-                    made.append(Assign(local, substituted(value, values)))
-                case Update(buffer, at, operator, value):
-                    made.append(Update(buffer, substituted(at, values), operator, substituted(value, values)))
-                case _:
-                    raise AssertionError(f"not in a body that is sifted: {type(statement).__name__}")
-        return tuple(made)
 
 
 def _is_scattered(load: Load, local: Local) -> bool:

@@ -16,7 +16,7 @@ from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.resolve import resolve
 from storel.syntax.signatures import SCALAR_TYPES
 from storel.syntax.spelling import CALLS
-from storel.syntax.types import INTEGER, Role, Type, Variable
+from storel.syntax.types import INTEGER, TRUTH, Role, Type, Variable
 from storel.syntax.walk import children, scoped_children
 
 OWN_FORMATS = "if it is your own: --formats DIR, from Python formats=…, or CREATE FORMAT further up"
@@ -34,6 +34,7 @@ def check_format(declaration: CreateFormat) -> None:
     """
     _check_arrays(declaration)
     _check_parameters(declaration)
+    _check_requirements(declaration)
     _check_takings(declaration)
     kind, _ = _typed(declaration)
     _check_uses(declaration)
@@ -122,6 +123,22 @@ def _check_parameters(declaration: CreateFormat) -> None:
             )
         if parameter.default is not None:
             _require_known(parameter.default, known | set(names[:number]), later=set(names[number + 1 :]))
+
+
+def _check_requirements(declaration: CreateFormat) -> None:
+    """Check that requirements are conditions of the tensor's extents and the parameters."""
+    sizes = _extents(declaration) | {parameter.name for parameter in declaration.parameters}
+    scope = {name: Variable(INTEGER, Role.KEY) for name in sizes}
+    for requirement in declaration.requirements:
+        _require_known(requirement, sizes | CALLS.keys())
+        kind = Inference().value(resolve(requirement, scope), scope, PLUS_TIMES)
+        if kind != TRUTH:
+            raise TypeMismatchError(
+                f"the format '{declaration.name}' requires what is neither true nor false",
+                expected="a condition of extents and parameters, such as r >= 1",
+                found=str(kind),
+                span=requirement.span,
+            )
 
 
 def _check_takings(declaration: CreateFormat) -> None:

@@ -72,6 +72,8 @@ def _create_format(statement: CreateFormat) -> str:
     parameters = ", ".join(map(_parameter, statement.parameters))
     head = f"{statement.name}({statement.tensor}: {render_type(statement.type)}"
     head += f"; {parameters})" if parameters else ")"
+    if statement.requirements:
+        head += f"\n  WHERE {', '.join(map(render, statement.requirements))}"
     declared = [*map(_array, statement.arrays), *map(_part, statement.parts)]
     mapping = render(statement.mapping)
     return f"CREATE FORMAT {head}\n  USING " + ",\n        ".join(declared) + f"\n  AS {mapping}"

@@ -66,13 +66,23 @@ class ProgramBuilder(ExpressionBuilder):
         tensor: Word,
         type_: TypeAnnotation,
         parameters: tuple[ParameterDeclaration, ...] | None,
+        requirements: tuple[Expression, ...] | None,
         declarations: tuple[Declaration, ...],
         mapping: Expression,
     ) -> CreateFormat:
         arrays = tuple(each for each in declarations if isinstance(each, ArrayDeclaration))
         parts = tuple(each for each in declarations if isinstance(each, PartDeclaration))
-        type_ = checked_type(type_)
-        return CreateFormat(name.text, tensor.text, type_, parameters or (), arrays, parts, mapping, span)
+        return CreateFormat(
+            name.text,
+            tensor.text,
+            checked_type(type_),
+            parameters or (),
+            requirements or (),
+            arrays,
+            parts,
+            mapping,
+            span,
+        )
 
     def load_tensor(
         self,
@@ -138,6 +148,9 @@ class ProgramBuilder(ExpressionBuilder):
         return PartDeclaration(name.text, reference, None, span)
 
     parameters = declarations = properties = ExpressionBuilder.sequence
+
+    def requirements(self, _: Span, conditions: tuple[Expression, ...]) -> tuple[Expression, ...]:
+        return conditions
 
     def in_range(self, _: Span, low: Expression, high: Expression) -> InRange:
         return InRange(low, high)

@@ -78,7 +78,7 @@ def test_what_cannot_be_packed_is_shown_and_not_drawn() -> None:
     shown = storel("formats", "show", "product.sdql")
     assert shown.code == 0
     assert "\nnot drawn: format product cannot be packed: its leaf" in shown.out
-    large = storel("formats", "show", "bcsr(r=10000)")
+    large = storel("formats", "show", "hash(buckets=65536)")
     assert large.code == 0
     assert "\nnot drawn: too many elements to draw" in large.out
     asked = storel("formats", "show", "product.sdql", "--svg", "product.svg")

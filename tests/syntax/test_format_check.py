@@ -76,6 +76,23 @@ def test_mistakes_in_parameters(parameters: str, message: str) -> None:
         check(Source("test", f"CREATE FORMAT f(T: real[n]; {parameters}) {using}"))
 
 
+@pytest.mark.parametrize(
+    ("requirements", "message"),
+    [
+        ("w >= 1, k < n", "unknown name 'k'"),
+        ("w", "the format 'f' requires what is neither true nor false"),
+        ("w // 2 + 1", "the format 'f' requires what is neither true nor false"),
+        ("val(0) > 0", "unknown name 'val'"),
+        ("count(<i, _> in T) < w", "unknown name 'T'"),
+        ("w < 9, v < 9", "nothing depends on the parameter 'v'"),
+    ],
+)
+def test_mistakes_in_requirements(requirements: str, message: str) -> None:
+    using = "USING val: real[n * w] AS sum(<i, x> in val) { i -> x }"
+    with pytest.raises(StorelError, match=message):
+        check(Source("test", f"CREATE FORMAT f(T: real[n]; w: int, v: int = 1) WHERE {requirements} {using}"))
+
+
 def test_defaults_name_the_tensor_extents_and_earlier_parameters() -> None:
     using = "USING val: real[n] AS sum(<i, x> in val) if i < c then { i -> x }"
     parameters = "k: int = 2, w: int = max(<i, _> in T) min(i, n, k), c: int = bits(count(<_, _> in T) + w)"

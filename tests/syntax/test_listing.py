@@ -22,6 +22,7 @@ STATEMENTS = [
     "CREATE TENSOR A: float32 AS x",
     "CREATE FORMAT f(T: real[n])\n  USING val: real[n]\n  AS sum(<i, _> in 0:n) { i -> val(i) }",
     "CREATE FORMAT f(T: real[m, n]; r: int = 4, c: int)\n"
+    "  WHERE r >= 1, m % r == 0 or r == 1, not c > n\n"
     "  USING pos: int[m + 1] ASCENDING FROM 0 TO nnz,\n"
     "        idx: int[nnz] IN 1 - m:n INCREASING WITHIN pos PAD -1,\n"
     "        row: int[nnz] INCREASING (row, idx),\n"

@@ -10,7 +10,9 @@ from typing import Any
 from storel.errors import FormatError
 from storel.source import Span
 from storel.storage.formats.chain import Chain, chains
+from storel.storage.formats.requirements import first_unmet
 from storel.syntax.format_check import marked_mapping
+from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import ArrayDeclaration, ParameterDeclaration, Taking
 from storel.syntax.nodes.expressions import Expression, Name
 from storel.syntax.nodes.statements import CreateFormat
@@ -66,7 +68,8 @@ class Format:
     def sizes(self, shape: tuple[int, ...]) -> dict[str, int]:
         """Return the values of the extents and parameters.
 
-        Raises FormatError for extents that do not agree though they must, and a parameter without a value.
+        Raises FormatError for extents that do not agree though they must, a parameter without a value, and
+        what does not meet the format's requirements.
         """
         for parameter in self.parameters:
             if parameter.name not in self.arguments:
@@ -78,7 +81,20 @@ class Format:
                 expected=f"extents ({', '.join(self.extents)})",
                 found=f"the shape {shape}",
             )
-        return sizes | dict(self.arguments)
+        sizes |= self.arguments
+        self.require(sizes)
+        return sizes
+
+    def require(self, sizes: Mapping[str, int], span: Span | None = None) -> None:
+        """Raise FormatError for the first requirement that these extents and parameters do not meet."""
+        unmet = first_unmet(self.declaration.requirements, sizes)
+        if unmet is None:
+            return
+        named = free_names(unmet)
+        found = [f"{name} = {value}" for name, value in sizes.items() if name in named]
+        raise FormatError(
+            f"format {self.text} needs {render(unmet)}", found=", ".join(found) or None, span=span
+        )
 
     @property
     def arrays(self) -> tuple[ArrayDeclaration, ...]:

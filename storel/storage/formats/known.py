@@ -118,9 +118,10 @@ class Formats:
             reference = parameters_of(reference)
         else:
             storage = self.find(reference.name, rank, reference.span)
-        if not (storage.parameters or reference.arguments or reference.keywords):
-            return storage
-        return storage.bound(_arguments(storage, reference))
+        if storage.parameters or reference.arguments or reference.keywords:
+            storage = storage.bound(_arguments(storage, reference))
+        storage.require(storage.arguments, reference.span)
+        return storage
 
     def described(self, text: str, rank: int) -> Format:
         """Return the format of data that comes in its arrays, ``text`` what was after ``STORED AS``.

@@ -95,6 +95,7 @@ def levels_text(kinds: tuple[str, ...], order: tuple[int, ...]) -> str:
     keys = ", ".join(nest.keys[dimension] for dimension in range(len(order)))
     lines = [
         f"CREATE FORMAT {CONSTRUCTOR}(T: real[{extents}]{parameters})",
+        *([f"  WHERE {', '.join(nest.requirements)}"] if nest.requirements else []),
         "  USING " + ",\n        ".join((*nest.arrays, f"val: real[{nest.count}]")),
         "  AS " + "\n     ".join(nest.loops),
         f"       {{ ({keys}) -> val({nest.place}) }}",
@@ -109,6 +110,7 @@ class _Nest:
         self.kinds, self.order = kinds, order
         self.place, self.count = "0", "1"
         self.parameters: list[str] = []
+        self.requirements: list[str] = []
         self.arrays: list[str] = []
         self.loops: list[str] = []
         self.keys: dict[int, str] = {}
@@ -155,6 +157,7 @@ class _Nest:
         idx, width, place = f"idx{level}", f"width{level}", _grouped(self.place)
         default = f" = {self._longest(level)}" if self._is_natural else ""
         self.parameters.append(f"{width}: int{default}")
+        self.requirements.append(f"{width} >= 0")
         self.count = width if self.count == "1" else f"{self.count} * {width}"
         self.arrays.append(f"{idx}: int[{self.count}] IN 0:{extent} PAD -1")
         segment = f"{place} * {width}:({self.place} + 1) * {width}"
@@ -165,6 +168,7 @@ class _Nest:
         idx, pos, length = f"idx{level}", f"pos{level}", f"len{level}"
         buckets, bucket = f"buckets{level}", f"b{level}"
         self.parameters.append(f"{buckets}: int = {self._least_buckets(level, extent)}")
+        self.requirements += (f"{buckets} >= 1", f"{buckets} & {buckets} - 1 == 0")
         place = bucket if level == 1 else f"{_grouped(self.place)} * {buckets} + {bucket}"
         count = buckets if level == 1 else f"{self.count} * {buckets}"
         self.arrays.append(f"{pos}: int[{count} + 1] ASCENDING FROM 0 TO {length}")

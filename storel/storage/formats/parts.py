@@ -45,6 +45,7 @@ def written_out(composed: CreateFormat, find: Find) -> tuple[CreateFormat, dict[
     Raises FormatError for a part whose parameters are not all given.
     """
     arrays, takings = list(composed.arrays), dict[str, Taking]()
+    requirements = list(composed.requirements)
     mappings: dict[str, Expression] = {}
     for part in composed.parts:
         declaration = find(part.format, len(composed.type.extents))
@@ -52,11 +53,19 @@ def written_out(composed: CreateFormat, find: Find) -> tuple[CreateFormat, dict[
         renamed = [_renamed(array, part.name, values) for array in declaration.arrays]
         _require_new(renamed, arrays, part)
         arrays += renamed
+        requirements += (substitute_all(each, values) for each in declaration.requirements)
         mappings[part.name] = substitute_all(declaration.mapping, values)
         if part.taking is not None:
             takings |= {array.name: part.taking for array in renamed}
     mapping = substitute_all(composed.mapping, mappings)
-    return replace(composed, arrays=tuple(arrays), parts=(), mapping=mapping), takings
+    written = replace(
+        composed,
+        requirements=tuple(dict.fromkeys(requirements)),
+        arrays=tuple(arrays),
+        parts=(),
+        mapping=mapping,
+    )
+    return written, takings
 
 
 def _require_new(

@@ -35,12 +35,13 @@ class CreateTensor:
 
 @dataclass(frozen=True, slots=True)
 class CreateFormat:
-    """``CREATE FORMAT name(T: real[m, n]; parameters) USING arrays and parts AS mapping``."""
+    """``CREATE FORMAT name(T: type; parameters) WHERE requirements USING arrays and parts AS mapping``."""
 
     name: str
     tensor: str
     type: TypeAnnotation
     parameters: tuple[ParameterDeclaration, ...]
+    requirements: tuple[Expression, ...]
     arrays: tuple[ArrayDeclaration, ...]
     parts: tuple[PartDeclaration, ...]
     mapping: Expression

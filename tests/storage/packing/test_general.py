@@ -390,7 +390,8 @@ UNFIT: list[tuple[str, str, str]] = [
     (
         "band(lower=-5, upper=1)",
         "1 2",
-        "format band(lower=-5, upper=1) gives val a negative length\n  found: -3",
+        "format band(lower=-5, upper=1) needs lower + upper >= -1\n<format>:1:1\n"
+        "   1 | band(lower=-5, upper=1)\n     | ^^^^^^^^^^^^^^^^^^^^^^^\n  found: lower = -5, upper = 1",
     ),
     (
         "symmetric",
@@ -486,10 +487,11 @@ def test_a_mapping_that_cannot_be_solved_says_which_part(text: str, what: str) -
     assert "hint: give its arrays themselves: storel.tensor({" in str(raised.value)
 
 
-def test_blocks_without_rows_are_an_error() -> None:
+def test_a_length_that_divides_by_zero_is_an_error() -> None:
+    by_rows = created("USING val: real[m * n // (m - 2)] AS sum(<i, _> in 0:m) { (i, i) -> val(i) }")
     with pytest.raises(FormatError, match="a size is divided by 0") as raised:
-        from_dense(resolved("bcsr(r=0)"), np.eye(2))
-    assert raised.value.found == "r = 0"
+        from_dense(by_rows, np.eye(2))
+    assert raised.value.found == "m - 2 = 0"
 
 
 def test_what_does_not_fit_takes_no_place() -> None:

@@ -42,10 +42,7 @@ TURNING = 4.0
 """Nanoseconds per place that it takes to turn what has a place for each key."""
 
 WORTHWHILE = 4e5
-"""Nanoseconds of estimated time below which nothing is converted, in a program of few operands and loops."""
-
-FEW = 4 * 8**2
-"""Operands times the square of loops, up to which the plans for conversions are found in no time."""
+"""Nanoseconds of estimated time below which nothing is converted, however soon plans for that are found."""
 
 
 def conversion_cost(tensor: Tensor) -> float:
@@ -72,8 +69,7 @@ def convertible_operands(
 
     Not only what is searched is worth converting: of two operands stored by columns the one that is
     scanned decides that the other must be searched. What has a place for each key is never searched, but
-    its innermost reads may be a row apart. A plan is made for each of them, in time that grows with the
-    square of the loops, so that the program must be worth it.
+    its innermost reads may be a row apart.
     """
     searched = frozenset(_arrays(term)) if is_listed or _searches(term) else frozenset[str]()
     crossed = frozenset(_crossed(term))
@@ -83,19 +79,13 @@ def convertible_operands(
         arrays = array_names(name, tensor)
         return bool(arrays & crossed) or (_may_be_sparse(tensor) and bool(arrays & (searched | repeated)))
 
-    names = [
+    return [
         name
         for name, tensor in sorted(environment.tensors.items())
         if tensor.rank > 1
         and is_turned(name, tensor)
         and nanoseconds > WORTHWHILE + 2 * conversion_cost(tensor)
     ]
-    return names if is_worth_plans(len(names), term, nanoseconds) else []
-
-
-def is_worth_plans(number: int, term: Term, nanoseconds: float) -> bool:
-    """Return whether a program that becomes ``term``, and takes this long, is worth a number of plans."""
-    return nanoseconds > WORTHWHILE * number * _loops(term) ** 2 / FEW
 
 
 def array_names(name: str, tensor: Tensor) -> set[str]:

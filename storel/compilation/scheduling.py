@@ -6,10 +6,11 @@ measuring and is remembered (``schedule.py``), that one is taken without asking.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
+from typing import TypeAlias
 
 from storel.calculus.nodes import Range, Sum, Term, children
 from storel.compilation import machine, schedule
@@ -22,7 +23,6 @@ from storel.compilation.reformat import (
     conversions,
     convertible_operands,
     forms,
-    is_worth_plans,
     least_conversion_cost,
 )
 from storel.compilation.schedule import Formats, Schedule
@@ -42,6 +42,9 @@ WORTH_PRODUCTS = 200_000.0
 MOST_USES = 4
 """Uses of an operand up to which each is tried by itself: plans of more loops are searched for in seconds."""
 
+_Forms: TypeAlias = Callable[[str], tuple[Tensor, ...]]
+"""The formats that an operand may be stored in, the default first."""
+
 
 def compile_definition(task: Task) -> Compilation:
     """Compile one definition for the data at hand, by a schedule if one is remembered for it."""
@@ -57,9 +60,9 @@ def planned(task: Task, stored: Compilation | None = None) -> Compilation:
 
     Operands that would be searched too often are converted first (``reformat.py``), one by one. A trial
     converts its operand, so it must promise to save more than that: what another conversion takes is what
-    its own does at least. The cheapest conversions are tried first. What is used several times may then be
-    stored otherwise for one of its uses. ``stored`` is the compilation that converts nothing, if it is at
-    hand.
+    its own does at least. The cheapest conversions are tried first. Where the program is not worth so many
+    searches, all are converted at once. What is used several times may then be stored otherwise for one of
+    its uses. ``stored`` is the compilation that converts nothing, if it is at hand.
     """
     environment = task.environment
     best = by_products(stored or compile_stored(task))
@@ -69,15 +72,8 @@ def planned(task: Task, stored: Compilation | None = None) -> Compilation:
         return tuple(forms(environment.tensors[name], environment))
 
     while pending := _convertible(best, environment):
-        cheapest = best
-        for name in sorted(pending, key=lambda name: least_conversion_cost(environment.tensors[name])):
-            tensor = environment.tensors[name]
-            if not _may_save(tensor, cheapest):
-                continue
-            for other in forms_of(name):
-                if other is not tensor:
-                    trial = compile_stored(task, {**best.converted, name: other})
-                    cheapest = min(cheapest, trial, key=expected_time)
+        convert = _one_of_them if _is_worth(len(pending), best, task) else _all_of_them
+        cheapest = convert(task, best, pending, forms_of)
         if cheapest is best:
             break
         best = cheapest
@@ -89,9 +85,30 @@ def planned(task: Task, stored: Compilation | None = None) -> Compilation:
     return best
 
 
-def _use_by_use(
-    task: Task, best: Compilation, name: str, forms_of: Callable[[str], tuple[Tensor, ...]]
-) -> Compilation:
+def _one_of_them(task: Task, best: Compilation, names: Iterable[str], forms_of: _Forms) -> Compilation:
+    """Return the cheapest compilation that converts at most one of these operands, too."""
+    cheapest = best
+    for name in sorted(names, key=lambda name: least_conversion_cost(task.environment.tensors[name])):
+        tensor = task.environment.tensors[name]
+        if not _may_save(tensor, cheapest):
+            continue
+        for other in forms_of(name):
+            if other is not tensor:
+                trial = compile_stored(task, {**best.converted, name: other})
+                cheapest = min(cheapest, trial, key=expected_time)
+    return cheapest
+
+
+def _all_of_them(task: Task, best: Compilation, names: Iterable[str], forms_of: _Forms) -> Compilation:
+    """Return the compilation that converts all of these operands to the default, too, if it is cheaper."""
+    defaults = {name: forms_of(name)[0] for name in names}
+    changed = {name: form for name, form in defaults.items() if form is not task.environment.tensors[name]}
+    if not changed:
+        return best
+    return min(best, compile_stored(task, {**best.converted, **changed}), key=expected_time)
+
+
+def _use_by_use(task: Task, best: Compilation, name: str, forms_of: _Forms) -> Compilation:
     """Return the cheapest compilation in which one use of an operand is stored otherwise than the rest.
 
     A plan does not tell which use it reads against the order, so one after the other is tried, until a plan
@@ -102,7 +119,7 @@ def _use_by_use(
         len(uses) > MOST_USES
         or not _may_save(own, best)
         or _is_read_in_order(name, best, task.environment)
-        or not is_worth_plans(len(uses), best.optimized.term, expected_time(best))
+        or not _is_worth(len(uses), best, task)
     ):
         return best
     stored = best.converted.get(name, own)
@@ -128,6 +145,12 @@ def _by_uses(name: str, own: Tensor, stored: Sequence[Tensor]) -> dict[str, Tens
     for number, tensor in enumerate(stored, 1):
         numbers.setdefault(tensor, []).append(number)
     return {name_of_uses(name, each): tensor for tensor, each in numbers.items() if tensor is not own}
+
+
+def _is_worth(searches: int, compilation: Compilation, task: Task) -> bool:
+    """Return whether a program is worth so many more searches like the one for this compilation."""
+    patience = search_options(task.options).patience
+    return patience * expected_time(compilation) > searches * compilation.optimized.effort
 
 
 def _may_save(tensor: Tensor, compilation: Compilation) -> bool:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import gc
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, reduce
@@ -35,7 +35,7 @@ from storel.optimizer.egraph.browse import Graph, graph_of
 from storel.optimizer.egraph.extract import Extractor
 from storel.optimizer.egraph.facts import encoded
 from storel.optimizer.egraph.saturate import alternate, only_analyzed, saturate
-from storel.optimizer.limits import Limits, PhaseReport, Stop
+from storel.optimizer.limits import E_NODE, TERM_NODE, Limits, PhaseReport, Stop
 from storel.optimizer.outcome import BINDERS, DEFAULT, Optimized, Options, Priced
 from storel.optimizer.physical.footprint import footprint
 from storel.optimizer.rules import rulefile
@@ -111,17 +111,19 @@ def _optimized(
     term: Term, symbols: Symbols, rules: RuleSet | None, options: Options, others: tuple[Term, ...]
 ) -> Optimized:
     chosen = rulefile.shipped() if rules is None else rules
-    sharing = Sharing(symbols, options.cost, reassociates=options.main.iterations > 0)
+    sharing = Sharing(symbols, options.cost, options.patience, reassociates=options.main.iterations > 0)
     if is_unfolded(term):
         return _unsearched(term, symbols, chosen, options, sharing)
     first = _normalized(term, symbols, chosen, options)
     if first.graph is not None and options.main.iterations == 0:
         plan = _priced("as written", hoisted(first.term, symbols), sharing)
-        return Optimized(plan.term, plan.cost, (first.report,), first.term, (plan,), first.graph)
+        effort = _effort((first.report,), sharing)
+        return Optimized(plan.term, plan.cost, (first.report,), first.term, (plan,), first.graph, effort)
     plans, reports, graph = _plans(first, symbols, chosen, options, sharing)
+    effort = _effort(reports, sharing)
     for other in others if others and not associated(first.term, symbols) else ():  # a chain needs no search
         start = _normalized(other, symbols, chosen, options)
-        if _is_promising(start, first, symbols, sharing):
+        if _is_promising(start, first, symbols, sharing, effort):
             more, made, _ = _plans(start, symbols, chosen, options, sharing)
             plans |= {plan: names for plan, names in more.items() if plan not in plans}
             reports += made
@@ -129,8 +131,8 @@ def _optimized(
         alone = replace(options, expands=False)
         whole = reduce(Add, [optimize(part, symbols, chosen, alone).term for part in parts])
         plans.setdefault(sharing.share(whole), ["expanded"])
-    if sharing.is_spent:
-        reports[-1] = replace(reports[-1], stop=Stop.NODES)
+    if sharing.stop is not None:
+        reports[-1] = replace(reports[-1], stop=sharing.stop)
     # A bool that is summed becomes an integer: where rewriting lost such a sum, the type went with it.
     expected = infer(term, symbols)
     typed = {plan: names for plan, names in plans.items() if infer(plan, symbols) == expected}
@@ -140,7 +142,8 @@ def _optimized(
     ]
     considered = tuple(sorted(priced, key=lambda plan: plan.cost.nanoseconds))
     best = _best(considered, symbols, options.memory)
-    return Optimized(best.term, best.cost, tuple(reports), first.term, considered, graph)
+    effort = _effort(reports, sharing)
+    return Optimized(best.term, best.cost, tuple(reports), first.term, considered, graph, effort)
 
 
 def _unsearched(
@@ -154,21 +157,28 @@ def _unsearched(
     matches = dict(sorted(rewriter.matches.items()))
     plan = _priced("as written", cautious(rewritten, symbols), sharing)
     report = replace(report, matches=matches)
-    return Optimized(plan.term, plan.cost, (report,), rewritten, (plan,), graph)
+    effort = _effort((report,), sharing)
+    return Optimized(plan.term, plan.cost, (report,), rewritten, (plan,), graph, effort)
 
 
-def _is_promising(start: _Start, first: _Start, symbols: Symbols, sharing: Sharing) -> bool:
+def _effort(reports: Iterable[PhaseReport], sharing: Sharing) -> float:
+    """Return the nanoseconds that what was searched so far may have taken."""
+    return E_NODE * sum(report.nodes for report in reports) + TERM_NODE * sharing.made
+
+
+def _is_promising(start: _Start, first: _Start, symbols: Symbols, sharing: Sharing, effort: float) -> bool:
     """Return whether to search from a start, too: it is cheaper as it stands, or a product of many factors.
 
     Of few operands a search reaches most orders from any of them. Of many it does not, and what they cost as
-    they stand tells little of what becomes of them.
+    they stand tells little of what becomes of them. But unless a start is cheaper than what has been found,
+    what that takes must be worth the ``effort`` of another search.
     """
     if start.term == first.term:
         return False
-    if _factors(start.term) >= MANY_FACTORS:
-        return True
     one, other = (sharing.price(hoisted(each.term, symbols)) for each in (start, first))
-    return one < other
+    if one < sharing.stake:
+        return True
+    return effort < sharing.worth and (one < other or _factors(start.term) >= MANY_FACTORS)
 
 
 def _factors(term: Term) -> int:
@@ -238,7 +248,11 @@ def _searched(
     phase = "main"
     if loops(start) >= MANY_LOOPS:
         start, phase = _typed(eliminated(start), start, symbols), IN_ORDER
-    candidates, report, graph = _phase(start, symbols, rules, phase, options.main, options, _VARIATIONS)
+    sharing.meet(start)
+    limits = options.main.within(sharing.worth)
+    candidates, report, graph = _phase(start, symbols, rules, phase, limits, options, _VARIATIONS)
+    if report.stop is Stop.NODES and limits != options.main:
+        report = replace(report, stop=Stop.GOOD_ENOUGH)
     found: dict[Term, list[str]] = {}
     for variation, candidate in zip(_VARIATIONS, candidates, strict=True):
         found.setdefault(candidate, []).append(variation.name)

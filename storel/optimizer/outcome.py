@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 NORMALIZE = Limits()
 MAIN = Limits(iterations=30, nodes=5_000, seconds=2.0)
+PATIENCE = 100.0
 
 BINDERS: dict[str, Encoding] = {"named": NAMED, "debruijn": DE_BRUIJN}
 _SHIPPED = dict(BINDERS)
@@ -39,12 +40,17 @@ def _is_limits(part: object) -> bool:
     return isinstance(part, Limits)
 
 
+def _is_patience(part: object) -> bool:
+    return isinstance(part, int | float) and part >= 0
+
+
 _PARTS: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "normalize": (_is_limits, "Limits"),
     "main": (_is_limits, "Limits"),
     "cost": (_is_cost_model, "a cost model, which has a method price"),
     "schedule": (lambda part: part is None or callable(part), "a function of a state and a phase"),
     "extractor": (_is_extractor, "a subclass of Extractor"),
+    "patience": (_is_patience, "a number of runs, 0 or more"),
 }
 """What the parts of a search may be, as a test and in words."""
 
@@ -58,8 +64,9 @@ class Options:
     ``rewrites`` lets the eager rules rewrite the term before there is an e-graph, ``schedule`` runs the
     rulesets (``saturate.alternate`` if there is none), and ``extractor`` is a subclass that chooses nodes in
     its own way. Plans that are expected to store more than ``memory`` bytes are not chosen if others store
-    less. What is searched with a user's model, schedule, extractor or encoding is not remembered, since
-    nothing tells when they change.
+    less. A search goes on as long as it takes less than ``patience`` runs of the best plan so far; with
+    infinite patience only the budgets end it. What is searched with a user's model, schedule, extractor or
+    encoding is not remembered, since nothing tells when they change.
     """
 
     normalize: Limits = NORMALIZE
@@ -71,6 +78,7 @@ class Options:
     schedule: Schedule | None = None
     extractor: type[Extractor] = Extractor
     memory: float = math.inf
+    patience: float = PATIENCE
 
     def __post_init__(self) -> None:
         """Raise StorelError for a part that is none, before a search comes upon it."""
@@ -112,7 +120,8 @@ class Optimized:
     """The chosen term, its cost, what the phases did, and the term between them.
 
     ``considered`` are all terms that were priced in full, the chosen one among them, the cheapest first;
-    ``graph`` is the e-graph that the last phase ended with.
+    ``graph`` is the e-graph that the last phase ended with, ``effort`` the nanoseconds that another search
+    like this one may take.
     """
 
     term: Term
@@ -121,6 +130,7 @@ class Optimized:
     normalized: Term
     considered: tuple[Priced, ...] = field(compare=False, repr=False)
     graph: Graph = field(compare=False, repr=False)
+    effort: float = field(compare=False, repr=False)
 
 
 DEFAULT = Options()

@@ -66,6 +66,8 @@ def silent(_state: Saturation, _phase: str) -> None:
         ({"normalize": 60}, "'normalize' of a search"),
         ({"schedule": "alternate"}, "'schedule' of a search"),
         ({"extractor": dict}, "'extractor' of a search is something else\n  expected: a subclass"),
+        ({"patience": math.nan}, "'patience' of a search is something else\n  expected: a number of runs"),
+        ({"patience": -1.0}, "'patience' of a search"),
         ({"binders": "name"}, "no encoding of binders called 'name'\n  expected: named, debruijn"),
     ],
 )

@@ -81,7 +81,9 @@ SEVERAL_USES = "CREATE TENSOR C AS sum(<(i, k), a> in A, <(j, k), b> in A) {(i, 
 
 @pytest.fixture
 def converting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make conversions cheap, so that small operands are converted."""
+    """Make conversions cheap, and searches, so that small operands are converted."""
+    monkeypatch.setattr("storel.optimizer.optimize.E_NODE", 0.0)
+    monkeypatch.setattr("storel.optimizer.optimize.TERM_NODE", 0.0)
     monkeypatch.setattr("storel.compilation.reformat.WORTHWHILE", 0.0)
     monkeypatch.setattr("storel.compilation.reformat.CONVERSION", 0.01)
 

@@ -17,6 +17,7 @@ both are left to the full cost.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from itertools import islice, zip_longest
 
@@ -30,7 +31,8 @@ from storel.calculus.nodes import (
     length,
 )
 from storel.calculus.verify import infer
-from storel.optimizer.cost.model import ARITHMETIC, CostModel, Estimator
+from storel.optimizer.cost.model import ARITHMETIC, CostModel, Estimator, Nanoseconds
+from storel.optimizer.limits import FEW_TERM_NODES, TERM_NODE, Stop
 from storel.optimizer.sharing.collecting import collected
 from storel.optimizer.sharing.dividing import divided
 from storel.optimizer.sharing.grouping import grouped
@@ -57,9 +59,15 @@ Terms with names inside of names have so many moves, each of a long term, that a
 
 
 class Sharing:
-    """The terms of one program with shared parts named, and what they cost; each is found once."""
+    """The terms of one program with shared parts named, and what they cost; each is found once.
 
-    def __init__(self, symbols: Symbols, model: CostModel, *, reassociates: bool = True) -> None:
+    ``stake`` is what the best of them costs, all that more effort may save; the search may take ``patience``
+    times as long. ``made`` is how many nodes the moves have made, and ``stop`` why there are no more.
+    """
+
+    def __init__(
+        self, symbols: Symbols, model: CostModel, patience: float, *, reassociates: bool = True
+    ) -> None:
         self._symbols = symbols
         self._reassociates = reassociates
         self._estimator = Estimator(symbols, model)
@@ -69,12 +77,23 @@ class Sharing:
         self._arranged: Arranged = {}
         self._shared: dict[Term, Term] = {}
         self._settled: dict[Term, Term] = {}
-        self._left = EFFORT
+        self._patience = patience
+        self._is_timed = isinstance(model, Nanoseconds)
+        self.stake = math.inf
+        self.made = 0
+        self.stop: Stop | None = None
+
+    def meet(self, term: Term) -> None:
+        """Take note that ``term`` (closed) is a plan."""
+        self.stake = min(self.stake, self.price(self._settle(term)))
 
     @property
-    def is_spent(self) -> bool:
-        """Whether there were more moves than there was effort for."""
-        return self._left < 0
+    def worth(self) -> float:
+        """How many nanoseconds the search may take for what it may still save.
+
+        They have no end under a user's cost model, whose unit is not known.
+        """
+        return self._patience * self.stake if self._is_timed else math.inf
 
     def share(self, term: Term) -> Term:
         """Return ``term`` (closed) with shared parts named, as long as that is cheaper."""
@@ -83,6 +102,7 @@ class Sharing:
         return self._shared[term]
 
     def _share(self, term: Term) -> Term:
+        self.meet(term)
         # Rows are stored before products are arranged, which takes a row's scalar factors to its leaves.
         stored = _improved(
             term,
@@ -92,6 +112,7 @@ class Sharing:
         return min(map(self._tabulate, dict.fromkeys((term, stored))), key=self.price)
 
     def _tabulate(self, term: Term) -> Term:
+        self.meet(term)
         return _improved(
             self._settle(term),
             lambda term: self._afforded(self._moves(term)),
@@ -112,10 +133,12 @@ class Sharing:
         return (move for moves in zip_longest(*kinds) for move in moves if move is not None)
 
     def _afforded(self, moves: Iterator[Term]) -> Iterator[Term]:
-        """Yield moves as long as there is effort left for them."""
+        """Yield moves as long as there is effort left for them, and they are worth it."""
+        worth = max(FEW_TERM_NODES, self.worth / TERM_NODE)
         for move in moves:
-            self._left -= length(move)
-            if self._left < 0:
+            self.made += length(move)
+            if self.made > min(EFFORT, worth):
+                self.stop = Stop.GOOD_ENOUGH if worth < EFFORT else Stop.NODES
                 break
             yield move
 

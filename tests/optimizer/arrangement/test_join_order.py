@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import permutations
 from typing import Any
 
@@ -12,6 +13,7 @@ import scipy.sparse as sp
 import storel
 from storel.compilation import compiler
 from storel.optimizer.arrangement.join_order import TRIED, orders
+from storel.optimizer.outcome import Options
 from storel.symbols import Symbols
 from storel.syntax.nodes.expressions import Expression, Generator, Mapped, Range, Sum
 
@@ -152,10 +154,11 @@ def none(expression: Expression, symbols: Symbols) -> tuple[Expression, ...]:
 
 
 def costs(generators: tuple[str, ...], body: str, given: dict[str, Any]) -> list[float]:
-    """Return what the plans of a join cost whose operands are named in other orders."""
+    """Return what the plans of a join cost whose operands are named in other orders, all of them searched."""
     written = list(permutations(generators))[:: 1 if len(generators) < 4 else 40]
     programs = (f"CREATE TENSOR y AS sum({', '.join(each)}) {body}" for each in written)
-    compiled = (storel.compile(program, **given).compilation for program in programs)
+    search = Options(patience=math.inf)
+    compiled = (storel.compile(program, search=search, **given).compilation for program in programs)
     return [each.optimized.cost.nanoseconds for each in compiled]
 
 

@@ -9,6 +9,9 @@ import pytest
 from hypothesis import settings
 
 from storel import kernels
+from storel.compilation import reformat, scheduling
+from storel.compilation.compiled import Compilation
+from storel.compilation.compiler import Task
 
 settings.register_profile("storel", deadline=None, derandomize=True)
 settings.load_profile("storel")
@@ -17,6 +20,18 @@ settings.load_profile("storel")
 def pytest_runtest_setup() -> None:
     """No test runs what another one planned: it may have changed what plans depend on."""
     kernels.forget()
+
+
+@pytest.fixture
+def converting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make conversions free, and plans for them, so that small operands are converted."""
+
+    def is_worth(searches: int, compilation: Compilation, task: Task) -> bool:
+        return True
+
+    monkeypatch.setattr(reformat, "WORTHWHILE", 0.0)
+    monkeypatch.setattr(reformat, "CONVERSION", 0.01)
+    monkeypatch.setattr(scheduling, "is_worth", is_worth)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -66,7 +67,7 @@ def programs(word: str = "") -> Iterator[Program]:
         if known not in seen:
             seen.add(known)
             expands = given.get("floating_point") == "expand"
-            yield Program(name, term, symbols, Options(expands=expands))
+            yield Program(name, term, symbols, Options(expands=expands, patience=math.inf))
 
 
 def _sources() -> Iterator[tuple[str, str | Path, dict[str, Any]]]:

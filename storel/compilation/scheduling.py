@@ -72,7 +72,7 @@ def planned(task: Task, stored: Compilation | None = None) -> Compilation:
         return tuple(forms(environment.tensors[name], environment))
 
     while pending := _convertible(best, environment):
-        convert = _one_of_them if _is_worth(len(pending), best, task) else _all_of_them
+        convert = _one_of_them if is_worth(len(pending), best, task) else _all_of_them
         cheapest = convert(task, best, pending, forms_of)
         if cheapest is best:
             break
@@ -119,7 +119,7 @@ def _use_by_use(task: Task, best: Compilation, name: str, forms_of: _Forms) -> C
         len(uses) > MOST_USES
         or not _may_save(own, best)
         or _is_read_in_order(name, best, task.environment)
-        or not _is_worth(len(uses), best, task)
+        or not is_worth(len(uses), best, task)
     ):
         return best
     stored = best.converted.get(name, own)
@@ -147,7 +147,7 @@ def _by_uses(name: str, own: Tensor, stored: Sequence[Tensor]) -> dict[str, Tens
     return {name_of_uses(name, each): tensor for tensor, each in numbers.items() if tensor is not own}
 
 
-def _is_worth(searches: int, compilation: Compilation, task: Task) -> bool:
+def is_worth(searches: int, compilation: Compilation, task: Task) -> bool:
     """Return whether a program is worth so many more searches like the one for this compilation."""
     patience = search_options(task.options).patience
     return patience * expected_time(compilation) > searches * compilation.optimized.effort

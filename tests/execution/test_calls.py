@@ -23,7 +23,6 @@ import scipy.sparse as sp
 
 import storel
 from storel import kernels
-from storel.compilation import reformat
 from storel.errors import DataError, EvaluationError, TypeMismatchError, UnknownNameError
 from storel.execution import calls
 from storel.execution.calls import Operand
@@ -387,13 +386,6 @@ def test_programs_kept_keep_no_data() -> None:
     del stored
     gc.collect()
     assert gone() is None
-
-
-@pytest.fixture
-def converting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make conversions free, so that small operands are converted."""
-    monkeypatch.setattr(reformat, "WORTHWHILE", 0.0)
-    monkeypatch.setattr(reformat, "CONVERSION", 0.0)
 
 
 @pytest.mark.usefixtures("converting")

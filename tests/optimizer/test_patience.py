@@ -24,7 +24,7 @@ MATRICES = [
     sp.random_array((60, 60), density=0.1, format="csr", rng=np.random.default_rng(n)) for n in range(4)
 ]
 DENSE = [matrix.toarray() for matrix in MATRICES]
-OPERANDS = dict(zip("ABCD", MATRICES, strict=True))
+OPERANDS: dict[str, Any] = dict(zip("ABCD", MATRICES, strict=True))
 
 ENTRY_BY_ENTRY = (
     "CREATE TENSOR R AS sum(<(i, j), a> in A, <(i, j), b> in B, <(i, j), c> in C, <(i, j), d> in D) "

@@ -60,9 +60,8 @@ def test_the_winner_is_taken_from_then_on(program: str, description: str, prefer
     np.testing.assert_allclose(result.to_numpy(), want if program == PRODUCT else want.sum())
 
 
+@pytest.mark.usefixtures("converting")
 def test_operands_are_converted_where_that_is_faster(prefer: Prefer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storel.compilation.reformat.WORTHWHILE", 0.0)
-    monkeypatch.setattr("storel.compilation.reformat.CONVERSION", 0.01)
     monkeypatch.setattr("storel.tuning.tune.UNLIKELY", 1e6)
     left, right = storel.tensor(A, "csc"), storel.tensor(B, "csc")
     own = compilation(A=left, B=right)
@@ -77,15 +76,6 @@ def test_operands_are_converted_where_that_is_faster(prefer: Prefer, monkeypatch
 
 
 SEVERAL_USES = "CREATE TENSOR C AS sum(<(i, k), a> in A, <(j, k), b> in A) {(i, j) -> a * b}"
-
-
-@pytest.fixture
-def converting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make conversions cheap, and searches, so that small operands are converted."""
-    monkeypatch.setattr("storel.optimizer.optimize.E_NODE", 0.0)
-    monkeypatch.setattr("storel.optimizer.optimize.TERM_NODE", 0.0)
-    monkeypatch.setattr("storel.compilation.reformat.WORTHWHILE", 0.0)
-    monkeypatch.setattr("storel.compilation.reformat.CONVERSION", 0.01)
 
 
 @pytest.mark.usefixtures("converting")

@@ -214,7 +214,7 @@ class ActionPlanner:
             return Loop(planned, self._reduced_entries(sources[1:], entries, inner, into))
         is_entry = Apply("not_equal", (Variable(0), entries.zero))
         return self._stored(
-            entries.value, scope, False, lambda s: Guard(is_entry, self.scalar(entries.body, s, into))
+            entries.value, scope, False, lambda s: Guard(is_entry, self.value(entries.body, s, into))
         )
 
     def _guard(self, condition: Term, body: Term, term: Term, scope: Scope, into: Monoid) -> Action:
@@ -257,6 +257,8 @@ class ActionPlanner:
         match term:
             case Sum() if rows := stored_rows(term, self.symbols):
                 return self._loop(rows, scope, into)
+            case Sum() if entries := stored_entries(term, self.symbols):
+                return self._reduced_entries(entries.sources, entries, scope, into)
             case Merge() | Find() if conditional := without_ranges(term):
                 return self.value(conditional, scope, into)
             case Merge(left, right, body, semiring) if end := computed_end(left) or computed_end(right):

@@ -5,7 +5,8 @@
 
 if no two iterations enter the same keys (k, l): then x is an entry by itself and not a part of one. That is
 so where the keys determine every loop: they hold its position, or its element and elements do not
-repeat, or elements of arrays of which it is declared that together they do not repeat.
+repeat, or elements of arrays of which it is declared that together they do not repeat. So it is for sums over
+another semiring than the entries are of, as ``any`` is; rules take those over the same one apart.
 """
 
 from __future__ import annotations
@@ -51,8 +52,11 @@ class StoredEntries:
     body: Term
 
 
-def stored_entries(term: Reduce, symbols: Symbols) -> StoredEntries | None:
-    """Return the entries that a nest of comprehensions visits, if they can be read one by one."""
+def stored_entries(term: Reduce | Sum, symbols: Symbols) -> StoredEntries | None:
+    """Return the entries that a nest of comprehensions visits, if they can be read one by one.
+
+    A sum is one if it is over another semiring than the entries.
+    """
     depth, body = _nest(term)
     sources: list[Term] = []
     keys: list[tuple[Term, int]] = []
@@ -69,6 +73,8 @@ def stored_entries(term: Reduce, symbols: Symbols) -> StoredEntries | None:
                     break
             case _:
                 return None
+    if isinstance(term, Sum) and term.semiring == semiring:
+        return None
     loops = len(sources)
     seen = [shift(key, 2 * (loops - outside)) for key, outside in keys]
     if any(has_loop(part) for part in (*seen, inner)) or not _determine(seen, sources, symbols):
@@ -111,15 +117,21 @@ def any_entry(rank: int) -> Action:
     return Loop(Entries(Variable(0)), any_entry(rank - 1))
 
 
-def _nest(term: Reduce) -> tuple[int, Term]:
+def _nest(term: Reduce | Sum) -> tuple[int, Term]:
     """Return the depth of a nest of comprehensions, each over the rows of the one around it, and its body."""
     inner = term.body
-    if isinstance(inner, Reduce) and inner.monoid == term.monoid and inner.source == Variable(0):
+    if isinstance(inner, Reduce | Sum) and _is_of_rows(inner, term):
         depth, body = _nest(inner)
         row = 2 * depth
         if row not in free_variables(body):
             return depth + 1, body
     return 1, inner
+
+
+def _is_of_rows(inner: Reduce | Sum, outer: Reduce | Sum) -> bool:
+    """Return whether a comprehension goes on over the rows of the one around it."""
+    operators = (each.monoid if isinstance(each, Reduce) else each.semiring for each in (inner, outer))
+    return inner.source == Variable(0) and type(inner) is type(outer) and len({*operators}) == 1
 
 
 def _placed(body: Term, keys: Sequence[Term], loops: int, depth: int = 0) -> Term:

@@ -8,6 +8,7 @@
     group       by key what a loop looks for (grouping.py)
     mark        one side of an intersection, to be looked up (marking.py)
     divide      a sum as a whole (dividing.py)
+    guard       what may fail, if loops come to it (guarding.py)
     collect     what loops bring to a key, before a loop over what lies there (collecting.py)
 
 ``t`` is a term that contains a loop: a scalar, but to be stored or tabulated also a dictionary. A table
@@ -36,6 +37,7 @@ from storel.optimizer.limits import FEW_TERM_NODES, TERM_NODE, Stop
 from storel.optimizer.sharing.collecting import collected
 from storel.optimizer.sharing.dividing import divided
 from storel.optimizer.sharing.grouping import grouped
+from storel.optimizer.sharing.guarding import guarded
 from storel.optimizer.sharing.hoisting import ROUNDS, hoisted, is_movable, named
 from storel.optimizer.sharing.indexing import indexed
 from storel.optimizer.sharing.marking import marked
@@ -129,6 +131,7 @@ class Sharing:
             divided(term, self._symbols) if self._reassociates else iter(()),
             tabulated(term, self._symbols),
             marked(term, self._symbols),
+            guarded(term, self._symbols),
         ]
         return (move for moves in zip_longest(*kinds) for move in moves if move is not None)
 

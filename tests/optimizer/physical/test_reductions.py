@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from strategies.plans import planned
@@ -36,6 +38,37 @@ def test_rows_that_are_reduced_and_read_again(storage: str) -> None:
     assert isinstance(answer, storel.Tensor) and isinstance(reference, storel.Tensor)
     np.testing.assert_array_equal(answer.to_numpy(), reference.to_numpy())
     np.testing.assert_array_equal(answer.to_numpy(), [2.0, 0.0, 4.0])
+
+
+WHOLE = [("any(<(i, j), a> in A) (a > 2 * j)", True), ("all(<(i, j), a> in A) (a < 3 - i)", False)]
+ROWS = [
+    ("any(<j, a> in A(i)) (a > 2 * j)", [1, 0, 1]),
+    ("any(<_, _> in A(i)) true", [1, 0, 1]),
+    ("all(<j, a> in A(i)) (a != 0.5)", [1, 1, 0]),
+]
+
+
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+@pytest.mark.parametrize("storage", ["dense", "coo", "csr", "csc", "dcsr"])
+@pytest.mark.parametrize(("text", "expected"), WHOLE)
+def test_conditions_of_entries(text: str, expected: bool, storage: str, backend: Any) -> None:
+    stored = storel.tensor(MATRIX, storage)
+    assert "table" not in plan(text, stored)
+    found = storel.run(f"CREATE TENSOR r AS {text}", A=stored, backend=backend)
+    assert isinstance(found, storel.Tensor) and bool(found.to_numpy()) is expected
+
+
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+@pytest.mark.parametrize("storage", ["dense", "csr", "dcsr"])
+@pytest.mark.parametrize(("text", "expected"), ROWS)
+def test_conditions_of_rows(text: str, expected: list[int], storage: str, backend: Any) -> None:
+    stored = storel.tensor(MATRIX, storage)
+    program = f"sum(<i, _> in 0:3) if ({text}) then {{ i -> 1 }}"
+    if storage != "dcsr":  # whose rows are looked for
+        assert not {"table", "list"} & set(plan(program, stored).split())
+    found = storel.run(f"CREATE TENSOR r: int[3] AS {program}", A=stored, backend=backend)
+    assert isinstance(found, storel.Tensor)
+    np.testing.assert_array_equal(found.to_numpy(), expected)
 
 
 def test_entries_that_may_share_their_keys_are_added_up_first() -> None:

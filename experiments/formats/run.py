@@ -27,7 +27,6 @@ WITH_PARAMETERS = (
     "band_coo(lower=1, upper=0)",
     "bcsr(r=2, c=3)",
     "bcsr_csr(r=2, c=2)",
-    "block_diagonal(size=8)",
     "hash(buckets=4, inner=2)",
     "hyb(width=1)",
     "kronecker(p=3, q=2)",
@@ -38,7 +37,7 @@ WITH_PARAMETERS = (
     "low_rank(k=3)",
     "sell(c=3)",
     "star_join(f=3, g=2)",
-    "tiled(r=3, c=5)",
+    "tiled(r=3, c=2)",
 )
 """Formats that are asked beside those that ship, whose parameters the data determines."""
 

@@ -20,6 +20,10 @@ PRODUCT = """CREATE FORMAT product(T: real[m, n])
   USING u: real[m], v: real[n]
   AS sum(<i, _> in 0:m, <j, _> in 0:n) { (i, j) -> u(i) * v(j) }
 """
+LAST_ROWS = """CREATE FORMAT last_rows(T: real[m, n]; number: int = 2)
+  USING first: csr TAKES <(i, _), _> WHERE i < m - number, last: coo
+  AS first + last
+"""
 SIZED = """CREATE FORMAT sized(T: real[m, n])
   USING pos: int[m + 1], idx: int[m], val: real[m]
   AS sum(<i, _> in 0:m) sum(<p, j> in idx(pos(i):pos(i + 1))) { (i, j) -> val(p) }
@@ -36,6 +40,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(path).write_text(ROWS.format(within=within))
     Path("empty.sdql").write_text("CREATE TENSOR y AS 1")
     Path("product.sdql").write_text(PRODUCT)
+    Path("last_rows.sdql").write_text(LAST_ROWS)
 
 
 def test_the_columns_of_the_list_stand_below_each_other() -> None:
@@ -129,7 +134,10 @@ def test_mistakes_in_parts_are_shown_as_they_are_written(parts: str, message: st
     assert message in ended.err
 
 
-@pytest.mark.parametrize("what", ["rows.sdql", "csr", "ell(width=2)", "levels(compressed)"])
+@pytest.mark.parametrize(
+    "what",
+    ["rows.sdql", "last_rows.sdql", "last_rows.sdql(number=1)", "csr", "ell(width=2)", "levels(compressed)"],
+)
 def test_a_right_format(what: str) -> None:
     ended = storel("check-format", what)
     assert (ended.code, ended.err) == (0, "")

@@ -1,6 +1,6 @@
 """Where the value of a chain lies: the array, the address, and whether it is negated.
 
-val(p)      -val(p)      v of <p, v> in val(…)
+val(p)      -val(p)      0 - val(p)      v of <p, v> in val(…)
 val(rank(w) + popcount(…)): a place in a segment that rank delimits
 """
 
@@ -34,14 +34,17 @@ class Leaf:
 def leaf_of(storage: Format, chain: Chain, written: Mapping[str, str]) -> Leaf:
     """Return where the value of ``chain`` lies; raises NotUnderstood if it is not one read of an array."""
     arrays = {declaration.name for declaration in storage.arrays}
-    is_negated = isinstance(chain.leaf, Unary) and chain.leaf.operator == "-"
-    value = chain.leaf.operand if isinstance(chain.leaf, Unary) and is_negated else chain.leaf
+    match chain.leaf:
+        case Unary("-", value) | Binary("-", Number(0), value):
+            is_negated = True
+        case value:
+            is_negated = False
     match _elements(chain).get(value, value):
         case Call(Name(values), (address,)) if values in arrays:
             return Leaf(values, address, is_negated)
         case _:
             leaf = render(rename(chain.leaf, written))
-            raise not_understood(storage, f"its leaf '{leaf}' is not one array read")
+            raise not_understood(storage, f"its leaf '{leaf}' is not one array read", "val(…), or -val(…)")
 
 
 def _elements(chain: Chain) -> dict[Expression, Expression]:
@@ -78,11 +81,13 @@ def place_in_segment(
             return None
 
 
-def not_understood(storage: Format, what: str) -> NotUnderstood:
+def not_understood(
+    storage: Format, what: str, expected: str = "keys that determine the loops' variables, or their order"
+) -> NotUnderstood:
     """Return the error for a mapping that cannot be turned round."""
     return NotUnderstood(
         f"format {storage.name} cannot be packed: {what}",
-        expected="keys that determine the loops' variables, or their order",
+        expected=expected,
         hint=how_to_give(storage),
     )
 

@@ -97,7 +97,8 @@ def check(storage: Format, progress: Progress = lambda _: None) -> Verdict:
     Raises the FormatError or DataError of packing if no tensor with an entry fits it, and what can be said
     against its text alone.
     """
-    check_format(storage.declaration)
+    if not storage.takings:  # which are no longer part of the text: it was checked as it was written
+        check_format(storage.declaration)
     verdict = Verdict(storage)
     random = np.random.default_rng(SEED)
     for shape in shapes(storage.rank):

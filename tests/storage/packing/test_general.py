@@ -463,6 +463,14 @@ def test_a_condition_that_does_not_hold_is_told_as_it_is_written() -> None:
     assert str(raised.value).endswith("the first is (1, 0) = 2.0: (i + j) % 2 is 1, not 0")
 
 
+@pytest.mark.parametrize("negative", ["-val(i * n + j)", "0 - val(i * n + j)"])
+def test_values_may_be_stored_as_their_negatives(negative: str) -> None:
+    text = f"USING val: real[m * n] AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) {{ (i, j) -> {negative} }}"
+    packed = from_dense(created(text), matrix("1 . / 2 3"))
+    assert packed.arrays["val"].tolist() == [-1, 0, -2, -3]
+    assert packed.to_numpy().tolist() == [[1, 0], [2, 3]]
+
+
 UNSOLVED = [
     (
         "USING u: real[m], v: real[n] AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) { (i, j) -> u(i) * v(j) }",

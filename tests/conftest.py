@@ -26,7 +26,7 @@ def pytest_runtest_setup() -> None:
 def converting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make conversions free, and plans for them, so that small operands are converted."""
 
-    def is_worth(searches: int, compilation: Compilation, task: Task) -> bool:
+    def is_worth(cheapest: Compilation, effort: float, task: Task) -> bool:
         return True
 
     monkeypatch.setattr(reformat, "WORTHWHILE", 0.0)

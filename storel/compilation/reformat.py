@@ -33,6 +33,7 @@ from storel.calculus.nodes import (
 )
 from storel.compilation.environment import Environment
 from storel.optimizer.physical.destination import is_dense
+from storel.storage.formats.format import Format
 from storel.storage.tensor import Tensor
 
 CONVERSION = 30.0
@@ -108,15 +109,22 @@ def forms(tensor: Tensor, environment: Environment) -> Iterator[Tensor]:
 
     One that was made for an earlier program is at hand; most of these are not worth keeping.
     """
-    alternatives = environment.formats.alternatives
-    found = alternatives(tensor.rank, is_dense=True) if _is_full(tensor) else []
-    if _may_be_sparse(tensor):
-        found += alternatives(tensor.rank, is_dense=False)
-    for alternative in found:
+    for alternative in _alternatives(tensor, environment):
         if alternative.name == tensor.storage.name:
             yield tensor
         else:
             yield tensor.kept_as(alternative) or tensor.stored_as(alternative)
+
+
+def is_default(tensor: Tensor, environment: Environment) -> bool:
+    """Return whether ``tensor`` is stored as such data is unasked: the first of its forms is itself."""
+    return _alternatives(tensor, environment)[0].name == tensor.storage.name
+
+
+def _alternatives(tensor: Tensor, environment: Environment) -> list[Format]:
+    alternatives = environment.formats.alternatives
+    found = alternatives(tensor.rank, is_dense=True) if _is_full(tensor) else []
+    return found + alternatives(tensor.rank, is_dense=False) if _may_be_sparse(tensor) else found
 
 
 def conversions(tensor: Tensor, environment: Environment) -> Iterator[Tensor]:

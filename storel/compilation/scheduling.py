@@ -23,6 +23,7 @@ from storel.compilation.reformat import (
     conversions,
     convertible_operands,
     forms,
+    is_default,
     least_conversion_cost,
 )
 from storel.compilation.schedule import Formats, Schedule
@@ -60,9 +61,10 @@ def planned(task: Task, stored: Compilation | None = None) -> Compilation:
 
     Operands that would be searched too often are converted first (``reformat.py``), one by one. A trial
     converts its operand, so it must promise to save more than that: what another conversion takes is what
-    its own does at least. The cheapest conversions are tried first. Where the program is not worth so many
-    searches, all are converted at once. What is used several times may then be stored otherwise for one of
-    its uses. ``stored`` is the compilation that converts nothing, if it is at hand.
+    its own does at least. The cheapest conversions are tried first. Before, all are converted at once, which
+    is all that is done where the program is not worth more searches. What is used several times may then be
+    stored otherwise for one of its uses. ``stored`` is the compilation that converts nothing, if it is at
+    hand.
     """
     environment = task.environment
     best = by_products(stored or compile_stored(task))
@@ -72,8 +74,9 @@ def planned(task: Task, stored: Compilation | None = None) -> Compilation:
         return tuple(forms(environment.tensors[name], environment))
 
     while pending := _convertible(best, environment):
-        convert = _one_of_them if is_worth(len(pending), best, task) else _all_of_them
-        cheapest = convert(task, best, pending, forms_of)
+        cheapest = _all_of_them(task, best, pending, forms_of)
+        if is_worth(cheapest, len(pending) * best.optimized.effort, task):
+            cheapest = _one_of_them(task, best, cheapest, pending, forms_of)
         if cheapest is best:
             break
         best = cheapest
@@ -85,9 +88,10 @@ def planned(task: Task, stored: Compilation | None = None) -> Compilation:
     return best
 
 
-def _one_of_them(task: Task, best: Compilation, names: Iterable[str], forms_of: _Forms) -> Compilation:
-    """Return the cheapest compilation that converts at most one of these operands, too."""
-    cheapest = best
+def _one_of_them(
+    task: Task, best: Compilation, cheapest: Compilation, names: Iterable[str], forms_of: _Forms
+) -> Compilation:
+    """Return the cheapest compilation of those that convert one more of these operands, or ``cheapest``."""
     for name in sorted(names, key=lambda name: least_conversion_cost(task.environment.tensors[name])):
         tensor = task.environment.tensors[name]
         if not _may_save(tensor, cheapest):
@@ -100,11 +104,12 @@ def _one_of_them(task: Task, best: Compilation, names: Iterable[str], forms_of: 
 
 
 def _all_of_them(task: Task, best: Compilation, names: Iterable[str], forms_of: _Forms) -> Compilation:
-    """Return the compilation that converts all of these operands to the default, too, if it is cheaper."""
-    defaults = {name: forms_of(name)[0] for name in names}
-    changed = {name: form for name, form in defaults.items() if form is not task.environment.tensors[name]}
-    if not changed:
+    """Return the compilation that converts several of these operands to the default, if it is cheaper."""
+    tensors, environment = task.environment.tensors, task.environment
+    others = [name for name in names if not is_default(tensors[name], environment)]
+    if len(others) < 2 or not all(_may_save(tensors[name], best) for name in others):
         return best
+    changed = {name: forms_of(name)[0] for name in others}
     return min(best, compile_stored(task, {**best.converted, **changed}), key=expected_time)
 
 
@@ -119,7 +124,7 @@ def _use_by_use(task: Task, best: Compilation, name: str, forms_of: _Forms) -> C
         len(uses) > MOST_USES
         or not _may_save(own, best)
         or _is_read_in_order(name, best, task.environment)
-        or not is_worth(len(uses), best, task)
+        or not is_worth(best, len(uses) * best.optimized.effort, task)
     ):
         return best
     stored = best.converted.get(name, own)
@@ -147,10 +152,9 @@ def _by_uses(name: str, own: Tensor, stored: Sequence[Tensor]) -> dict[str, Tens
     return {name_of_uses(name, each): tensor for tensor, each in numbers.items() if tensor is not own}
 
 
-def is_worth(searches: int, compilation: Compilation, task: Task) -> bool:
-    """Return whether a program is worth so many more searches like the one for this compilation."""
-    patience = search_options(task.options).patience
-    return patience * expected_time(compilation) > searches * compilation.optimized.effort
+def is_worth(cheapest: Compilation, effort: float, task: Task) -> bool:
+    """Return whether a program is worth so many nanoseconds of search, given the cheapest plan so far."""
+    return search_options(task.options).patience * expected_time(cheapest) > effort
 
 
 def _may_save(tensor: Tensor, compilation: Compilation) -> bool:

@@ -3,7 +3,8 @@
 A program that does so finds each entry by a search, or goes through all of an operand time and again, or
 where each key has a place, reads it far from the last one.
 Where the estimated time of that exceeds the time of a conversion, plans for the operands' other default
-formats are made, too, one operand after the other, and the cheapest, conversions included, is taken.
+formats are made, too, all at once and one operand after the other, and the cheapest, conversions included,
+is taken.
 """
 
 from __future__ import annotations

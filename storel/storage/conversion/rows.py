@@ -16,6 +16,7 @@ from storel.errors import FormatError
 from storel.host.memory import require_memory
 from storel.semiring import SEMIRINGS
 from storel.storage.blocks import blocks
+from storel.storage.conversion.diagonals import rows_of_diagonals
 from storel.storage.conversion.row_layouts import RowLayout, compressed, nonzero, row_layout
 from storel.storage.coordinates import (
     are_buckets_few,
@@ -87,8 +88,10 @@ def rows_of(tensor: Stored) -> Rows | None:
 
 
 def _rows(tensor: Stored) -> Rows | None:
-    if len(tensor.storage.chains) == 1 and (found := _held(tensor) or _listed(tensor)) is not None:
-        return found
+    if len(tensor.storage.chains) == 1:
+        found = _held(tensor) or _in_diagonals(tensor) or _listed(tensor)
+        if found is not None:
+            return found
     coordinates, listed = list_entries(
         tensor.storage, tensor.arrays, tensor.sizes, tensor.semiring, index_dtype(tensor.shape)
     )
@@ -145,6 +148,18 @@ def _held(tensor: Stored) -> Rows | None:
     found = layout.read(tensor.arrays, (first, second), SEMIRINGS[tensor.semiring].zero)
     rows = Rows((first, second), *found)
     return rows if layout.order == (0, 1) else rows.turned()
+
+
+def _in_diagonals(tensor: Stored) -> Rows | None:
+    """Return what a mapping makes of diagonals, which nothing fills but zeros."""
+    (chain,), (first, second) = tensor.storage.chains, tensor.shape
+    if SEMIRINGS[tensor.semiring].zero:
+        return None
+    found = rows_of_diagonals(chain, tensor.arrays, tensor.sizes, (first, second))
+    if found is None:
+        return None
+    boundaries, columns, values = found
+    return Rows((first, second), boundaries, columns, values.astype(tensor.dtype, copy=False))
 
 
 def _listed(tensor: Stored) -> Rows | None:

@@ -5,9 +5,9 @@
 Times are processor time, the least of all repetitions, interleaved. ``entries`` are coordinates and values in
 random order; unlike SciPy's, storel's results are always sorted, so that SciPy's way from columns to
 coordinates is over compressed rows, too (by columns it would list them in 5 ms), and its blocks are put in
-order; where blocks hold zeros, it drops those on the way back, as storel does. ``peak`` is the most that one
-conversion allocates, its result included; ``of data`` divides that by the size of what is read and what is
-made.
+order; where blocks hold zeros, it drops those on the way back, as storel does, except where they become
+diagonals, which have places for them. ``peak`` is the most that one conversion allocates, its result
+included; ``of data`` divides that by the size of what is read and what is made.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ PAIRS = {
     "banded": (
         *(("csr", target) for target in ("dia", "band", "band_coo", "rle")),
         *((source, "csr") for source in ("dia", "band", "band_coo", "rle")),
-        *(("csc", "dia"), ("dia", "csc"), ("coo", "dia"), ("dia", "coo")),
+        *((other, "dia") for other in ("csc", "coo", "bcsr")),
+        *(("dia", other) for other in ("csc", "coo", "bcsr")),
     ),
     "blocks": (
         *(
@@ -91,8 +92,8 @@ def scattered_matrix(size: int, nonzeros: int) -> Matrix:
 
 
 def banded_matrix(size: int, nonzeros: int) -> Matrix:
-    """Return a square matrix with full diagonals around the main one."""
-    rows, reach = min(size, nonzeros // DIAGONALS), DIAGONALS // 2
+    """Return a square matrix with full diagonals around the main one, which blocks cover exactly."""
+    rows, reach = min(size, nonzeros // DIAGONALS) // BLOCK * BLOCK, DIAGONALS // 2
     rng = np.random.default_rng(1)
     diagonals = [sp.diags_array(rng.random(rows - abs(k)), offsets=k) for k in range(-reach, reach + 1)]
     return sp.csr_array(sum(diagonals[1:], start=diagonals[0]))
@@ -133,7 +134,7 @@ def conversion(matrix: Matrix, source: str, target: str) -> Conversion:
     if source in SCIPY and target in SCIPY and (source, target) != ("entries", "coo"):
         if source != "entries":
             operand = in_scipy(matrix, SCIPY[source])
-        drops = source == "bcsr" and not operand.data.all()
+        drops = source == "bcsr" and target != "dia" and not operand.data.all()
         scipy = lambda: in_scipy(operand, SCIPY[target], drops=drops)  # noqa: E731
     return Conversion(store, scipy, read, matrix)
 

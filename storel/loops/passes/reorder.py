@@ -3,9 +3,13 @@
     for j in l:h { b[i] += e(j) }    =    p = 0; for j in l:h { p = p + e(j) }; if l < h { b[i] += p }
 
 where i does not change in the loop and all that happens to b there are such updates: scalar promotion
-(Carr, Kennedy, "Scalar Replacement in the Presence of Conditional Control Flow", SPE 1994). And a loop is
-marked as a reduction where all that it reads and writes is consecutive: partial sums then fill the lanes of
-a vector. Where it is not, a few of them at a time need not wait for each other.
+(Carr, Kennedy, "Scalar Replacement in the Presence of Conditional Control Flow", SPE 1994).
+
+    for j in 0:4 { for i in 0:4 { b[c + i] += a[4 * i + j] } }    =    for i in 0:4 { for j in 0:4 { … } }
+
+so that what is read in the inner loop is consecutive, if only in this order it is. And a loop is marked as a
+reduction where all that it reads and writes is consecutive: partial sums then fill the lanes of a vector.
+Where it is not, a few of them at a time need not wait for each other.
 """
 
 from __future__ import annotations
@@ -71,8 +75,9 @@ class _Reordering:
 
     def _statement(self, statement: Statement) -> tuple[Statement, ...]:
         match statement:
-            case For(body=body):
-                return self._promoted(replace(statement, body=self.block(body)))
+            case For():
+                loop = _exchanged(statement)
+                return self._promoted(replace(loop, body=self.block(loop.body)))
             case While(body=body):
                 return (replace(statement, body=self.block(body)),)
             case If(_, body, otherwise):
@@ -103,7 +108,36 @@ class _Reordering:
         made = _as_reduction(replace(loop, body=tuple(body)))
         if not after:
             return (made,)
+        if (_iterations(loop) or 0) > 0:
+            return (*before, made, *after)
         return (*before, made, If(Binary("less", loop.low, loop.high), tuple(after)))
+
+
+def _exchanged(loop: For) -> For:
+    """Return two short loops that add to a row in the order in which all that they read is consecutive."""
+    match loop:
+        case For(
+            outer, body=(For(inner, body=(*declarations, Update(buffer, place, "add")) as body) as within,)
+        ) if _iterations(loop) is not None and _iterations(within) is not None:
+            pass
+        case _:
+            return loop
+    loads = [part for each in body for part in all_parts(evaluated(each)) if isinstance(part, Load)]
+    if any(load.buffer == buffer for load in loads):
+        return loop
+    along_outer: dict[Local, int | None] = {outer: 1}
+    along_inner: dict[Local, int | None] = {inner: 1}
+    for each in declarations:
+        if not isinstance(each, Declare):
+            return loop
+        for steps in (along_outer, along_inner):
+            steps[each.local] = step(each.value, steps)
+    is_row = step(place, along_outer) == 0 and step(place, along_inner) == 1
+    if not is_row or all(step(load.index, along_inner) in (0, 1) for load in loads):
+        return loop
+    if any(step(load.index, along_outer) not in (0, 1) for load in loads):
+        return loop
+    return replace(within, body=(replace(loop, body=body),))
 
 
 def is_only_updated(buffer: Buffer, operator: str, body: tuple[Statement, ...]) -> bool:

@@ -171,3 +171,66 @@ def test_strict_sums_stay_in_order() -> None:
     }
     assert not any(loop.reduction for loop in loops(found["strict"].compute.body))
     assert any(loop.reduction for loop in loops(found["reassociate"].compute.body))
+
+
+def short(variable: Local, *body: Statement, end: int = 4) -> For:
+    return For(variable, integer(0), integer(end), body)
+
+
+def block(first: Local, second: Local, operator: str = "add") -> Update:
+    """Return what a block of 4 × 4, in which ``second`` is the place in a row, does to y."""
+    place = plus(Binary("multiply", first, integer(4)), second)
+    return Update(Y, first, operator, times(Load(A, place), Load(X, second)))
+
+
+def test_the_columns_of_a_block_become_its_rows() -> None:
+    (outer,) = reordered(short(J, short(I, block(I, J))))
+    assert isinstance(outer, For) and outer.local == I
+    before, inner, after = outer.body
+    assert isinstance(before, Declare) and isinstance(inner, For) and inner.local == J
+    assert after == Update(Y, I, "add", before.local)  # there are four iterations, and no need to ask
+    assert reordered(short(J, short(I, block(I, J)))) == reordered(short(I, short(J, block(I, J))))
+
+
+def test_what_is_declared_in_a_block_is_followed() -> None:
+    place = Local("place", ScalarType.INT64)
+    update = Update(Y, I, "add", times(Load(A, place), Load(X, J)))
+    declared = Declare(place, plus(Binary("multiply", I, integer(4)), J))
+    (outer,) = reordered(short(J, short(I, declared, update)))
+    assert isinstance(outer, For) and outer.local == I
+
+
+@pytest.mark.parametrize(
+    "nest",
+    [
+        pytest.param(short(J, short(I, Update(Y, I, "add", Load(A, I)))), id="consecutive already"),
+        pytest.param(
+            short(J, short(I, Update(Y, I, "add", Load(A, times(I, J))))), id="consecutive in no order"
+        ),
+        pytest.param(short(J, short(I, block(I, J, "min"))), id="no sum"),
+        pytest.param(
+            short(J, short(I, Update(Y, I, "add", times(Load(A, PLACE), Load(Y, J))))),
+            id="read as it is written",
+        ),
+        pytest.param(short(J, short(I, block(I, J), Store(Y, I, ZERO))), id="more than a sum"),
+        pytest.param(short(J, over(I, block(I, J))), id="long within"),
+        pytest.param(over(J, short(I, block(I, J))), id="long around"),
+        pytest.param(short(J, For(I, integer(0), J, (block(I, J),))), id="as long as the loop around says"),
+        pytest.param(
+            short(J, short(I, Update(Y, plus(I, J), "add", Load(A, times(I, J))))), id="not to one row"
+        ),
+    ],
+)
+def test_other_nests_stay_in_their_order(nest: For) -> None:
+    (outer,) = reordered(nest)
+    assert isinstance(outer, For) and outer.local == J
+
+
+def test_blocks_by_columns_are_added_up_in_either_order() -> None:
+    random = np.random.default_rng(0)
+    matrix, vector = np.kron(random.integers(0, 2, (30, 30)), random.random((4, 4))), random.random(120)
+    source = "CREATE TENSOR y AS sum(<(i, j), a> in A, <j, v> in x) { i -> a * v }"
+    for storage in ("bcsr(4, 4)", "bcsr(4, 8)", "bcsr(2, 4)"):
+        found = storel.run(source, A=storel.tensor(matrix, storage), x=vector)
+        assert isinstance(found, storel.Tensor)
+        np.testing.assert_allclose(found.to_numpy(), matrix @ vector)

@@ -50,16 +50,18 @@ class Diagonals:
         """Return the entries by rows, without zeros, where the diagonals ascend."""
         import scipy.sparse as sp  # here, since it takes 0.1 s and few programs need it
 
-        require_memory(len(self.rows) * shape[1] * values.itemsize, "diagonals side by side")
+        places, entries = len(self.rows) * shape[1], int(self.lengths.sum())
+        index_type = index_dtype(shape, entries)
+        needed = places * values.itemsize + entries * (values.itemsize + index_type.itemsize)
+        require_memory(needed, "diagonals side by side, and as rows")
         aligned = np.empty((len(self.rows), shape[1]), dtype=values.dtype)
-        for places, begin, address, length in zip(
+        for diagonal, begin, address, length in zip(
             aligned, self.columns, self.addresses, self.lengths, strict=True
         ):
-            places[:begin] = 0
-            places[begin : begin + length] = values[address : address + length]
-            places[begin + length :] = 0
+            diagonal[:begin] = 0
+            diagonal[begin : begin + length] = values[address : address + length]
+            diagonal[begin + length :] = 0
         made = sp.dia_array((aligned, self.columns - self.rows), shape=shape).tocsr()
-        index_type = index_dtype(shape, made.nnz)
         boundaries, columns = (each.astype(index_type, copy=False) for each in (made.indptr, made.indices))
         return boundaries, columns, np.asarray(made.data)
 

@@ -70,7 +70,8 @@ class Solution(Selection):
         if not variables:
             self._pending.remove(equation)
             fits = self.holds(sides.hold, *needed)
-            self.keep(fits, lambda first: "{} is {}, not {}".format(text, *sides.values(self.at(first))))
+            said = "{} is {} and {} at once" if isinstance(equation.unknown, Name) else "{} is {}, not {}"
+            self.keep(fits, lambda first: said.format(text, *sides.values(self.at(first))))
             return True
         moved = sides.moved(some)
         are_small = self.interval(moved.known_side, FEW_BITS) is not None and moved.is_solved_in_32_bits()

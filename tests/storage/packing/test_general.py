@@ -368,7 +368,7 @@ UNFIT: list[tuple[str, str, str]] = [
     (
         "diagonal",
         "1 . / . 2 / 3 .",
-        "diagonal: 1 of 3 entries does not fit; the first is (2, 0) = 3.0: i is 2, not 0",
+        "diagonal: 1 of 3 entries does not fit; the first is (2, 0) = 3.0: i is 2 and 0 at once",
     ),
     (
         "ell(width=1)",

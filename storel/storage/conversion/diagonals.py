@@ -16,7 +16,7 @@ import numpy as np
 from storel.arrays import Array
 from storel.host.memory import require_memory
 from storel.storage.conversion.row_layouts import Compressed
-from storel.storage.coordinates import index_dtype
+from storel.storage.coordinates import index_dtype, out_of_diagonals
 from storel.storage.formats.chain import Chain, ChainLoop
 from storel.storage.unpacking.affine import affine
 from storel.storage.unpacking.iterations import Iterations
@@ -48,8 +48,6 @@ class Diagonals:
 
     def merged(self, values: Array, shape: tuple[int, int]) -> Compressed:
         """Return the entries by rows, without zeros, where the diagonals ascend."""
-        import scipy.sparse as sp  # here, since it takes 0.1 s and few programs need it
-
         places, entries = len(self.rows) * shape[1], int(self.lengths.sum())
         index_type = index_dtype(shape, entries)
         needed = places * values.itemsize + entries * (values.itemsize + index_type.itemsize)
@@ -61,9 +59,8 @@ class Diagonals:
             diagonal[:begin] = 0
             diagonal[begin : begin + length] = values[address : address + length]
             diagonal[begin + length :] = 0
-        made = sp.dia_array((aligned, self.columns - self.rows), shape=shape).tocsr()
-        boundaries, columns = (each.astype(index_type, copy=False) for each in (made.indptr, made.indices))
-        return boundaries, columns, np.asarray(made.data)
+        boundaries, columns, found = out_of_diagonals(self.columns - self.rows, aligned, shape)
+        return boundaries.astype(index_type, copy=False), columns.astype(index_type, copy=False), found
 
 
 def rows_of_diagonals(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 
 from storel.calculus.verify import Type, with_zero
@@ -24,12 +24,16 @@ from storel.loops.nodes import (
     Store,
     Unary,
     Update,
+    While,
 )
 from storel.loops.types import type_of
 from storel.loops.walk import substituted
 from storel.scalars import ScalarType
 
 INDEX = ScalarType.INT64
+
+RUN = 8
+"""How many elements a search for the end of a run passes over at once."""
 
 BEYOND = 2**63
 """The extent of what may have any key: it is beyond all integers, and asked for nowhere."""
@@ -76,6 +80,18 @@ class Emitter:
             name = f"{hint}_{self._uses[hint] + 1}"
         self._taken.add(name)
         return Local(name, scalar_type)
+
+    def pass_over(
+        self, position: Local, stop: Expression, is_key: Callable[[Expression], Expression]
+    ) -> None:
+        """Emit steps that move a position over a run of elements that are the key, no further than ``stop``.
+
+        ``is_key`` tells it of the element at a position; where two elements are, so are all between them.
+        """
+        for step in (RUN, 1):
+            last = plus(position, index(step - 1))
+            goes_on = Binary("and", Binary("less", last, stop), is_key(last))
+            self.emit(While(goes_on, (Assign(position, plus(position, index(step))),), Role.INDEX))
 
     def declare(self, hint: str, value: Expression, scalar_type: ScalarType | None = None) -> Local:
         """Introduce a local that holds ``value``, converted to ``scalar_type`` if given."""

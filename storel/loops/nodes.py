@@ -164,7 +164,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """Rows that each iteration of a loop reads at a place that it looks up.
+    """Rows that each iteration of a loop reads, most at a place that it looks up.
 
     Their starts may be evaluated for any value of the loop's variable from the present one up to ``end``,
     exclusive: for those to come, and those that the loop will have when it is next entered. It pays to ask

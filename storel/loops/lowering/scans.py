@@ -114,9 +114,11 @@ class Scans:
 
     def _pass_over(self, search: Search, position: Local) -> None:
         """Emit steps that move a position over the elements that are the key."""
-        is_key = Binary("equal", self.load(search.array, position), search.key)
-        running = Binary("and", Binary("less", position, search.stop), is_key)
-        self.emitter.emit(While(running, (Assign(position, plus(position, index(1))),), Role.INDEX))
+
+        def is_key(place: Expression) -> Expression:
+            return Binary("equal", self.load(search.array, place), search.key)
+
+        self.emitter.pass_over(position, search.stop, is_key)
 
     def is_ascending(self, array: str) -> bool:
         """Return whether no element of an array is less than one before it."""

@@ -1,21 +1,24 @@
-"""Rows of a large table that a loop looks up are asked for before they are needed.
+"""Rows of a large table that a loop looks up, or goes through, are asked for before they are needed.
 
     for i in 0:n { for p in pos[i]:pos[i + 1] { k = idx[p]; for j in 0:64 { … d[k * 64 + j] … } } }
     for i in 0:n { for p in 4 * i:4 * (i + 1) { k = idx[p]; if k >= 0 { … d[k * 64 + j] … } } }
     for i in 0:n { for p in pos[i]:pos[i + 1] { k = idx[p]; for q in pos[k]:pos[k + 1] { … val[q] … } } }
     for p in 0:n { k = row[p]; for q in … { for j in 0:64 { result[k * 64 + j] += … } } }
+    for i in 0:n { for p in pos[i]:pos[i + 1] { for j in 0:16 { … val[p * 16 + j] … } } }
 
 The processor cannot foresee where the next row is, but the program can look it up: the row of idx[p + 16]
 may be fetched while this one is worked on. Segments follow each other, so all positions up to the last one's
 end are those of this loop or of its next ones, and idx may be read there (Mowry, Lam, Gupta, "Design and
 Evaluation of a Compiler Algorithm for Prefetching", ASPLOS 1992; Ainsworth, Jones, "Software Prefetching for
-Indirect Memory Accesses", CGO 2017).
+Indirect Memory Accesses", CGO 2017). Rows that lie one after the other it could foresee, but segments are
+short, and it comes to the next one late.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from storel.loops.dependence import assigned, changing, is_fixed, start_of
 from storel.loops.nodes import (
@@ -36,6 +39,7 @@ from storel.loops.nodes import (
     Store,
     While,
 )
+from storel.loops.passes.polynomials import coefficient, expression_of, polynomial
 from storel.loops.passes.simplify import expression as simplified
 from storel.loops.walk import evaluated, loads_of, note, substituted, walk
 from storel.symbols import ArraySymbol, Fact, SizeSymbol, Symbols
@@ -144,15 +148,33 @@ class _Looking:
                 return statement
 
     def _ahead(self, loop: For, outer: For | None) -> Ahead | None:
-        """Return the row of each buffer that loops inside of ``loop`` read at a place looked up for it."""
+        """Return the row of each buffer that loops inside of ``loop`` read for it."""
         found: dict[Buffer, _Found] = {}
-        for each in _Reading(self, loop).rows(loop.body, {}):
+        for each in chain(_Reading(self, loop).rows(loop.body, {}), self._in_succession(loop, outer)):
             found.setdefault(each.row.buffer, each)
         if not found:
             return None
         distance = FETCHED // sum(each.effort for each in found.values())
         rows = tuple(each.row for each in found.values())
         return Ahead(rows, _end(loop, outer, self.constant), max(NEAREST, min(distance, FARTHEST)))
+
+    def _in_succession(self, loop: For, outer: For | None) -> Iterator[_Found]:
+        """Yield the rows that segments consist of, where all of each is read, such as blocks of a matrix."""
+        if outer is None or last_boundary(loop.low, loop.high, outer, self.constant) is None:
+            return
+        moving = changing(loop) - {loop.local}
+        read: dict[tuple[Buffer, int], dict[Expression, int]] = {}
+        for load, elements in _in_short_loops(loop.body, {}, 1):
+            if loads_of(load.index) or not is_fixed(load.index, moving, self.constant):
+                continue
+            grows = coefficient(polynomial(load.index), loop.local) or {}
+            if load.buffer in self.large and len(grows) == 1:
+                starts = read.setdefault((load.buffer, grows.get((), 0)), {})
+                starts[load.index] = max(elements, starts.get(load.index, 0))
+        for (buffer, length), starts in read.items():
+            if 1 < length <= LONGEST and sum(starts.values()) >= length:
+                first = min(map(polynomial, starts), key=lambda start: start.get((), 0))
+                yield _at_once(Row(buffer, expression_of(first), length))
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +288,24 @@ class _Reading:
         """Return whether a place in a large buffer changes with the loop's variable alone."""
         constant = self.looking.constant
         return buffer in self.looking.large and is_fixed(place, self.moving, constant)
+
+
+def _in_short_loops(
+    body: tuple[Statement, ...], known: dict[Local, Expression], times: int
+) -> Iterator[tuple[Load, int]]:
+    """Yield what is read first in loops of constant length, and how often they read something."""
+    for statement in body:
+        for load in _loads((statement,)):
+            yield replace(load, index=substituted(load.index, known)), times
+        match statement:
+            case Declare():
+                note(statement, known)
+            case For(local, Constant(0) as low, Constant(int() as high), inner):
+                yield from _in_short_loops(inner, {**known, local: low}, times * high)
+            case If(_, one, other):
+                yield from _in_short_loops((*one, *other), dict(known), times)
+            case _:
+                pass
 
 
 def _loads(body: tuple[Statement, ...]) -> list[Load]:

@@ -20,10 +20,8 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
 from storel.loops.dependence import assigned, changing, declared, is_fixed, start_of
-from storel.loops.emitter import Emitter, compare, index, plus
+from storel.loops.emitter import Emitter, compare
 from storel.loops.nodes import (
-    Assign,
-    Binary,
     Buffer,
     Cast,
     Constant,
@@ -45,9 +43,6 @@ from storel.symbols import ArraySymbol, Symbols
 
 FEWEST = 4
 """How many entries have a key in common on the average, at least, where they are worked on together."""
-
-BLOCK = 8
-"""How many entries the search for the end of a run passes over at once."""
 
 
 def group(kernel: Kernel, symbols: Symbols) -> Kernel:
@@ -102,16 +97,16 @@ class _Grouping:
             self.emitter.emit(replace(loop, body=self._inside(loop.body)))
             return
         emitter, (local, value) = self.emitter, (found.key.local, found.key.value)
+
+        def is_key(place: Expression) -> Expression:
+            return compare("equal", substituted(value, {loop.local: place}), local)
+
         high = emitter.declare("stop", loop.high)
         end = emitter.declare("end", loop.low)
         with emitter.block() as run:
             begin = emitter.declare("begin", end)
             emitter.emit(Declare(local, substituted(value, {loop.local: begin})))
-            for step in (BLOCK, 1):
-                last = plus(end, index(step - 1))
-                is_same = compare("equal", substituted(value, {loop.local: last}), local)
-                goes_on = Binary("and", compare("less", last, high), is_same)
-                emitter.emit(While(goes_on, (Assign(end, plus(end, index(step))),), Role.INDEX))
+            emitter.pass_over(end, high, is_key)
             told = [each for each in loop.body if found.introduces(each)]
             body = self._inside(tuple(each for each in loop.body if each not in (found.key, *told)))
             until = high if loop.until is None else loop.until

@@ -1,4 +1,4 @@
-"""Rows are asked for ahead exactly where their places are looked up, and none is looked up past the end."""
+"""Rows are asked for ahead exactly where they are looked up, or segments consist of them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,14 @@ from storel.loops.nodes import (
     If,
     Kernel,
     Load,
+    Local,
     Role,
     Row,
     Statement,
     Update,
 )
 from storel.loops.passes.ahead import FARTHEST, FETCHED, NEAREST, look_ahead
+from storel.loops.passes.polynomials import polynomial
 from storel.loops.verify import verify
 from storel.loops.walk import walk
 from storel.symbols import ArraySymbol, SizeSymbol, Symbols
@@ -176,7 +178,9 @@ NOTHING: list[tuple[str, Statement]] = [
     ("segments follow each other", segments(scanned(P))),
     ("segments are of the outer loop", segments(scanned(I))),
     ("segments are long", segments(KEY, For(Q, Load(FEW, K), N, (Update(Y, I, "add", Load(D, Q)),)))),
-    ("the place is the position", segments(added(P))),
+    ("half of the row at the position", segments(added(P, width=integer(4)))),
+    ("the row at the position is of no segment", For(P, integer(0), N, (added(P),))),
+    ("the row at the position depends on what is written", segments(added(plus(P, Cast(INT64, Load(Y, I)))))),
     ("the place is the same for all", segments(added(Load(IDX, I)))),
     ("the place is changed", segments(KEY, Assign(K, plus(K, integer(1))), added(K))),
     ("the place depends on what is written", segments(added(Load(IDX, Cast(INT64, Load(Y, P)))))),
@@ -191,8 +195,39 @@ def test_what_is_not_looked_up(body: Statement) -> None:
     assert ahead(looking(rows(body))) == []
 
 
+BLOCK = Row(D, times(P, WIDTH), 8)
+"""All that a segment reads at a position."""
+
+
+def part(first: Expression, lane: Local = J) -> For:
+    """A loop over half of the row at the position."""
+    value = Load(D, plus(times(integer(4), plus(times(integer(2), P), first)), lane))
+    return For(lane, integer(0), integer(4), (Update(Y, I, "add", value),))
+
+
+SUCCESSIONS: list[tuple[str, tuple[Statement, ...]]] = [
+    ("whole", (added(P),)),
+    ("in parts", (part(integer(1)), part(integer(0), Q))),
+    ("in a nest", (For(Q, integer(0), integer(2), (part(Q),)),)),
+    ("under a condition", (Declare(K, P), If(Binary("less", P, integer(3)), (added(K),)))),
+]
+
+
+@pytest.mark.parametrize("body", [pytest.param(body, id=name) for name, body in SUCCESSIONS])
+def test_segments_consist_of_rows(body: tuple[Statement, ...]) -> None:
+    ((local, found),) = ahead(looking(rows(segments(*body))))
+    assert (local, len(found.rows), found.end, found.distance) == ("p", 1, Load(POS, N), FARTHEST)
+    assert found.rows[0].length == BLOCK.length
+    assert polynomial(found.rows[0].start) == polynomial(BLOCK.start)
+
+
+def test_half_a_row_that_is_read_twice_is_no_row() -> None:
+    assert ahead(looking(rows(segments(part(integer(0)), part(integer(0), Q))))) == []
+
+
 def test_a_small_table_is_near() -> None:
     assert ahead(looking(rows(segments(KEY, added(K))), length=1 << 17)) == []
+    assert ahead(looking(rows(segments(added(P))), length=1 << 17)) == []
 
 
 def test_an_index_is_looked_up_nowhere_past_its_end(guarded: Array) -> None:

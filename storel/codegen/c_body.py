@@ -176,14 +176,15 @@ class Body:
         """Run whole blocks, each of which asks for its streams, if any; return where the rest begins.
 
         Most segments are short: what fits into two blocks is a rest, which asks beforehand, since the end of
-        one loop surprises the processor once, and of two twice.
+        one loop surprises the processor once, and of two twice, unless there are always as many iterations.
         """
         start = _block_of(loop)
         block = self._names[start.name]
         self._line(f"{C_TYPES[start.type]} {block} = {low};")
         for load in loop.streams:
             self._ask(load, loop)
-        self._line(f"for (; {block} + {2 * BLOCK} <= {high}; {block} += {BLOCK}) {{")
+        least = BLOCK if isinstance(loop.high, Constant) else 2 * BLOCK
+        self._line(f"for (; {block} + {least} <= {high}; {block} += {BLOCK}) {{")
         self._depth += 1
         for load in loop.streams:
             self._ask(load, loop)

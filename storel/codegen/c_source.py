@@ -33,6 +33,9 @@ _HELPERS = [
 ]
 _RESERVED = (*" ".join(_KEYWORDS).split(), *_HELPERS)
 
+_SCALAR = '__attribute__((optimize("no-tree-vectorize")))'
+"""For procedures that count: GCC takes longer than for all the rest to make vectors that gain nothing."""
+
 
 def render(kernel: Kernel, *, is_numbered: bool = False, is_strict: bool = False) -> str:
     """Return the C source of ``kernel``.
@@ -67,7 +70,9 @@ def _procedure(
     body = Body(names, helpers)
     body.block(procedure.body)
     separator, attributes = ",\n    ", "__attribute__((noinline))"
-    if c_masks.may_be_confused(procedure.body):
+    if name == "divide":
+        attributes = f"{attributes} {_SCALAR}"
+    elif c_masks.may_be_confused(procedure.body):
         attributes = f"{attributes} {c_masks.WITHOUT}"
     return "\n".join(
         [

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from storel.arrays import Array
 from storel.host import memory
-from storel.loops.lowering.division import COUNT
+from storel.loops.lowering.division import BLOCKS, COUNT
 from storel.loops.nodes import Buffer, For, Kernel, Load, Local, Procedure, While
 from storel.loops.protocol import capacities, failure, length_count, needed_bytes
 from storel.loops.walk import all_parts, evaluated, walk
@@ -178,9 +178,9 @@ class CompiledKernel:
 
     def divide(self, scalars: Scalars, addresses: list[int], count: int) -> tuple[list[tuple[int, int]], int]:
         """Return the ends of at most ``count`` parts of the kernel's loop, and the work of all of them."""
-        cuts = (ctypes.c_int64 * (count + 2))()
+        cuts = (ctypes.c_int64 * (count + 2 + BLOCKS))()
         self._procedures["divide"]({**scalars, COUNT.name: count}, [*addresses, ctypes.addressof(cuts)])
-        ends = list(cuts)[:-1]
+        ends = cuts[: count + 1]
         parts = [(low, high) for low, high in pairwise(ends) if low < high]
         return parts or [(ends[0], ends[-1])], cuts[count + 1]
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import storel
 from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
+from storel.loops.lowering.division import BLOCKS
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -101,7 +102,12 @@ PROGRAMS = {
 
 
 @settings(max_examples=15)
-@given(st.sampled_from(sorted(PROGRAMS)), st.integers(0, 2**16), st.integers(1, 6), st.integers(0, 12))
+@given(
+    st.sampled_from(sorted(PROGRAMS)),
+    st.integers(0, 2**16),
+    st.integers(1, 6),
+    st.integers(0, 12) | st.sampled_from((BLOCKS - 1, BLOCKS, BLOCKS + 1, 3 * BLOCKS - 1, 5000)),
+)
 def test_shares_are_equal(name: str, seed: int, count: int, size: int) -> None:
     rng = np.random.default_rng(seed)
     lengths = rng.integers(0, 12, size) * rng.integers(0, 2, size)

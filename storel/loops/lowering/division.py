@@ -1,16 +1,17 @@
 """The procedure that divides a loop into parts of equal work.
 
 Where the work of the first iterations is a formula (``plan.work``), each cut is found by binary search, and
-what comes before it in ascending lists by another one; else all iterations are gone through, twice: for all
-of the work, then for the cuts. Where no run of equal keys may be cut, cuts are then moved to the end of one.
+what comes before it in ascending lists by another one; else all iterations are gone through, and some blocks
+of them, where the cuts are, once more. Where no run of equal keys may be cut, cuts are then moved to the end
+of one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from storel.calculus.nodes import Term
-from storel.loops.emitter import INDEX, Emitter, index, plus, times
+from storel.loops.emitter import INDEX, Emitter, compare, index, plus, times
 from storel.loops.lowering.actions import ActionLowering
 from storel.loops.lowering.scans import Scans
 from storel.loops.lowering.scope import Scope, Value
@@ -19,7 +20,6 @@ from storel.loops.nodes import (
     Assign,
     Binary,
     Buffer,
-    Constant,
     Declare,
     Expression,
     For,
@@ -30,10 +30,9 @@ from storel.loops.nodes import (
     While,
 )
 from storel.loops.nodes import If as Branch
-from storel.plan.nodes import Elements, Loop
+from storel.plan.nodes import Elements
 from storel.plan.partition import HIGH, LOW, Parts, Split
 from storel.plan.work import work_until
-from storel.scalars import ScalarType
 
 PART_LOW = Local(LOW.name, INDEX)
 PART_HIGH = Local(HIGH.name, INDEX)
@@ -43,7 +42,13 @@ COUNT = Local("parts.count", INDEX)
 """The scalar that says into how many parts a loop is divided."""
 
 CUTS = Buffer("buffers.cuts", INDEX, Role.INDEX)
-"""The parameter of ``divide`` that takes the ends of the parts, and then all of the work."""
+"""The parameter of ``divide`` that takes the ends of the parts, then all of the work.
+
+Behind that it has room for the work before each of ``BLOCKS`` blocks of iterations.
+"""
+
+BLOCKS = 1024
+"""How many blocks of iterations there are at most."""
 
 
 def divide(split: Split, actions: ActionLowering, scope: Scope) -> None:
@@ -55,7 +60,7 @@ def divide(split: Split, actions: ActionLowering, scope: Scope) -> None:
     emitter.emit(Store(CUTS, index(0), low))
     until = work_until(split.source, split.work, HIGH)
     if until is None:
-        total = _counted(split, actions, scope)
+        total = _counted(split, actions, scope, low, high)
     else:
         before = _Before(until, split.lists, actions.iteration.scans, scope)
         total = _searched(before, emitter, high)
@@ -119,29 +124,58 @@ def _between_runs(array: str, scans: Scans, low: Local, high: Local) -> None:
     emitter.emit(For(part, index(1), COUNT, tuple(body), Role.WORKSPACE))
 
 
-def _counted(split: Split, actions: ActionLowering, scope: Scope) -> Local:
-    """Emit a pass over all iterations that counts their work, and one that cuts where there is enough."""
+def _counted(split: Split, actions: ActionLowering, scope: Scope, low: Local, high: Local) -> Local:
+    """Emit a pass over all iterations that notes the work before each block, and cuts blocks in two."""
     emitter = actions.emitter
+    size = Binary("floor_divide", Binary("subtract", high, low), index(BLOCKS))
+    length = emitter.declare("length", plus(size, index(1)))
     total = emitter.declare("total", index(0))
-    actions.run(Loop(split.source, split.work), LocalTarget(emitter, total, "add"), scope)
-    part, done = emitter.declare("part", index(1)), emitter.declare("done", index(0))
+    block, begins = emitter.declare("block", index(0)), emitter.declare("begins", low)
+    notes = (
+        Store(CUTS, _note(block), total),
+        Assign(block, plus(block, index(1))),
+        Assign(begins, plus(begins, length)),
+    )
 
-    def step(inner: Scope) -> None:
-        position = inner.bindings[1]
-        assert isinstance(position, Value)
-        _cut(emitter, part, Binary("less_equal", _share(total, part), done), position.expression)
-        actions.run(split.work, LocalTarget(emitter, done, "add"), inner)
+    def count(inner: Scope) -> None:
+        emitter.emit(Branch(compare("equal", _position(inner), begins), notes))
+        actions.run(split.work, LocalTarget(emitter, total, "add"), inner)
 
-    actions.iteration.loop(split.source, scope, step)
-    _cut(emitter, part, Constant(True, ScalarType.BOOL), actions.expressions.key(split.source.high, scope))
+    actions.iteration.loop(split.source, scope, count)
+    last = emitter.declare("last", plus(block, index(-1)))
+    emitter.emit(Assign(block, index(0)))
+    part = emitter.fresh("part")
+    with emitter.block() as body:
+        wanted = emitter.declare("wanted", _share(total, part))
+        is_further = compare("less", Load(CUTS, _note(plus(block, index(1)))), wanted)
+        goes_on = Binary("and", compare("less", block, last), is_further)
+        emitter.emit(While(goes_on, (Assign(block, plus(block, index(1))),), Role.WORKSPACE))
+        first = Declare(PART_LOW, plus(low, times(block, length)))
+        emitter.emit(first, Declare(PART_HIGH, Binary("minimum", plus(PART_LOW, length), high)))
+        cut = emitter.declare("cut", PART_LOW)
+        done = emitter.declare("done", Load(CUTS, _note(block)))
+
+        def pass_over(inner: Scope) -> None:
+            with emitter.block() as further:
+                actions.run(split.work, LocalTarget(emitter, done, "add"), inner)
+                emitter.emit(Assign(cut, plus(_position(inner), index(1))))
+            emitter.emit(Branch(compare("less", done, wanted), tuple(further)))
+
+        actions.iteration.loop(replace(split.source, low=LOW, high=HIGH), scope, pass_over)
+        emitter.emit(Store(CUTS, part, cut))
+    emitter.emit(For(part, index(1), COUNT, tuple(body), Role.WORKSPACE))
     return total
 
 
-def _cut(emitter: Emitter, part: Local, is_enough: Expression, position: Expression) -> None:
-    """Emit: parts end at ``position`` while they have enough."""
-    is_cut = Binary("and", Binary("less", part, COUNT), is_enough)
-    cut = (Store(CUTS, part, position), Assign(part, plus(part, index(1))))
-    emitter.emit(While(is_cut, cut, Role.WORKSPACE))
+def _position(inner: Scope) -> Expression:
+    position = inner.bindings[1]
+    assert isinstance(position, Value)
+    return position.expression
+
+
+def _note(block: Expression) -> Expression:
+    """Return where the work before a block is noted."""
+    return plus(plus(COUNT, index(2)), block)
 
 
 def _share(total: Expression, part: Expression) -> Expression:

@@ -45,7 +45,6 @@ from storel.loops.nodes import (
     While,
 )
 from storel.loops.walk import note, parts, substituted
-from storel.scalars import ScalarType
 from storel.semiring import Scalar
 
 BLOCK = 8
@@ -149,7 +148,7 @@ class _Sifting:
             with emitter.block() as inside:
                 number = emitter.fresh("block")
                 first = emitter.declare("first", plus(begin, times(number, index(BLOCK))))
-                found = emitter.declare("found", Constant(False, ScalarType.BOOL))
+                found = emitter.declare("found", index(0))
                 emitter.emit(self._test(found, is_marked, first, plus(first, index(BLOCK)), loop.role))
                 with emitter.block() as here:
                     emitter.advance(met, index(1))
@@ -157,7 +156,7 @@ class _Sifting:
                     body = emitter.iteration(loop, plus(first, lane))
                     hit = For(lane, index(0), index(BLOCK), body, Role.INDEX, partial=loop.partial)
                     emitter.emit(hit)
-                emitter.emit(If(found, tuple(here)))
+                emitter.emit(If(compare("less", index(0), found), tuple(here)))
             emitter.emit(For(number, index(0), blocks, tuple(inside), Role.INDEX))
             emitter.advance(tried, blocks)
             self._rest(loop, is_marked, begin, end, blocks)
@@ -176,13 +175,14 @@ class _Sifting:
         without branches, so the last is tested again with those of the block before, where there is one.
         """
         emitter = self.emitter
-        found = emitter.declare("found", Constant(False, ScalarType.BOOL))
+        found = emitter.declare("found", index(0))
         last = self._test(found, is_marked, plus(end, index(-BLOCK)), end, loop.role)
         few = self._test(found, is_marked, begin, end, loop.role)
         emitter.emit(If(compare("less", index(0), blocks), (last,), (few,)))
         rest = emitter.fresh(loop.local.name)
         first = plus(begin, times(blocks, index(BLOCK)))
-        emitter.emit(If(found, (For(rest, first, end, emitter.iteration(loop, rest), Role.INDEX),)))
+        is_hit = compare("less", index(0), found)
+        emitter.emit(If(is_hit, (For(rest, first, end, emitter.iteration(loop, rest), Role.INDEX),)))
 
     def _test(
         self,
@@ -192,9 +192,13 @@ class _Sifting:
         end: Expression,
         role: Role,
     ) -> For:
-        """Return a loop that notes whether an element from ``first`` to before ``end`` is marked."""
+        """Return a loop that notes whether an element from ``first`` to before ``end`` is marked.
+
+        It does so in a number, whose bits are combined without asking which ones there are already.
+        """
         place = self.emitter.fresh("place")
-        return For(place, first, end, (Assign(found, Binary("or", found, is_marked(place))),), role)
+        mark = convert(is_marked(place), found.type)
+        return For(place, first, end, (Assign(found, Binary("bit_or", found, mark)),), role)
 
 
 def _is_scattered(load: Load, local: Local) -> bool:

@@ -38,7 +38,7 @@ from storel.loops.nodes import (
 )
 from storel.loops.passes.ahead import CACHE_LINE
 from storel.loops.types import LOGICAL
-from storel.loops.walk import substituted, walk
+from storel.loops.walk import loads_of, substituted, walk
 from storel.scalars import ScalarType
 
 PAGE = 64 * CACHE_LINE
@@ -285,16 +285,30 @@ class Body:
         self._line("}")
 
     def _prefetch(self, local: Local, ahead: Ahead) -> None:
-        """Ask for the rows of a later iteration; for the present ones again where there is none."""
-        later = Local(f"{local.name} later", local.type)
-        now, end = self._names[local.name], self._expressions.text(ahead.end)
-        chosen = f"{now} + {ahead.distance} < {end} ? {now} + {ahead.distance} : {now}"
-        self._line(f"const {C_TYPES[local.type]} {self._names[later.name]} = {chosen};")
+        """Ask for the rows of a later iteration, and as many iterations before for where these begin.
+
+        That is asked for by itself where it is looked up at a place that is looked up, too.
+        """
+        later = self._later("later", local, ahead, ahead.distance)
         for row in ahead.rows:
             start = self._expressions.text(substituted(row.start, {local: later}))
             step = CACHE_LINE // row.buffer.type.itemsize
             self._line(f"for (int64_t lane = 0; lane < {row.length}; lane += {step})")
             self._line(f"    __builtin_prefetch(&{self._names[row.buffer.name]}[{start} + lane]);")
+        looked_up = [load for row in ahead.rows for load in loads_of(row.start) if loads_of(load.index)]
+        if looked_up:
+            further = self._later("further", local, ahead, 2 * ahead.distance)
+            for load in dict.fromkeys(looked_up):
+                place = substituted(load.index, {local: further})
+                self._line(f"__builtin_prefetch(&{self._expressions.place(load.buffer, place)});")
+
+    def _later(self, hint: str, local: Local, ahead: Ahead, distance: int) -> Local:
+        """Declare a later iteration, the present one where there is none."""
+        later = Local(f"{local.name} {hint}", local.type)
+        now, end = self._names[local.name], self._expressions.text(ahead.end)
+        chosen = f"{now} + {distance} < {end} ? {now} + {distance} : {now}"
+        self._line(f"const {C_TYPES[local.type]} {self._names[later.name]} = {chosen};")
+        return later
 
     def _copy(self, name: str, tile: Row, assignment: str) -> None:
         """Copy all elements of a tile by an assignment between it, {0}, and its buffer, {1}."""

@@ -31,7 +31,8 @@ def run(source: str | Path, /, **tensors: Any) -> Tensor | dict[str, Tensor]:
 
     ``source`` is the text of a script or the path of one. ``tensors`` bind the names that it leaves free:
     numbers, NumPy arrays, scipy.sparse matrices and Tensors; the options of ``compile`` may be among them.
-    The result is the last tensor of the script, or a dict by name if it SAVEs several.
+    The result is the tensor that the script SAVEs, a dict by name if it SAVEs several, and the last tensor if
+    it SAVEs none. No file is written: that is what ``Tensor.save`` does.
 
     Plans of the last programs are kept: one that is run again with like tensors is not planned again.
 
@@ -112,9 +113,9 @@ def einsum(subscripts: str, /, *operands: Any, **options: Any) -> Tensor:
     >>> einsum("ij,j->i", np.eye(2), np.array([1.0, 2.0])).to_numpy()
     array([1., 2.])
     """
-    for name in sorted(options.keys() - OPTIONS):
-        hint = nearest(name, OPTIONS)
-        raise UnknownNameError(f"'{name}' is no option", expected=", ".join(sorted(OPTIONS)), hint=hint)
+    if unknown := sorted(options.keys() - OPTIONS):
+        hint = nearest(unknown[0], OPTIONS)
+        raise UnknownNameError(f"'{unknown[0]}' is no option", expected=", ".join(sorted(OPTIONS)), hint=hint)
     stored = [tensor(operand) for operand in operands]
     source = einsum_source(subscripts, [operand.rank for operand in stored])
     names = {f"operand{number}": operand for number, operand in enumerate(stored)}

@@ -69,6 +69,11 @@ def free_variables(term: Term) -> frozenset[int]:
     return _indices(free_mask(term))
 
 
+def is_outside(term: Term, binders: int) -> bool:
+    """Return whether ``term`` depends on none of the innermost ``binders`` variables."""
+    return all(index >= binders for index in free_variables(term))
+
+
 def occurs(term: Term, index: int) -> bool:
     """Return whether variable ``index`` is free in ``term``."""
     return bool(free_mask(term) >> index & 1)

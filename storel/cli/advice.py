@@ -40,8 +40,8 @@ def advise(
     """Show how fast a script is expected to be with each operand in each format that holds it.
 
     All known formats are tried on the data, and nests of levels; the 12 of least memory are planned for.
-    Operands are changed one at a time, then together. What is present is marked with *; ~ marks times
-    whose estimates overlook entries, so that those of another format are added.
+    Operands are changed one at a time, then together. * marks the present format, ~ a time whose
+    estimate overlooks some entries; for these the time in another format is added.
 
     Example: storel advise spmv.sdql -b A=matrix.mtx -b x=x.npy --measure
     """

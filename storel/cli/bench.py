@@ -23,6 +23,7 @@ from storel.cli import report
 from storel.cli.options import require_known, write_text
 from storel.errors import DataError
 from storel.host.output import require_writable
+from storel.host.threads import MOST_THREADS
 
 MIB, LEAST_MIB = 8.0, 0.001
 """The size of the largest tensor of a contraction where nothing is said, and the least one."""
@@ -30,7 +31,6 @@ MIB, LEAST_MIB = 8.0, 0.001
 LARGEST = 2**31 - 1
 """The most rows and columns of matrices, since rivals have indices of 32 bits."""
 
-MOST_THREADS = 1024
 
 WIDTH = 120
 """The columns of the table where it is not printed to a terminal."""

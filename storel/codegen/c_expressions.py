@@ -18,7 +18,6 @@ INFIX = {
     "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "and": "&&", "or": "||",
     "bit_and": "&", "bit_or": "|", "bit_xor": "^",
 }  # fmt: skip
-_LIBRARY = frozenset({"exp", "log", "sqrt", "tanh", "floor", "ceil", "sin", "cos"})
 
 
 class Expressions:

@@ -6,7 +6,7 @@
     normalized  loops over dictionaries are loops over arrays                 optimizer, first phase
     optimized   the cheapest equal term                                       optimizer
     plan        every loop, store and destination chosen                      optimizer.physical
-    loops       a kernel of the loop IR                                       loops.lower
+    loops       a kernel of the loop IR                                       loops.lowering
     source      C or Numba                                                    codegen
 
 ``STAGES`` names them in this order, for ``explain``. ``compile_stored`` is the way to the plan, for operands

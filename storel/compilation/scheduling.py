@@ -12,7 +12,6 @@ from functools import cache
 from itertools import product
 from typing import TypeAlias
 
-from storel.calculus.nodes import Range, Sum, Term, children
 from storel.compilation import machine, schedule
 from storel.compilation.compiled import Compilation
 from storel.compilation.compiler import Task, compile_stored, search_options
@@ -32,6 +31,7 @@ from storel.optimizer.outcome import Priced
 from storel.optimizer.physical.footprint import footprint
 from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
 from storel.optimizer.remember import name_of as name_of_search
+from storel.optimizer.terms.occurrences import has_only_ranges
 from storel.plan.binding import free_symbols
 from storel.plan.nodes import Coordinates
 from storel.storage.compose import name_of_uses, operand_of
@@ -174,7 +174,7 @@ def by_products(compilation: Compilation) -> Compilation:
         found += [
             _by_term(compilation, each)
             for each in considered(compilation)
-            if _has_only_ranges(each.term) and footprint(each.term, compilation.symbols) <= compilation.memory
+            if has_only_ranges(each.term) and footprint(each.term, compilation.symbols) <= compilation.memory
         ]
     best = min((compilation, *filter(has_only_products, found)), key=expected_time)
     return _as_products(best) if has_only_products(best) else compilation
@@ -188,13 +188,6 @@ def _as_products(compilation: Compilation) -> Compilation:
         replace(each, cost=cost) if each.term == optimized.term else each for each in optimized.considered
     )
     return replace(compilation, optimized=replace(optimized, cost=cost, considered=tuple(others)))
-
-
-def _has_only_ranges(term: Term) -> bool:
-    """Return whether all loops of a term are over ranges."""
-    if isinstance(term, Sum) and not isinstance(term.source, Range):
-        return False
-    return all(_has_only_ranges(child) for child, _ in children(term))
 
 
 def _convertible(compilation: Compilation, environment: Environment) -> list[str]:

@@ -53,7 +53,7 @@ def explain_text(
 def operators_text(this: Explained) -> str:
     """Return the plan, an operator a line, with its figures before it."""
     rows = [(f"{'  ' * (depth + 1)}{each.text}", each) for depth, each in flattened(this.operators)]
-    table = [_titles(this), *(_figures(each, this) for _, each in rows)]
+    table = [_titles(this), *(_figures(each) for _, each in rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     texts = [this.destination, *(text for text, _ in rows)]
     lines = [
@@ -136,7 +136,7 @@ def _titles(this: Explained) -> tuple[str, ...]:
     return (EXPECTED, COUNTED, "off by", TIME_ATTRIBUTED)
 
 
-def _figures(operator: Operator, this: Explained) -> tuple[str, ...]:
+def _figures(operator: Operator) -> tuple[str, ...]:
     if operator.counted is None or operator.attributed is None or operator.factor is None:
         return (count(operator.expected), duration(operator.nanoseconds))
     factor = "" if operator.factor < 1.1 else f"{operator.factor:,.1f}"

@@ -1,6 +1,6 @@
 """The loop IR: typed, flat, imperative; prints to C and to Numba, and is interpreted.
 
-    kernel    ::= bound, compute                          two procedures with the same inputs
+    kernel    ::= bound, compute [, divide]               procedures with the same inputs
     procedure ::= name(scalars, buffers) { s* }
     s ::= declare x = e | x = e | b[e] = e | b[e] op= e
         | for x in e:e { s* } | while e { s* } | if e { s* } else { s* }

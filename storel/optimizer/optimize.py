@@ -10,7 +10,7 @@
     share        let, tabulation and hoisting on the extracted terms (sharing/share.py)
 
 Each variation of the cost gives a candidate; after sharing, all are priced in full and the cheapest
-stays. Everything is deterministic: the same term and facts give the same plan.
+stays. The same term and facts give the same plan, unless the search runs out of time (``Stop.TIME``).
 """
 
 from __future__ import annotations

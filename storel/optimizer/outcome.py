@@ -21,8 +21,13 @@ if TYPE_CHECKING:
     from storel.optimizer.egraph.saturate import Schedule  # loads the e-graph library
 
 NORMALIZE = Limits()
+"""The budget of the first phase, which nearly always saturates."""
+
 MAIN = Limits(iterations=30, nodes=5_000, seconds=2.0)
+"""The budget of the second phase: products of three operands take 700 nodes."""
+
 PATIENCE = 100.0
+"""Runs of the best plan so far that a search may take as long as."""
 
 BINDERS: dict[str, Encoding] = {"named": NAMED, "debruijn": DE_BRUIJN}
 _SHIPPED = dict(BINDERS)

@@ -50,7 +50,8 @@ class Phase:
     It fills a store itself, ``filled``, as arrays of the names ``fills``, or else makes the result; or it
     ``continues`` either, adding to what the phases before it made. A phase may have a ``split``, by which
     several threads run it, or be a dense ``contraction``, whose operands are checked for inf and NaN if they
-    are not proved to be finite. Of a dense result it clears the rows itself of the outer ``swept`` levels.
+    are not proved to be finite. Of a dense result it clears each row of the outer ``swept`` levels itself,
+    as it comes to it.
     """
 
     plan: Plan

@@ -15,7 +15,10 @@ from typing import TypeVar
 Returned = TypeVar("Returned")
 
 WORTH_A_THREAD = 50_000_000.0
-"""The nanoseconds from which on somebody may interrupt a kernel, and a thread's start does not matter."""
+"""Expected nanoseconds from which on a kernel runs in a thread of its own, so that it can be interrupted.
+
+To start a thread takes no time beside them.
+"""
 
 PATIENCE = 0.1
 """The seconds after which one looks for interrupts that do not wake the thread, as those of other threads."""

@@ -131,7 +131,7 @@ def summary_from(given: object, where: str = "the statistics") -> Summary:
         _mode(modes[number] if modes else {}, f"{where}, mode {number}", extent, nnz, places)
         for number, extent in enumerate(shape)
     )
-    prefixes = reader.counts("prefixes", _prefixes(shape, order, found, nnz))
+    prefixes = reader.counts("prefixes", _prefixes(order, found, nnz))
     if len(prefixes) != rank or list(prefixes) != sorted(prefixes) or (prefixes and prefixes[-1] != nnz):
         raise DataError(
             f"{where}: 'prefixes' must grow to nnz, one for each dimension", found=str(list(prefixes))
@@ -181,9 +181,7 @@ def _mode(given: object, where: str, extent: int, nnz: int, places: int) -> Mode
     return ModeSummary(degrees, first, last)
 
 
-def _prefixes(
-    shape: tuple[int, ...], order: tuple[int, ...], modes: tuple[ModeSummary, ...], nnz: int
-) -> tuple[int, ...]:
+def _prefixes(order: tuple[int, ...], modes: tuple[ModeSummary, ...], nnz: int) -> tuple[int, ...]:
     """Return the most distinct prefixes that there can be, in the given order of the dimensions."""
     found: list[int] = []
     before = 1

@@ -146,7 +146,7 @@ class _Analysis:
         depth = len(self.unsolved)
         self.unsolved += blank_keys
         facts = self.of(body, self.bind(generators, scope))
-        found = infer_ranges(self.accesses, blank_keys, self.unsolved, self.known)
+        found = infer_ranges(self.accesses, blank_keys, self.unsolved)
         del self.unsolved[depth:]
         self.accesses = outer + self.accesses if self.unsolved and len(found) < len(blanks) else outer
         for generator, key in zip(blanks, blank_keys, strict=True):

@@ -49,12 +49,11 @@ class Demand:
 
 
 def infer_ranges(
-    accesses: Iterable[Access], blanks: Iterable[str], unsolved: Collection[str], known: Collection[str]
+    accesses: Iterable[Access], blanks: Iterable[str], unsolved: Collection[str]
 ) -> dict[str, Range]:
     """Return the ranges of those blank keys that demands settle; the others are not in the result.
 
-    ``unsolved`` are all keys whose ranges are not known now, outer ones included; ``known`` are the
-    names that may stand in a range.
+    ``unsolved`` are all keys whose ranges are not known now, outer ones included.
     """
     accesses = list(accesses)
     found: dict[str, Range] = {}

@@ -7,12 +7,15 @@ import pytest
 
 import storel
 from storel.errors import EvaluationError
-from storel.host.threads import MOST, OWN, SHARED, count
+from storel.host.threads import MOST_THREADS, OWN, SHARED, count
 
 SUMS = "CREATE TENSOR y AS sum(<(i, j), a> in A) { i -> a }"
 
 
-@pytest.mark.parametrize(("wanted", "used"), [(1, 1), (3, 3), (MOST, MOST), (10**9, MOST), (2**70, MOST)])
+@pytest.mark.parametrize(
+    ("wanted", "used"),
+    [(1, 1), (3, 3), (MOST_THREADS, MOST_THREADS), (10**9, MOST_THREADS), (2**70, MOST_THREADS)],
+)
 def test_as_many_as_are_asked_for(wanted: int, used: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert count(wanted) == used
     for name in (OWN, SHARED):

@@ -1,1 +1,1 @@
-"""What a kernel goes through after lowering."""
+"""Passes over kernels: each keeps the meaning, and makes them faster."""

@@ -51,7 +51,7 @@ FETCHED = 8192
 """How many bytes of rows are asked for ahead: about what comes from memory while one waits for a row."""
 
 SCANNED = 128
-"""As many bytes of a row take vector code the time that one element of a segment takes a scan."""
+"""How many bytes of a row vector code reads while a scan reads one element of a segment."""
 
 NEAREST, FARTHEST = 8, 32
 """How many iterations ahead rows are asked for at least and at most."""

@@ -1,4 +1,7 @@
-"""What a kernel goes through after lowering: each pass keeps its meaning, but for what it says."""
+"""The passes over a kernel after lowering, in order.
+
+Each keeps the kernel's meaning, but for the rounding of sums where its docstring says so.
+"""
 
 from __future__ import annotations
 

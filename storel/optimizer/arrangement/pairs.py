@@ -21,9 +21,9 @@ from typing import cast
 
 from storel.calculus.binding import substitute
 from storel.calculus.bounds import binder_bounds
-from storel.calculus.nodes import Let, Lookup, Range, Sum, Symbol, Term, children, map_children
+from storel.calculus.nodes import Let, Lookup, Range, Sum, Symbol, Term, map_children
 from storel.optimizer.arrangement.nests import Loop, Nest, keyed, named
-from storel.optimizer.terms.occurrences import has_loop
+from storel.optimizer.terms.occurrences import has_loop, has_only_ranges
 from storel.symbols import Symbols
 
 FEWEST, MOST = 3, 9
@@ -40,7 +40,7 @@ class _Factor:
 
 def in_pairs(term: Term, symbols: Symbols) -> Term | None:
     """Return a product of dense factors, two at a time multiplied; None if it is none, or no better."""
-    if not isinstance(term, Sum) or not _has_only_ranges(term):
+    if not isinstance(term, Sum) or not has_only_ranges(term):
         return None
     nest = Nest(cast("Sum", _without_names(term)))
     numbers = {name: number for number, loop in enumerate(nest.loops) for name in loop.binds}
@@ -56,12 +56,6 @@ def in_pairs(term: Term, symbols: Symbols) -> Term | None:
         return None
     pairs = _Pairs(nest, factors, keys, lengths)
     return pairs.made(scalars) if pairs.work < math.prod(lengths) else None
-
-
-def _has_only_ranges(term: Term) -> bool:
-    if isinstance(term, Sum) and not isinstance(term.source, Range):
-        return False
-    return all(_has_only_ranges(child) for child, _ in children(term))
 
 
 def _without_names(term: Term) -> Term:

@@ -44,10 +44,10 @@ FRESH = 2**19
 """Places from which on memory is made anew for each call."""
 
 COMBINING = 8
-"""Iterations in the time of which what the lanes have added up is combined."""
+"""How many iterations take as long as to add the lanes of a sum to each other."""
 
 FORWARDED = 3
-"""How many times as long an addition waits for the last one to an element of an array as to a register."""
+"""How many times as long as in a register an addition to an array's element waits for the one before it."""
 
 OVERLAP = 32
 """Iterations up to which a loop's additions do not wait: the processor is at the next ones meanwhile."""

@@ -49,6 +49,9 @@ from storel.semiring import SEMIRINGS
 
 INDEX = "index"
 
+ARITHMETIC = ("Add", "Mul", "Look")
+"""Constructors that keys are made with in the plain semiring, whatever the one around them is."""
+
 LAYOUTS: dict[str, str] = {
     "Var": "i",
     "Int": "i",

@@ -338,7 +338,8 @@ class ActionPlanner:
                 stored = self.type_of(source, scope)
                 highs = [bounds(extent, self.symbols).high for extent in row_extents(store, scope.extents)]
                 keys = [Interval(0, None if high is None else high - 1) for high in highs]
-                return (INDEX_TYPE, keys[0]), (Type(stored.scalar, stored.rank - 1), [*keys, element][1])
+                value = keys[1] if len(keys) > 1 else element
+                return (INDEX_TYPE, keys[0]), (Type(stored.scalar, stored.rank - 1), value)
             case Elements(name):
                 return (INDEX_TYPE, key), (Type(array(self.symbols, name).element_type), element)
             case Positions() | Matches() | Intersection():

@@ -42,6 +42,9 @@ DENSE_SHARE = 0.3
 BITMAP_ENTRIES = 16
 """Entries per row from which on a bitmap beats sorting the list of places."""
 
+BITMAP_PLACES = 4096
+"""Places of a row up to which a bitmap is better, however few of them have entries."""
+
 FEW = 2**16
 """So many rows cost nothing, whether they have entries or not."""
 
@@ -118,7 +121,7 @@ def choose_destination(
         elif is_last and order is not Order.INCREASING:
             if is_hashed(extents[-1], entries):  # a row with all of its places is too large for so few
                 return listed
-            is_better = rows >= BITMAP_ENTRIES or extents[-1] <= 4096
+            is_better = rows >= BITMAP_ENTRIES or extents[-1] <= BITMAP_PLACES
             levels.append(Gather(term, by_bitmap=is_better if gather is None else gather == "bitmap"))
         else:
             levels.append(Append(repeats=repeats))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from storel.calculus.binding import free_variables, shift, substitute
+from storel.calculus.binding import is_outside, shift, substitute
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -94,20 +94,16 @@ def hoist_keys(term: Term) -> Term:
     """Move every singleton out of the innermost sums that do not bind its key, and equal ones out of +."""
     term = map_children(term, lambda child, _: hoist_keys(child))
     match term:
-        case Sum(source, Singleton(key, value, own), semiring) if _is_outside(key, 2):
+        case Sum(source, Singleton(key, value, own), semiring) if is_outside(key, 2):
             return Singleton(shift(key, -2), Sum(source, value, semiring), own)
-        case Merge(left, right, Singleton(key, value, own), semiring) if _is_outside(key, 3):
+        case Merge(left, right, Singleton(key, value, own), semiring) if is_outside(key, 3):
             return Singleton(shift(key, -3), Merge(left, right, value, semiring), own)
-        case Find(source, wanted, Singleton(key, value, own), semiring) if _is_outside(key, 1):
+        case Find(source, wanted, Singleton(key, value, own), semiring) if is_outside(key, 1):
             return Singleton(shift(key, -1), Find(source, wanted, value, semiring), own)
         case Add(Singleton(key, left, own), Singleton(other, right), semiring) if key == other:
             return Singleton(key, Add(left, right, semiring), own)
         case _:
             return term
-
-
-def _is_outside(term: Term, binders: int) -> bool:
-    return all(index >= binders for index in free_variables(term))
 
 
 def intersected(left: Term, right: Term, semiring: str) -> Term:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from storel.calculus.binders import binder_facts
-from storel.calculus.binding import free_variables, shift
+from storel.calculus.binding import free_variables, is_outside, shift
 from storel.calculus.intervals import Context
 from storel.calculus.nodes import If, Let, Lookup, Range, Sum, Symbol, Term, children
 from storel.calculus.safety import is_safe
@@ -52,16 +52,12 @@ def _steady_reads(term: Term, below: int = 2, *, is_conditional: bool = False) -
     It is seen from outside of the loop, whose variables are the last of ``below``.
     """
     match term:
-        case Lookup(Symbol(), key) if is_conditional and free_variables(key) and _is_outside(key, below):
+        case Lookup(Symbol(), key) if is_conditional and free_variables(key) and is_outside(key, below):
             yield shift(term, -below)
         case If(condition, body):
             yield from _steady_reads(condition, below, is_conditional=is_conditional)
-            depends = not _is_outside(condition, below)
+            depends = not is_outside(condition, below)
             yield from _steady_reads(body, below, is_conditional=is_conditional or depends)
         case _:
             for child, binders in children(term):
                 yield from _steady_reads(child, below + binders, is_conditional=is_conditional)
-
-
-def _is_outside(term: Term, binders: int) -> bool:
-    return all(index >= binders for index in free_variables(term))

@@ -26,7 +26,16 @@ from storel.calculus.nodes import (
     children,
 )
 from storel.calculus.verify import Type, zero_literal
-from storel.optimizer.encoding.layouts import INDEX, LAYOUTS, Numbering, decode, is_index, spelled, zero
+from storel.optimizer.encoding.layouts import (
+    ARITHMETIC,
+    INDEX,
+    LAYOUTS,
+    Numbering,
+    decode,
+    is_index,
+    spelled,
+    zero,
+)
 from storel.optimizer.encoding.named import NAMED
 from storel.optimizer.estimation.cardinality import shape
 from storel.optimizer.rules.patterns import SEMIRING, Bound, Hole, Node, Pattern
@@ -34,8 +43,6 @@ from storel.optimizer.terms.occurrences import Binder, Binding, has_loop, interv
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
-
-_ARITHMETIC = ("Add", "Mul", "Look")
 
 
 class MismatchError(Exception):
@@ -150,7 +157,7 @@ class Match:
         """Match a semiring, or the name of a function: keys are added and multiplied over any spelling."""
         if pattern != SEMIRING:
             _require(pattern == found)
-        elif is_key and constructor in _ARITHMETIC:
+        elif is_key and constructor in ARITHMETIC:
             _require(found == INDEX or not top)
         else:
             self.semiring = self.semiring or found
@@ -193,7 +200,7 @@ class Match:
                     if letter == "b" and isinstance(argument, Bound):
                         entered = (argument.name, *entered)
                         values.append(0)
-                    elif argument == SEMIRING and is_key and constructor in _ARITHMETIC:
+                    elif argument == SEMIRING and is_key and constructor in ARITHMETIC:
                         values.append("plus_times")
                     elif isinstance(argument, str | int):
                         values.append(self.semiring if argument == SEMIRING else argument)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from storel.errors import ProgramSyntaxError
 from storel.optimizer.encoding.binders import Encoding, Scope
 from storel.optimizer.encoding.constructors import replaced, rule
-from storel.optimizer.encoding.layouts import INDEX, LAYOUTS, is_index
+from storel.optimizer.encoding.layouts import ARITHMETIC, INDEX, LAYOUTS, is_index
 from storel.optimizer.encoding.named import NAMED
 from storel.optimizer.rules.analyses import GUARDS
 from storel.optimizer.rules.patterns import SEMIRING, Bound, Hole, Node, Pattern
@@ -112,9 +112,7 @@ class _Translation:
                 inner = _entered(pattern, scope)
                 for argument, kind in zip(arguments, LAYOUTS[constructor], strict=True):
                     match argument:
-                        case str() if (
-                            argument == SEMIRING and index and constructor in ("Add", "Mul", "Look")
-                        ):
+                        case str() if argument == SEMIRING and index and constructor in ARITHMETIC:
                             texts.append(f'"{INDEX}"' if top else self._variable())
                         case str() | int():
                             texts.append(_plain(constructor, argument))
@@ -168,9 +166,7 @@ class _Translation:
                 inner = _entered(pattern, scope)
                 for argument, kind in zip(arguments, LAYOUTS[constructor], strict=True):
                     match argument:
-                        case str() if (
-                            argument == SEMIRING and index and constructor in ("Add", "Mul", "Look")
-                        ):
+                        case str() if argument == SEMIRING and index and constructor in ARITHMETIC:
                             texts.append('"plus_times"' if constructor == "Look" else f'"{INDEX}"')
                         case str() | int():
                             texts.append(_plain(constructor, argument))

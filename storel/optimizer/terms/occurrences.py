@@ -21,6 +21,7 @@ from storel.calculus.nodes import (
     If,
     Lookup,
     Merge,
+    Range,
     Reduce,
     Singleton,
     Slice,
@@ -193,6 +194,13 @@ def has_loop(term: Term) -> bool:
         found = isinstance(term, (*LOOPS, Find)) or any(has_loop(child) for child, _ in children(term))
         object.__setattr__(term, "kept_loop", found)
     return found
+
+
+def has_only_ranges(term: Term) -> bool:
+    """Return whether all sums in ``term`` are over ranges."""
+    if isinstance(term, Sum) and not isinstance(term.source, Range):
+        return False
+    return all(has_only_ranges(child) for child, _ in children(term))
 
 
 def occurrences(

@@ -172,6 +172,8 @@ def main() -> None:
     parser.add_argument("--journal", type=Path, help="a file of answers; what it has is not asked again")
     arguments = parser.parse_args()
     questions = tuple(arguments.kernels.split(","))
+    if unknown := sorted({*questions} - {*QUESTIONS}):
+        parser.error(f"no kernel is called {', '.join(unknown)}; there are {', '.join(QUESTIONS)}")
     selection = Selection(arguments.data, questions, tuple(arguments.backends.split(",")), arguments.only)
     texts, summary, journal = arguments.formats, Summary(), Journal(arguments.journal)
     for text in texts:

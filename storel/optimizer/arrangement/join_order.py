@@ -35,7 +35,7 @@ TRIED = 3
 """How many orders are tried then."""
 
 ENDLESS = 1e12
-"""How many elements a range counts for: it is not looked at where it ends."""
+"""How many elements a range is taken to have: where it ends is not looked at."""
 
 
 _Ordered: TypeAlias = Callable[[tuple[Generator, ...]], list[tuple[Generator, ...]]]

@@ -14,7 +14,7 @@ from storel.errors import StorelError as StorelError
 from storel.errors import UnknownNameError, nearest
 from storel.execution.loading import as_tensor, declared_tensor, format_text, load_tensor
 from storel.host.paths import as_path
-from storel.kernels import Kernel, run_again, runner_of, source_of
+from storel.kernels import Kernel, run_planned, runner_of, source_of
 from storel.notation import einsum_source
 from storel.options import OPTIONS, split
 from storel.storage.formats.known import known_formats
@@ -43,7 +43,7 @@ def run(source: str | Path, /, **tensors: Any) -> Tensor | dict[str, Tensor]:
     25.0
     """
     options, bindings = split(tensors)
-    return run_again(source_of(source), options, bindings)
+    return run_planned(source_of(source), options, bindings)
 
 
 def compile(source: str | Path, /, **tensors: Any) -> Kernel:  # noqa: A001

@@ -72,7 +72,7 @@ class Kernel:
             )
         call = self._call
         if call is None:
-            return run_again(self._program, self._options, self._scalars | tensors)
+            return run_planned(self._program, self._options, self._scalars | tensors)
         formats = _formats(self._options.formats)
         values: dict[str, Value | Inputs] = {}
         for name, given in tensors.items():
@@ -81,7 +81,9 @@ class Kernel:
                 tensors[name] = _value(name, given, formats)
             values[name] = tensors[name] if inputs is None else inputs
         result = call(values)
-        return run_again(self._program, self._options, self._scalars | tensors) if result is None else result
+        if result is None:
+            result = run_planned(self._program, self._options, self._scalars | tensors)
+        return result
 
     def __repr__(self) -> str:
         return f"<storel.Kernel of {', '.join(sorted({*self._operands, *self._scalars})) or 'nothing'}>"
@@ -148,7 +150,7 @@ def _warned(outcome: Outcome) -> Outcome:
     return outcome
 
 
-def run_again(
+def run_planned(
     program: Source, options: CallOptions, bindings: Mapping[str, Any]
 ) -> Tensor | dict[str, Tensor]:
     """Run a program, as it was planned for like data if it was run before.

@@ -9,8 +9,8 @@
     loops       a kernel of the loop IR                                       loops.lowering
     source      C or Numba                                                    codegen
 
-``STAGES`` names them in this order, for ``explain``. ``compile_stored`` is the way to the plan, for operands
-as they are stored; the ``Compilation`` that it returns goes on from there. Which operands are converted
+``STAGES`` names them in this order, for ``explain``. ``compile_as_stored`` is the way to the plan, with
+operands as they are; the ``Compilation`` that it returns goes on from there. Which operands are converted
 first, and what was measured to be faster, is decided in ``scheduling``.
 """
 
@@ -118,7 +118,7 @@ STAGES = (
 NOTHING_CONVERTED: Mapping[str, Tensor] = {}
 
 
-def compile_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONVERTED) -> Compilation:
+def compile_as_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONVERTED) -> Compilation:
     """Compile a definition for its operands as they are stored, but for those that are ``converted``.
 
     The result is stored as the task says, or in what suits its estimated number of entries.

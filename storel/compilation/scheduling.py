@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from storel.compilation import machine, schedule
 from storel.compilation.compiled import Compilation
-from storel.compilation.compiler import Task, compile_stored, search_options
+from storel.compilation.compiler import Task, compile_as_stored, search_options
 from storel.compilation.environment import Environment
 from storel.compilation.expectation import expected_time, has_only_products
 from storel.compilation.reformat import (
@@ -49,7 +49,7 @@ _Forms: TypeAlias = Callable[[str], tuple[Tensor, ...]]
 
 def compile_definition(task: Task) -> Compilation:
     """Compile one definition for the data at hand, by a schedule if one is remembered for it."""
-    stored = compile_stored(task)
+    stored = compile_as_stored(task)
     name = note_of(task, stored)
     found = None if name is None else schedule.recalled(name)
     chosen = None if found is None else scheduled(task, stored, found)
@@ -67,7 +67,7 @@ def planned(task: Task, stored: Compilation | None = None) -> Compilation:
     hand.
     """
     environment = task.environment
-    best = by_products(stored or compile_stored(task))
+    best = with_dense_products(stored or compile_as_stored(task))
 
     @cache
     def forms_of(name: str) -> tuple[Tensor, ...]:
@@ -98,7 +98,7 @@ def _one_of_them(
             continue
         for other in forms_of(name):
             if other is not tensor:
-                trial = compile_stored(task, {**best.converted, name: other})
+                trial = compile_as_stored(task, {**best.converted, name: other})
                 cheapest = min(cheapest, trial, key=expected_time)
     return cheapest
 
@@ -110,7 +110,7 @@ def _all_of_them(task: Task, best: Compilation, names: Iterable[str], forms_of: 
     if len(others) < 2 or not all(_may_save(tensors[name], best) for name in others):
         return best
     changed = {name: forms_of(name)[0] for name in others}
-    return min(best, compile_stored(task, {**best.converted, **changed}), key=expected_time)
+    return min(best, compile_as_stored(task, {**best.converted, **changed}), key=expected_time)
 
 
 def _use_by_use(task: Task, best: Compilation, name: str, forms_of: _Forms) -> Compilation:
@@ -134,7 +134,7 @@ def _use_by_use(task: Task, best: Compilation, name: str, forms_of: _Forms) -> C
         if other is stored:
             continue
         changed = [other if each == use else stored for each in uses]
-        trial = compile_stored(task, {**others, **_by_uses(name, own, changed)})
+        trial = compile_as_stored(task, {**others, **_by_uses(name, own, changed)})
         if expected_time(trial) < expected_time(cheapest):
             cheapest = trial
             is_packed = trial.result.packing(trial.plan.destination) > 0
@@ -162,7 +162,7 @@ def _may_save(tensor: Tensor, compilation: Compilation) -> bool:
     return 2 * least_conversion_cost(tensor) < expected_time(compilation)
 
 
-def by_products(compilation: Compilation) -> Compilation:
+def with_dense_products(compilation: Compilation) -> Compilation:
     """Return the compilation by a term that is all dense products, if it is expected to take less.
 
     They have kernels of their own, of which the costs that the search goes by know nothing.
@@ -232,10 +232,10 @@ def scheduled(task: Task, stored: Compilation, wanted: Schedule) -> Compilation 
     changed = _converted(task, wanted.converted)
     if changed is None or not stored.composed.opened.isdisjoint(changed):
         return None
-    return by_schedule(compile_stored(task, changed) if changed else stored, wanted)
+    return with_schedule(compile_as_stored(task, changed) if changed else stored, wanted)
 
 
-def by_schedule(compilation: Compilation, wanted: Schedule) -> Compilation | None:
+def with_schedule(compilation: Compilation, wanted: Schedule) -> Compilation | None:
     """Return a compilation of the same operands by a schedule, None if its term was not considered."""
     term = next(
         (each for each in considered(compilation) if schedule.digest_of(each.term) == wanted.term), None

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import get_args
 
-from storel.compilation.compiler import Compilation, Task, compile_stored
+from storel.compilation.compiler import Compilation, Task, compile_as_stored
 from storel.compilation.reformat import conversions, convertible_operands
 from storel.compilation.schedule import Schedule, digest_of
-from storel.compilation.scheduling import by_schedule, considered, formats_of
+from storel.compilation.scheduling import considered, formats_of, with_schedule
 from storel.optimizer.physical.preferences import Gathering, Preferences, StoreKind
 
 MOST_TERMS = 8
@@ -63,7 +63,7 @@ def _bases(task: Task, stored: Compilation, own: Compilation) -> Iterator[Compil
     names = convertible_operands(stored.optimized.term, environment, cost)
     for name in (each for each in names if each not in stored.composed.opened):
         for tensor in conversions(environment.tensors[name], environment):
-            base = compile_stored(task, {name: tensor})
+            base = compile_as_stored(task, {name: tensor})
             if base.result.wanted is own.result.wanted:
                 yield base
 
@@ -93,7 +93,7 @@ def _preferring(best: Candidate, preferences: list[Preferences]) -> Iterator[Can
 
 def _scheduled(base: Compilation, schedule: Schedule) -> Iterator[Candidate]:
     """Yield the candidate of a schedule for operands stored as in ``base``, if it can be planned."""
-    made = by_schedule(base, schedule)
+    made = with_schedule(base, schedule)
     if made is not None:
         yield Candidate(schedule, made)
 

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from storel.advice.trial import is_same
 from storel.compilation import schedule
-from storel.compilation.compiler import Compilation, Task, compile_stored
+from storel.compilation.compiler import Compilation, Task, compile_as_stored
 from storel.compilation.expectation import call_time, expected_time
 from storel.compilation.schedule import Schedule
 from storel.compilation.scheduling import note_of, planned
@@ -87,7 +87,7 @@ def forgotten(runner: Runner, source: Source) -> Tuning:
     found: list[Tuned] = []
 
     def compiled(task: Task) -> Compilation:
-        stored = compile_stored(task)
+        stored = compile_as_stored(task)
         name = note_of(task, stored)
         if name is not None:
             schedule.drop(name)
@@ -115,7 +115,7 @@ class Search:
 
     def __post_init__(self) -> None:
         self.start = time.perf_counter()
-        self.stored = compile_stored(self.task)
+        self.stored = compile_as_stored(self.task)
         self.best = self.own = of_estimates(planned(self.task, self.stored))
         self.fastest = math.inf
 

@@ -308,13 +308,13 @@ def test_uses_of_views_are_uses_of_what_they_read() -> None:
 def test_no_use_is_tried_once_all_is_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other trials than that in which the second use is read by columns could only be as good."""
     tried: list[list[str]] = []
-    compiled = scheduling.compile_stored
+    compiled = scheduling.compile_as_stored
 
     def noted(task: Any, converted: Any = NOTHING_CONVERTED) -> Any:
         tried.append(list(converted))
         return compiled(task, converted)
 
-    monkeypatch.setattr(scheduling, "compile_stored", noted)
+    monkeypatch.setattr(scheduling, "compile_as_stored", noted)
     storel.compile(f"CREATE TENSOR C AS {SEVERAL_USES[0][0]}", A=SQUARE)
     assert tried.index(["A@2"]) == len(tried) - 1
 

@@ -85,13 +85,13 @@ def test_operands_are_converted_all_at_once_where_that_is_all_there_is_time_for(
     monkeypatch.setattr(reformat, "CONVERSION", 0.01)
     operands: dict[str, Any] = {name: storel.tensor(OPERANDS[name], "coo") for name in "ABC"}
     tried: list[list[str]] = []
-    compiled = scheduling.compile_stored
+    compiled = scheduling.compile_as_stored
 
     def noted(task: Task, converted: Mapping[str, storel.Tensor] = NOTHING_CONVERTED) -> Compilation:
         tried.append(sorted(converted))
         return compiled(task, converted)
 
-    monkeypatch.setattr(scheduling, "compile_stored", noted)
+    monkeypatch.setattr(scheduling, "compile_as_stored", noted)
     made = kernel(CHAIN, Options(patience=patience), **operands)
     check(made, operands, DENSE[0] @ DENSE[1] @ DENSE[2])
     assert tried[:2] == [[], ["A", "B", "C"]]

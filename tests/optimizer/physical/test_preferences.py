@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import storel
 from storel.compilation.schedule import Schedule, digest_of
-from storel.compilation.scheduling import by_schedule
+from storel.compilation.scheduling import with_schedule
 from storel.execution.run import execute
 from storel.optimizer.physical.preferences import Gathering, Preferences, StoreKind
 from storel.plan.printer import render
@@ -46,7 +46,7 @@ def preferring(text: str, preferences: Preferences) -> tuple[str, Any]:
     used = {name: value for name, value in operands.items() if re.search(rf"\b{name}\b", text)}
     kernel = storel.compile(f"CREATE TENSOR r AS {text}", **used)
     own = kernel.compilation
-    made = by_schedule(own, Schedule(digest_of(own.optimized.term), preferences=preferences))
+    made = with_schedule(own, Schedule(digest_of(own.optimized.term), preferences=preferences))
     assert made is not None
     verify(made.plan, made.symbols)
     return render(made.plan), execute(made, kernel.environment).to_numpy()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -59,8 +60,15 @@ def load_c(source: str, *further: str) -> ctypes.CDLL:
     return cache.obtain(f"c-{cache.digest(source, *parts)}", build, link)
 
 
+_loading = threading.Lock()
+
+
 def _load_numba(source: str, names: list[str]) -> list[Entry]:
-    """Run the module from the cache; Numba keeps its machine code beside it."""
+    """Run the module from the cache; Numba keeps its machine code beside it.
+
+    One thread does so at a time. Numba 0.68 makes what it needs in a process under one lock and compiles
+    under another: threads of which each holds one of them wait for each other for good.
+    """
     name = f"numba-{cache.digest(source)}"
 
     def build(artifact: Path) -> None:
@@ -80,4 +88,5 @@ def _load_numba(source: str, names: list[str]) -> list[Entry]:
             raise cache.Damaged(f"{path}: {error}") from error
         return [ENTRY(getattr(module, f"storel_{name}").address) for name in names]
 
-    return cache.obtain(name, build, run)
+    with _loading:
+        return cache.obtain(name, build, run)

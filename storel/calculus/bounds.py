@@ -17,7 +17,7 @@ from storel.calculus.intervals import (
     NONE,
     SHORT,
     Context,
-    Entries,
+    EntryBounds,
     Interval,
     added,
     applied,
@@ -85,15 +85,15 @@ def bounds(term: Term, symbols: Symbols, context: Context = ()) -> Interval:
             return bounds(body, symbols, (bounds(value, symbols, context), *context))
         case If(condition, body, semiring):
             found = bounds(body, symbols, narrowed(condition, symbols, context))
-            if isinstance(found, Entries):
+            if isinstance(found, EntryBounds):
                 return found
             return found.hull(Interval(0, 0)) if semiring == "plus_times" else ANY
         case Unique(key):
             return bounds(key, symbols, context)
         case Singleton(key, value):
-            return Entries(keys=bounds(key, symbols, context), values=bounds(value, symbols, context))
+            return EntryBounds(keys=bounds(key, symbols, context), values=bounds(value, symbols, context))
         case Empty(rank):
-            return reduce(lambda values, _: Entries(keys=NONE, values=values), range(rank), NONE)
+            return reduce(lambda values, _: EntryBounds(keys=NONE, values=values), range(rank), NONE)
         case Sum(source, body):
             keys, values = binder_bounds(source, symbols, context)
             found = bounds(body, symbols, (values, keys, *context))
@@ -129,7 +129,7 @@ def binder_bounds(source: Term, symbols: Symbols, context: Context = ()) -> tupl
             return Interval(0), ANY
         case _:  # a dictionary that is read: its keys are not negative (``lower`` sees to it)
             match bounds(source, symbols, context):
-                case Entries(keys=keys, values=values):
+                case EntryBounds(keys=keys, values=values):
                     return keys.meet(Interval(0)), values
                 case _:
                     return Interval(0), ANY
@@ -194,9 +194,9 @@ def _found(mapping: Term, semiring: str, symbols: Symbols, context: Context) -> 
             return _found(inner, semiring, symbols, context)
         case _:
             match bounds(mapping, symbols, context):
-                case Entries(values=Entries() as row):
+                case EntryBounds(values=EntryBounds() as row):
                     return row
-                case Entries(values=value) if semiring == "plus_times":
+                case EntryBounds(values=value) if semiring == "plus_times":
                     return value.hull(Interval(0, 0))
                 case _:
                     return ANY

@@ -53,7 +53,7 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Entries(Interval):
+class EntryBounds(Interval):
     """A dictionary, which as a number is not known: the bounds of its keys, and those of its values."""
 
     keys: Interval = Interval(is_short=True)
@@ -95,33 +95,35 @@ def _made(low: int | None, high: int | None, *operands: Interval) -> Interval:
 
 def summed(found: Interval) -> Interval:
     """Return the bounds of a sum of what has the bounds ``found``: of keys the same, of numbers none."""
-    return Entries(keys=found.keys, values=summed(found.values)) if isinstance(found, Entries) else ANY
+    return (
+        EntryBounds(keys=found.keys, values=summed(found.values)) if isinstance(found, EntryBounds) else ANY
+    )
 
 
 def _united(one: Interval, other: Interval) -> Interval:
     """Return the bounds of the sum of two dictionaries."""
-    if not (isinstance(one, Entries) and isinstance(other, Entries)):
+    if not (isinstance(one, EntryBounds) and isinstance(other, EntryBounds)):
         return ANY
-    return Entries(keys=one.keys.hull(other.keys), values=_united(one.values, other.values))
+    return EntryBounds(keys=one.keys.hull(other.keys), values=_united(one.values, other.values))
 
 
 def _intersected(one: Interval, other: Interval) -> Interval:
     """Return the bounds of the product of two dictionaries, or of one and a number."""
-    if isinstance(one, Entries) and isinstance(other, Entries):
-        return Entries(keys=one.keys.meet(other.keys), values=_intersected(one.values, other.values))
-    return summed(one if isinstance(one, Entries) else other)
+    if isinstance(one, EntryBounds) and isinstance(other, EntryBounds):
+        return EntryBounds(keys=one.keys.meet(other.keys), values=_intersected(one.values, other.values))
+    return summed(one if isinstance(one, EntryBounds) else other)
 
 
 def added(one: Interval, other: Interval, semiring: str) -> Interval:
     """Return the bounds of a sum over a semiring, of numbers or of dictionaries."""
-    if isinstance(one, Entries) or isinstance(other, Entries):
+    if isinstance(one, EntryBounds) or isinstance(other, EntryBounds):
         return _united(one, other)
     return wrapped(_add(one, other)) if semiring == "plus_times" else ANY
 
 
 def multiplied(one: Interval, other: Interval, semiring: str) -> Interval:
     """Return the bounds of a product over a semiring, of numbers or of dictionaries."""
-    if isinstance(one, Entries) or isinstance(other, Entries):
+    if isinstance(one, EntryBounds) or isinstance(other, EntryBounds):
         return _intersected(one, other)
     return wrapped(_multiply(one, other)) if semiring == "plus_times" else ANY
 

@@ -12,7 +12,7 @@ from strategies.terms import terms as whole_terms
 from storel.calculus.bounds import binder_bounds, bounds, decided, narrowed
 from storel.calculus.domains import bounds_within
 from storel.calculus.interpret import evaluate
-from storel.calculus.intervals import ANY, LONG, TRUTH, Entries, Interval
+from storel.calculus.intervals import ANY, LONG, TRUTH, EntryBounds, Interval
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -97,17 +97,17 @@ ROWS = Sum(FOUR, Singleton(Variable(1), Singleton(Lookup(Symbol("idx"), Variable
 COUNTS = Sum(FOUR, Singleton(Lookup(Symbol("idx"), Variable(1)), number(2)))
 
 ENTRIES: list[tuple[Term, Interval]] = [
-    (Empty(1), Entries(keys=Interval(0, -1), values=Interval(0, -1))),
-    (Singleton(Variable(0), number(7)), Entries(keys=Interval(0, 4), values=Interval(7, 7))),
-    (COUNTS, Entries(keys=Interval(0, 6))),  # several may come to one key
-    (ROWS, Entries(keys=Interval(0, 3), values=Entries(keys=Interval(0, 6), values=Interval(2, 2)))),
-    (Multiply(Lookup(Symbol("val"), number(0)), COUNTS), Entries(keys=Interval(0, 6))),
-    (Multiply(COUNTS, Singleton(number(3), number(1))), Entries(keys=Interval(3, 3))),
-    (Add(COUNTS, Singleton(number(9), number(1))), Entries(keys=Interval(0, 9))),
-    (Add(COUNTS, Empty(1)), Entries(keys=Interval(0, 6))),
+    (Empty(1), EntryBounds(keys=Interval(0, -1), values=Interval(0, -1))),
+    (Singleton(Variable(0), number(7)), EntryBounds(keys=Interval(0, 4), values=Interval(7, 7))),
+    (COUNTS, EntryBounds(keys=Interval(0, 6))),  # several may come to one key
+    (ROWS, EntryBounds(keys=Interval(0, 3), values=EntryBounds(keys=Interval(0, 6), values=Interval(2, 2)))),
+    (Multiply(Lookup(Symbol("val"), number(0)), COUNTS), EntryBounds(keys=Interval(0, 6))),
+    (Multiply(COUNTS, Singleton(number(3), number(1))), EntryBounds(keys=Interval(3, 3))),
+    (Add(COUNTS, Singleton(number(9), number(1))), EntryBounds(keys=Interval(0, 9))),
+    (Add(COUNTS, Empty(1)), EntryBounds(keys=Interval(0, 6))),
     (If(Apply("less", (Variable(0), number(2))), Singleton(Variable(0), number(1))),
-     Entries(keys=Interval(0, 1), values=Interval(1, 1))),
-    (Let(ROWS, Lookup(Variable(0), number(1))), Entries(keys=Interval(0, 6), values=Interval(2, 2))),
+     EntryBounds(keys=Interval(0, 1), values=Interval(1, 1))),
+    (Let(ROWS, Lookup(Variable(0), number(1))), EntryBounds(keys=Interval(0, 6), values=Interval(2, 2))),
     (Lookup(Lookup(ROWS, number(1)), number(5)), Interval(0, 2)),
     (Lookup(COUNTS, number(1)), ANY),
     (Reduce("min", FOUR, Add(Variable(0), number(1))), Interval(1, 4)),
@@ -192,13 +192,13 @@ def test_values_lie_within_their_bounds(term: Term, first: int, second: int) -> 
 @given(surroundings(), whole_terms(dictionary(2)) | whole_terms(REAL))
 def test_keys_lie_within_their_bounds(around: Surroundings, term: Term) -> None:
     found = bounds(term, around.symbols)
-    if not isinstance(found, Entries):
+    if not isinstance(found, EntryBounds):
         return
     entries = evaluate(term, around.symbols, around.values)
     assert isinstance(entries, dict)
     for key, row in entries.items():
         assert key in found.keys
-        if isinstance(found.values, Entries):
+        if isinstance(found.values, EntryBounds):
             assert all(inner in found.values.keys for inner in row)
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from storel.calculus.apart import determined
 from storel.calculus.binding import free_variables, shift
 from storel.calculus.bounds import binder_bounds, bounds
-from storel.calculus.intervals import Context, Entries, Interval
+from storel.calculus.intervals import Context, EntryBounds, Interval
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -218,7 +218,7 @@ def _quotients(divisor: Term, rank: int) -> Term:
 
 def _by_keys(table: Term, held: Interval, divisor: Term, symbols: Symbols) -> Term | None:
     """Return ``table`` divided by ``divisor``, looked up key by key; None if its keys have no bound."""
-    if not isinstance(held, Entries):
+    if not isinstance(held, EntryBounds):
         return _quotient(table, divisor)
     if held.keys.high is None:
         return None

@@ -20,7 +20,7 @@ from functools import reduce
 from storel.calculus.binders import binder_types
 from storel.calculus.binding import free_variables, shift
 from storel.calculus.bounds import bounds
-from storel.calculus.intervals import Entries, Interval
+from storel.calculus.intervals import EntryBounds, Interval
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -183,7 +183,7 @@ def has_natural_keys(entries: Interval, rank: int) -> bool:
     """Return whether keys of a dictionary, and of those in it, are proved not to be negative."""
     if rank == 0:
         return True
-    if not isinstance(entries, Entries) or not entries.keys.is_natural:
+    if not isinstance(entries, EntryBounds) or not entries.keys.is_natural:
         return False
     return has_natural_keys(entries.values, rank - 1)
 

@@ -46,14 +46,19 @@ def writable_directory() -> Path | None:
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError as error:
-        if os.environ.get("STOREL_CACHE_DIR"):
-            _tell_once(folder, error.strerror or str(error))
+        _tell(error)
         return None
+
+
+def _tell(error: OSError) -> None:
+    """Warn that nothing can be kept if the user chose where."""
+    if os.environ.get("STOREL_CACHE_DIR"):
+        _tell_once(directory(), error.strerror or str(error))
 
 
 @functools.cache
 def _tell_once(folder: Path, why: str) -> None:
-    warnings.warn(f"nothing is kept on disk: STOREL_CACHE_DIR is {folder}: {why}", stacklevel=2)
+    warnings.warn(f"nothing is kept on disk: STOREL_CACHE_DIR is {folder}: {why}", stacklevel=3)
 
 
 def digest(*parts: str) -> str:
@@ -90,7 +95,9 @@ def obtain(name: str, build: Callable[[Path], None], load: Callable[[Path], Load
     """
     try:
         return _obtain(directory(), name, build, load)
-    except (OSError, Damaged, BackendError):
+    except (OSError, Damaged, BackendError) as failure:
+        if isinstance(failure, OSError):
+            _tell(failure)
         try:
             return _obtain(Path(_own_directory().name), name, build, load)
         except Damaged as error:
@@ -155,8 +162,8 @@ def kept(
             note.write_bytes(pickle.dumps(made))
             seal(note)
             note.replace(path)
-    except OSError:
-        return made  # the next process builds it again
+    except OSError as error:
+        _tell(error)
     return made
 
 
@@ -177,8 +184,8 @@ def remember(name: str, text: str) -> None:
             note = Path(fresh, name)
             note.write_text(text, "utf-8")
             note.replace(folder / name)
-    except OSError:
-        return
+    except OSError as error:
+        _tell(error)
 
 
 def forget(name: str) -> None:

@@ -80,7 +80,10 @@ def test_a_damaged_note_is_none(own_cache: Path, text: str) -> None:
 
 def test_a_cache_that_cannot_be_written_is_an_error(own_cache: Path) -> None:
     own_cache.write_text("a file where a directory should be")
-    with pytest.raises(DataError, match="nothing can be kept"):
+    with (
+        pytest.warns(UserWarning, match="nothing is kept on disk"),
+        pytest.raises(DataError, match="nothing can be kept"),
+    ):
         machine.keep(SLOW)
 
 

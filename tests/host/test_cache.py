@@ -109,7 +109,8 @@ def test_a_library_cut_short_is_not_loaded(folder: Path) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_cache_that_cannot_be_written(folder: Path, backend: Backend) -> None:
     folder.write_text("a file where the directory should be")
-    assert doubled(backend)
+    with pytest.warns(UserWarning, match="nothing is kept on disk"):
+        assert doubled(backend)
     assert folder.read_text() == "a file where the directory should be"
 
 
@@ -117,9 +118,24 @@ def test_a_full_disk_is_told(folder: Path) -> None:
     def build(_: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with pytest.raises(BackendError, match=r"cannot be kept: No space left(?s:.*)TMPDIR"):
+    with (
+        pytest.raises(BackendError, match=r"cannot be kept: No space left(?s:.*)TMPDIR"),
+        pytest.warns(UserWarning, match="No space left"),
+    ):
         cache.obtain("never", build, lambda artifact: artifact)
     assert not list(folder.glob("*never*"))
+
+
+def test_a_full_directory_of_the_users_is_told_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def replace(note: Path, target: Path) -> Path:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "replace", replace)
+    with pytest.warns(UserWarning, match=rf"STOREL_CACHE_DIR is {folder}: No space left") as told:
+        assert cache.kept("plan", lambda: 1) == 1
+        assert cache.kept("plan", lambda: 2) == 2
+        cache.remember("note", "text")
+    assert (len(told), cache.recall("note")) == (1, None)
 
 
 def test_what_does_not_compile_is_reported(folder: Path) -> None:
@@ -179,7 +195,8 @@ def test_where_no_directory_can_be_there_is_nothing_to_forget(
     file = tmp_path / "file"
     file.write_text("")
     monkeypatch.setenv("STOREL_CACHE_DIR", str(file / "below"))
-    cache.remember("note", "text")
+    with pytest.warns(UserWarning, match="Not a directory"):
+        cache.remember("note", "text")
     cache.forget("note")
     assert cache.recall("note") is None
 

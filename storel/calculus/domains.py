@@ -3,10 +3,10 @@
     i in 0:m, j in max(0, i - l):min(n, i + u + 1)
       gives   0 <= i * (l + u + 1) + j - i + l < m * (l + u + 1)
 
-A linear term is largest where its innermost variable is: at its last value, or its first one if it is taken
-negative. Put in its place, that is a term of the variables outside, and so on outward (Fourier, 1826, for one
-inequality at a time). Of ``min`` in an upper bound either argument is one, and so of ``max`` in a lower
-bound. What is not linear, but depends on one variable alone, is computed for all of its values.
+A linear term is largest at the last value of its innermost variable, or at the first if its factor is
+negative. Substituting that value leaves a term of the variables outside, and so on outward (Fourier, 1826,
+for one inequality at a time). If an upper bound is a ``min``, either argument is one, too, and so for a lower
+bound that is a ``max``. A term that depends on one variable alone, not linearly, is computed for all values.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def bounds_within(
 ) -> Interval:
     """Return an interval that holds the integer ``term`` inside loops with these domains.
 
-    Conditions that hold there say that a linear term is not positive: taken from another one, it leaves no
-    less.
+    Each condition, which holds there, says that a linear term is not positive: subtracting it from another
+    one gives an upper bound.
     """
     prover = _Prover(symbols, context, domains)
     form = prover.linear(term)

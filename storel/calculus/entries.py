@@ -1,7 +1,7 @@
-"""Entries of dictionaries that are read: none has a negative key, which is said where it is not evident.
+"""Entries of dictionaries that are read: none has a negative key; conditions say so where it is not evident.
 
-A zero may be at a negative key, in padding; it is no entry. What is at a negative key otherwise is met, so
-that the program fails with a message.
+A zero at a negative key, in padding, is no entry. Any other value at a negative key is visited, so that the
+program fails with a message.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def doubtful(keys: list[Term], symbols: Symbols, scope: Scope) -> list[Term]:
 
 
 def where_counted_up(made: Term, keys: list[Term], symbols: Symbols, scope: Scope, semiring: str) -> Term:
-    """Return an entry whose keys are known to be natural, which is said of those that a loop counts up.
+    """Return an entry whose keys are known to be natural, under conditions on those that a loop counts up.
 
-    It takes nothing, since it becomes a bound of the loop.
+    The conditions cost nothing, since they become bounds of the loop.
     """
     counted = (key for key in keys if _is_counted(key, symbols, scope))
     return reduce(lambda inner, key: If(_natural(key), inner, semiring), counted, made)

@@ -5,12 +5,11 @@
     sum(<(i,k), v> in A, …) e      with k bound     =  sum(<i, r> in A) let v = r(k) in if v != 0 then e
                or, by columns,                      =  sum(<i, v> in sum(<i, r> in A) { i -> r(k) }) e
 
-where the condition is left out if ``e`` is strict in v and cannot fail. Of a row that is asked for in the
-same way it is that there is something in it, which is said of each row that a loop meets, too, so that it
-need not be stored to be known; where no more is asked, a number stands for the row. An array has no missing
-entries: there the keys are compared. The last line is for ``e`` that is not linear. Rules take its inner
-sum, which is, to the column where columns are stored; of the line above they would have to know that no row
-is made in two places.
+where the condition is left out if ``e`` is strict in v and cannot fail. For a row, the condition is that it
+has an entry. Each row that a loop meets gets it, too, so that the row need not be stored to test that; where
+the row is not used otherwise, a number stands for it. An array has no missing entries: there the keys are
+compared. The last line is for ``e`` that is not linear. Rules move its inner sum, which is linear, to the
+column where columns are stored; for the line above they would have to know that no row is made in two places.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Bounds of integers, and what becomes of them where integers are added, compared, divided.
 
-Interval arithmetic (Moore, 1966). ``None`` is an open end. Of a dictionary the bounds are those of its keys.
-What is made of numbers of 32 bits alone wraps around beyond these.
+Interval arithmetic (Moore, 1966). ``None`` is an open end. The bounds of a dictionary are those of its keys
+and of its values. Arithmetic on numbers of 32 bits alone wraps around at 32 bits.
 """
 
 from __future__ import annotations

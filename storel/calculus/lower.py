@@ -67,9 +67,9 @@ def lower_mapping(mapped: syntax.Mapped, symbols: Symbols) -> Term:
 class _Lowering:
     """``drops_zeros`` in a dictionary that is only read: its zeros are no entries, whatever their keys are.
 
-    Whoever reads it may rely on keys that are not negative. What stores a result looks at each value itself.
-    Of one that ``is_natural`` it is known that none is. Where a loop counts them up, that is said: it takes
-    nothing, since it becomes a bound of the loop, and proves what is read there.
+    Its readers may rely on keys that are not negative. Code that stores a result checks each value itself.
+    One that ``is_natural`` is known to have no negative keys. Where a loop counts keys up, a condition says
+    so: it costs nothing, since it becomes a bound of the loop, and proves that reads there are in bounds.
     """
 
     symbols: Symbols

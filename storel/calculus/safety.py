@@ -23,13 +23,13 @@ def is_safe(
     domains: Domains = (),
     conditions: tuple[Term, ...] = (),
 ) -> bool:
-    """Return whether it is proved that ``term`` does not fail; without ``reads``, unless an array read does.
+    """Return whether ``term`` is proved not to fail; without ``reads``, array reads are taken to succeed.
 
     ``domains`` are those of the loops around it that are known, the innermost first, and ``conditions`` hold.
 
     What may fail: an array read, a loop over a part of an array, the minimum of nothing, an integer division
-    by zero, an integer to a negative power, an integer of what is none. So may a dictionary that is stored,
-    as reads may, where it has a negative key.
+    by zero, an integer to a negative power, the conversion of a real to an integer. So may storing a
+    dictionary with a negative key, which counts as a read.
     """
     match term:
         case Lookup(Symbol() | Range() | Slice() as array, key) if reads:

@@ -138,7 +138,7 @@ class Inlining:
 
 
 def uses(name: str, expression: Expression) -> int:
-    """Return how often ``expression`` says ``name``, or else what a loop over it takes its values for.
+    """Return how often ``expression`` mentions ``name``; a loop over it counts for each use of its value.
 
     >>> from storel.source import Source
     >>> from storel.syntax.parser import parse_expression

@@ -164,9 +164,9 @@ def _is_multiplied(index: Term, key: Variable) -> bool:
 
 
 def _repeated(term: Term, *, is_inside: bool = False) -> Iterator[str]:
-    """Yield the arrays that a loop over their segments goes through, inside of another loop.
+    """Yield the arrays whose segments a loop inside of another one goes through each time.
 
-    It may be over all rows, or over those that are stored, of which a loop around it chooses none.
+    The loop is over all rows, or over all that are stored: no loop around it chooses among them.
     """
     if is_inside and isinstance(term, Sum) and _is_steady(term.source):
         yield from _segments(term.body, Variable(1))

@@ -59,12 +59,11 @@ def compile_definition(task: Task) -> Compilation:
 def planned(task: Task, stored: Compilation | None = None) -> Compilation:
     """Return the cheapest compilation by its estimates.
 
-    Operands that would be searched too often are converted first (``reformat.py``), one by one. A trial
-    converts its operand, so it must promise to save more than that: what another conversion takes is what
-    its own does at least. The cheapest conversions are tried first. Before, all are converted at once, which
-    is all that is done where the program is not worth more searches. What is used several times may then be
-    stored otherwise for one of its uses. ``stored`` is the compilation that converts nothing, if it is at
-    hand.
+    Operands that would be searched too often are converted (``reformat.py``): first all at once, which is
+    all that is tried where the program is not worth more searches; then one by one, the cheapest conversions
+    first. A trial itself converts its operand, so at least twice the time of that must be at stake. An
+    operand that is used several times may then be stored otherwise for one of its uses. ``stored`` is the
+    compilation that converts nothing, if it is at hand.
     """
     environment = task.environment
     best = with_dense_products(stored or compile_as_stored(task))

@@ -169,9 +169,9 @@ def _effort(reports: Iterable[PhaseReport], sharing: Sharing) -> float:
 def _is_promising(start: _Start, first: _Start, symbols: Symbols, sharing: Sharing, effort: float) -> bool:
     """Return whether to search from a start, too: it is cheaper as it stands, or a product of many factors.
 
-    Of few operands a search reaches most orders from any of them. Of many it does not, and what they cost as
-    they stand tells little of what becomes of them. But unless a start is cheaper than what has been found,
-    what that takes must be worth the ``effort`` of another search.
+    With few operands, a search reaches most orders from any start. With many it does not, and the cost of a
+    start as it stands tells little about the plans found from it. But unless a start is cheaper than what has
+    been found, the time still allowed must exceed the ``effort`` of another search.
     """
     if start.term == first.term:
         return False

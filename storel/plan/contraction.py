@@ -2,10 +2,10 @@
 
     C(b…, m…, n…) = sum(k…) A(b…, m…, k…) · B(b…, k…, n…)        all dense, dimensions in any order
 
-A loop is told by its strides in the three arrays: by how much an address grows with its variable. Loops that
-all three know are of a batch, those of the result and one operand its rows or columns, those of both
-operands the sum. Source: Springer, Bientinesi, "Design of a high-performance GEMM-like tensor-tensor
-multiplication", TOMS 44(3), 2018, for these classes.
+A loop is classified by its strides in the three arrays: how much an address grows with its variable. Loops
+with a stride in all three are of a batch, those in the result and one operand are rows or columns, those in
+both operands are summed over. Source: Springer, Bientinesi, "Design of a high-performance GEMM-like
+tensor-tensor multiplication", TOMS 44(3), 2018, for these classes.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ times its length, and the entries of one parent are at most the extent. So the b
 product costs one pass over its left operand. Where nothing better is known the bound is None, and
 the caller takes the product of the extents.
 
-A count fills no hash store, nor rows. There the variable of one is a number that its entries do not exceed,
-and that of a row of one the same of the row: what is counted of all rows, is counted of the store.
+A count fills no hash store and no rows. Instead, the variable of such a store is a bound on the number of its
+entries, that of a row a bound for the row: what is counted in all rows is counted in the store.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class Nest:
 
     @property
     def factors(self) -> tuple[Term, ...]:
-        """The factors of the value; a quotient by more than a number is one of 1, as is a condition."""
+        """The factors of the value; a division by d is a factor 1 / d, a condition c one ``if c then 1``."""
         asked = (If(condition, ONE) for condition in self.conditions)
         return tuple(_needed((*_factors(self.value), *asked)))
 
@@ -207,9 +207,9 @@ def _factors(term: Term) -> Iterator[Term]:
 
 
 def _needed(factors: Sequence[Term]) -> Iterator[Term]:
-    """Yield factors without conditions that another one is not zero: where it is, the product is, too.
+    """Yield factors, less conditions that another one is not zero: where it is zero, so is the product.
 
-    A quotient is not, 0 / 0.
+    That is not so if one is a quotient: 0 / 0 is not zero.
     """
     is_quotient = any(map(_is_quotient, factors))
     for factor in factors:

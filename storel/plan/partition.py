@@ -70,9 +70,9 @@ class Parts(Enum):
 class Split:
     """How a loop over ``source`` is run in parts.
 
-    ``plan`` is over the part between ``LOW`` and ``HIGH``, of which ``ends`` are what is known. ``work`` is
-    an action that counts what one iteration does, under the binders of ``source``, but for the elements of
-    the ascending ``lists`` that are found by its key: each is as many steps more as is known beforehand.
+    ``plan`` runs the part between ``LOW`` and ``HIGH``; ``ends`` is what is known of these. ``work`` is an
+    action that counts what one iteration does, under the binders of ``source``, except for the elements of
+    the ascending ``lists`` that are found by its key: each adds a number of steps known beforehand.
     """
 
     plan: Plan

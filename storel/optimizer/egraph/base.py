@@ -32,9 +32,9 @@ _SETTLED = (*analyses.RULESETS, *EAGER)
 WORN = 1000
 """E-nodes of terms that were held after which an e-graph is replaced by a fresh copy.
 
-A copy takes as long as a small search, since all rules are copied, too. But the numbers of classes are not
-used again, which makes an e-graph slower by and by. What is copied is put by when that is first due, since
-most processes plan little.
+A copy takes as long as a small search, since all rules are copied, too. But the numbers of classes are never
+reused, which slows an e-graph down over time. The state to return to is saved when the first copy is due,
+since most processes plan little.
 """
 
 _Commands: TypeAlias = dict[tuple[str, int, frozenset[str]], list[Any]]
@@ -79,7 +79,7 @@ class Base:
         self._held = self._held_in_all = 0
 
     def _forgotten(self) -> list[Any]:
-        """Return the command that deletes all that a term brings: what there is nothing of without one."""
+        """Return the command that deletes what a term adds: rows of functions that are empty without one."""
         for name, function in self.graph.freeze().functions.items():
             if not function.rows:
                 row = f"({name} {' '.join(f'a{place}' for place in range(len(function.input_sorts)))})"

@@ -91,8 +91,8 @@ class Saturation:
         """Decide, substitute, analyze and simplify until nothing changes; return whether anything did.
 
         Substitution needs nothing but the free variables, and the other analyses make no terms. What holds of
-        a variable is decided before another term is put in its place: that j < n holds in a loop up to n says
-        nothing of e < n, and would if ``j < n`` were decided once there is an ``e < n`` made of it.
+        a variable is decided before another term is substituted for it: ``j < n`` holds in a loop up to
+        n and says nothing of ``e < n``; decided after ``e < n`` is made of it, it would decide that, too.
         """
         changed = False
         for _ in range(ANALYSIS):

@@ -73,7 +73,7 @@ class Estimate(NamedTuple):
 
     @property
     def surprise(self) -> float:
-        """How little of a condition is foreseen: all, 1, of one that the data fulfills every other time."""
+        """How unpredictable a condition is: 0 if it is regular, 1 if it holds every other time."""
         is_regular = self.sample is not None
         return 0.0 if is_regular else 2 * min(self.probability, 1 - self.probability)
 

@@ -47,10 +47,10 @@ Scope = tuple[Estimate, ...]
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What one action is expected to do: it is run ``runs`` times, which amounts to ``times`` of the above.
+    """What one action is expected to do in ``runs`` runs; ``times`` is its number in the table above.
 
-    Each costs some nanoseconds of its own, without those of the action's parts. In a run of a bind so many
-    values arrive in its store.
+    ``per_run`` and ``per_time`` are nanoseconds of its own, without those of its parts. ``arrivals`` is how
+    many values arrive in the store of a bind in each run.
     """
 
     times: float

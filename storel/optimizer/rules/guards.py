@@ -1,8 +1,8 @@
 """What the guards of rules ask, answered for a term without an e-graph.
 
     True     it is proved
-    False    nor does ``analyses.py`` prove it of this term
-    None     that may
+    False    it is not, and ``analyses.py`` does not prove it of this term, either
+    None     it is not, but ``analyses.py`` may prove it
 
 Linearity, strictness and bounds are those of the calculus, which proves all that the analyses of a class do.
 """

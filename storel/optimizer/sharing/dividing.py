@@ -1,4 +1,4 @@
-"""What a sum is made of is not divided one by one where all of it is divided by the same.
+"""A sum whose summands are all divided by the same term is divided once, as a whole.
 
     sum(R) … e / d …   =>  let x = sum(R) … e … in if x != 0 then x / d        d does not depend on R
 
@@ -145,7 +145,7 @@ def _divisors(term: Term, inside: _Inside) -> Iterator[Term]:
 
 
 def _undivided(term: Term, divisor: Term, inside: _Inside) -> Term | None:
-    """Return ``term``, which is linear in its quotients by ``divisor``, without that; None if it is not."""
+    """Return ``term`` without its divisions by ``divisor``; None if it is not linear in these quotients."""
 
     def of(child: Term, binders: int = 0) -> Term | None:
         return _undivided(child, divisor, inside.under(term, binders))

@@ -96,7 +96,7 @@ def _grouped(term: Term, found: Occurrence, symbols: Symbols, reassociates: bool
         return
     group = _group(found.term, 0, found.term.semiring)
     is_whole = all(part == Part(part.table) for part in group.parts)
-    # Of what is stored sparse other moves make more, which would come too late.
+    # For sparse operands other moves gain more, and would come too late.
     is_dense = isinstance(found.term, Sum) and isinstance(found.term.source, Range)
     if not group.keys or len(group.parts) > MOST_TABLES or not (is_whole or (reassociates and is_dense)):
         return

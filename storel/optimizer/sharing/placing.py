@@ -17,9 +17,9 @@ from storel.optimizer.terms.occurrences import has_loop, reindexed
 
 
 def placed(term: Term, named: Sequence[Term | None] = ()) -> Term:
-    """Return ``term`` with each name of a loop given once, and as far inside conditions as it can.
+    """Return ``term`` with equal values that loop named once, as far inside conditions as possible.
 
-    Its free variables are ``named`` values, as their binders see them, or others: None.
+    ``named`` has the value of each free variable, as its binder sees it, or None.
     """
     if not has_loop(term):
         return term

@@ -1,13 +1,13 @@
-"""Numbers that meet longer ones are made such where they do, so that all of a product are of one type.
+"""Numbers are converted where they meet numbers of a longer type, so that a product has one type.
 
     a · b · x       =>   int64(a) · int64(b) · x            a, b of 32 bits, x of 64
     1.0 · a · x     =>   1.0 · float64(a) · float64(x)      a, x integers
     (a + b) · x     =>   int64(a + b) · x
 
-Rules take products and sums apart and put them together again in any order. What they leave together is of
-one type then, that of the whole: of ``sum(R) a · x`` they make ``x · sum(R) int64(a)``, which does not wrap
-around, and ``1.0`` is the unit, which they leave out. After the search, what is converted anyway is not said
-to be (``plain``).
+Rules take products and sums apart and put them together again in any order. What they combine then has
+one type, that of the whole: of ``sum(R) a · x`` they make ``x · sum(R) int64(a)``, which does not wrap
+around, and ``1.0`` is the unit, which they leave out. After the search, conversions that happen anyway are
+removed (``plain``).
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _RING = "plus_times"
 
 
 def converted(term: Term, symbols: Symbols, types: Context = (), *, is_key: bool = False) -> Term:
-    """Return ``term`` with what is added or multiplied there of the type of the sum or product.
+    """Return ``term`` with the operands of sums and products converted to the type of the whole.
 
-    Without loops, keys and conditions are computed in 64 bits: what they are made of ``is_key``.
+    Keys and conditions without loops are computed in 64 bits: for their parts, ``is_key`` holds.
     """
     for position, (child, binders) in enumerate(children(term)):
         inner = _inside(term, symbols, types) if binders else types

@@ -254,7 +254,7 @@ _VALUE: dict[type, int | None] = {
     Lookup: None,
     Slice: None,
 }
-"""Of the terms whose children are not all values the one that is, if there is one."""
+"""For each kind of term whose children are not all values, the child that is one, if any."""
 
 
 def is_value(term: Term, child: int) -> bool:

@@ -93,7 +93,7 @@ def _cautious(term: Term, place: _Place) -> Term:
 
 
 def _in_order(term: If, place: _Place) -> Term:
-    """Return ``term`` with each condition in front of it the first that is proved not to fail, if one is."""
+    """Return ``term`` with its conditions reordered: each is the first left that is proved safe, if any."""
     asked: list[Term] = []
     body: Term = term
     while isinstance(body, If) and body.semiring == term.semiring:

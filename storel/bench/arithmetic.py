@@ -21,7 +21,7 @@ STEPS = 1 << 20
 """How often each vector is added to."""
 
 _VECTORS = 12
-"""Vectors in registers: more than the sums that are under way at a time, and no more than there are."""
+"""Vectors in registers: more than the additions in flight at a time, and no more than the registers."""
 
 _SOURCE = """\
 #include <stdint.h>

@@ -28,7 +28,7 @@ def problem_of(task: Task) -> Problem:
 
 
 def data_for(kernel: str, names: Sequence[str]) -> list[str]:
-    """Return what of the data suits a kernel; one with dense operands alone is run once, whatever the data.
+    """Return the data that suits a kernel; a kernel of dense operands alone runs once, whatever the data.
 
     Raises UnknownNameError for what is no kernel, or no data.
 

@@ -1,10 +1,10 @@
 """Times contestants in turn: each round runs every one, so that what disturbs one disturbs all.
 
-Threads of some libraries look out for more work for up to 0.2 s, at the expense of whoever comes next. So
-a contestant begins when those of the one before sleep, and runs twice, the second time with its own awake,
-or, if it is short, for a while. One that takes long is left out of later rounds. The first call of each is
-apart: it is when compilers compile, and when memory that is not there yet is taken. storel's cache is empty
-then.
+Threads of some libraries wait awake for more work for up to 0.2 s, which slows the next contestant. So a
+contestant begins when the threads of the one before sleep, and runs twice, or longer if it is short: after
+the first run its own threads are awake. One that takes long is left out of later rounds. The first call of
+each is apart: it is when compilers compile, and when memory that is not there yet is taken. storel's cache is
+empty then.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ SPAN = 0.02
 """Seconds that it runs in each round at least: what takes a millisecond needs many runs for a minimum."""
 
 PAUSE = 0.02
-"""Seconds that this process is watched for threads that are still awake, at a time: several ticks of the
-system's clock, as the time of other threads is brought up to date at ticks alone."""
+"""Seconds of one look for threads that are still awake: several ticks of the system's clock, since the
+processor time of other threads is updated only at ticks."""
 
 SETTLING = 0.5
 """Seconds after which threads that do not sleep are no longer waited for."""

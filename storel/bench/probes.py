@@ -1,10 +1,10 @@
 """The limits of the machine, measured beside the kernels: memory read in order, at random, and arithmetic.
 
-A kernel cannot be faster than its operands and result go through memory once, than its compulsory scattered
-reads are made, or than its compulsory operations are done in registers (arithmetic.py). Each probe works on
-as much memory as the kernel does, so that caches help it as they help the kernel. Memory is read by NumPy's
-``dot`` and ``take``; the last also writes what it reads, so that a kernel that only reads may be somewhat
-below that limit.
+A kernel takes at least as long as moving its operands and result through memory once, as its compulsory
+scattered reads, and as its compulsory operations in registers (arithmetic.py). Each probe works on as much
+memory as the kernel does, so that caches help it as they help the kernel. Memory is read by NumPy's ``dot``
+and ``take``; the last also writes what it reads, so that a kernel that only reads may be somewhat below that
+limit.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ class Measurement:
         return max(self.limits.items(), key=lambda each: each[1], default=("none", 0.0))
 
     def ratio(self, timing: Timing) -> float | None:
-        """Return how often the best rival's time a contestant takes; None where it, or no rival, is right."""
+        """Return a contestant's time over the best rival's; None if it is wrong, or no rival is right."""
         best = self.best
         return timing.minimum / best.minimum if best is not None and timing.is_right else None
 

@@ -45,10 +45,10 @@ PAGE = 64 * CACHE_LINE
 """How many bytes ahead a stream is asked for where other places are looked up."""
 
 BLOCK = 8
-"""How many iterations ask for their streams at once: those that read a cache line of the widest numbers."""
+"""How many iterations share one prefetch per stream: those that read a cache line of the widest numbers."""
 
 IN_LANES = 4 * CACHE_LINE
-"""How many bytes of sums vector code keeps: one vector after the other would wait for its own sum."""
+"""How many bytes of sums vector code keeps: in a single vector, each addition would wait for the last."""
 
 # Vector code combines partial results with the operator's own meaning, but for NaN in minima and maxima.
 _REDUCTIONS = {"add": "+", "multiply": "*", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}
@@ -175,8 +175,8 @@ class Body:
     def _by_blocks(self, loop: For, low: str, high: str) -> str:
         """Run whole blocks, each of which asks for its streams, if any; return where the rest begins.
 
-        Most segments are short: what fits into two blocks is a rest, which asks beforehand, since the end of
-        one loop surprises the processor once, and of two twice, unless there are always as many iterations.
+        Most segments are short: fewer than two blocks of iterations are all left to the rest, whose streams
+        are asked for beforehand, since the end of each loop is mispredicted unless its length is constant.
         """
         start = _block_of(loop)
         block = self._names[start.name]
@@ -285,9 +285,9 @@ class Body:
         self._line("}")
 
     def _prefetch(self, local: Local, ahead: Ahead) -> None:
-        """Ask for the rows of a later iteration, and as many iterations before for where these begin.
+        """Ask for the rows of a later iteration and, twice as far ahead, for the elements with their starts.
 
-        That is asked for by itself where it is looked up at a place that is looked up, too.
+        Those elements are asked for only where their own places are looked up, too.
         """
         later = self._later("later", local, ahead, ahead.distance)
         for row in ahead.rows:

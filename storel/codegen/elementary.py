@@ -29,7 +29,7 @@ LOG_2_HIGH, LOG_2_LOW = 0.6931471805598903, 5.497923018708371e-14
 SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 MANTISSA_BITS = 0x000FFFFFFFFFFFFF
 TO_SQRT_HALF = 0x00095F619980C433
-"""What is added to the bits of a number so that its exponent changes at the square roots of halves."""
+"""Added to the bits of a number, so that its exponent changes at sqrt(1/2) 2^n instead of at 2^n."""
 
 LEAST_NORMAL = 2.2250738585072014e-308
 

@@ -1,8 +1,9 @@
-"""Calls of a compiled program with other data, of which all is true that its kernel relies on.
+"""Calls of a compiled program with other data that satisfies all that its kernel relies on.
 
-What a call needs of an operand depends on nothing else: whether the kernel is right for it, and where its
-arrays are. Tensors do not change, so both are found once and kept as long as the tensor lives; a tensor
-that is converted first is converted once (``Tensor.converted``). A ``Call`` refers to no data by itself.
+What a call must know of an operand depends on the operand alone: whether the kernel is right for it, and
+where its arrays are. Tensors do not change, so both are found once and kept as long as the tensor lives; a
+tensor that is converted first is converted once (``Tensor.converted``). A ``Call`` refers to no data by
+itself.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ class Converted(NamedTuple):
 class Operand:
     """What a kernel was compiled for: tensors like ``own``, which are read as they are, or ``converted``.
 
-    Arrays of a ``form`` are read as they lie, without a tensor that is made of them; there is none where the
-    tensor has to be looked at, or converted.
+    Arrays of this ``form`` are read as they lie, without making a tensor of them; it is None where the tensor
+    has to be inspected or converted.
     """
 
     name: str

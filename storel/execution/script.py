@@ -91,10 +91,10 @@ class Runner:
     ``requested`` are results beside those that the script says; ``result_format`` is that of a single
     result; without ``runs`` the results are only compiled; ``saves`` says that the caller will write what
     the script SAVEs, so that it is told early what cannot be; ``counts_work`` interprets the plans;
-    ``analyzes`` profiles all that is run, not only what the script says. ``undecided`` are the operands
-    whose formats are to be chosen, and whether they come in theirs; ``files`` those that are loaded once
-    the formats of the script are known, which they may be stored in. ``keywords`` are what a caller may have
-    meant who binds a name that the script does not read. ``compiler`` compiles what is run.
+    ``analyzes`` profiles all that is run, not only what the script says. ``undecided`` are the operands whose
+    formats are to be chosen, and whether each comes as a format's arrays; ``files`` those that are loaded
+    once the formats of the script are known, which they may be stored in. ``keywords`` are what a caller may
+    have meant by a name that the script does not read. ``compiler`` compiles what is run.
     """
 
     environment: Environment

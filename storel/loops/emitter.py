@@ -84,9 +84,9 @@ class Emitter:
     def pass_over(
         self, position: Local, stop: Expression, is_key: Callable[[Expression], Expression]
     ) -> None:
-        """Emit steps that move a position over a run of elements that are the key, no further than ``stop``.
+        """Emit steps that move a position past a run of elements equal to a key, no further than ``stop``.
 
-        ``is_key`` tells it of the element at a position; where two elements are, so are all between them.
+        ``is_key`` tests the element at a position; all elements between two that equal the key equal it, too.
         """
         for step in (RUN, 1):
             last = plus(position, index(step - 1))
@@ -165,9 +165,9 @@ def holding_zero(value: Expression, semiring: str) -> Expression:
 
 
 def widened(value: Expression, operator: str, wanted: ScalarType) -> Expression:
-    """Return ``value`` as an operand of a real sum or product, of reals itself if it is such a one.
+    """Return ``value`` as an operand of a real sum or product; a nested one of its kind is of reals, too.
 
-    Where x * a * b became x * (a * b), a product of integers may overflow that was none as written.
+    Where x * a * b became x * (a * b), an integer product a * b that was not written might overflow.
     """
     if wanted.is_real and isinstance(value, Binary) and value.operator == operator:
         left, right = (widened(each, operator, wanted) for each in (value.left, value.right))

@@ -118,7 +118,7 @@ class ContractionKernel:
 
     @cached_property
     def _parts(self) -> list[_Part]:
-        """What each thread computes: whole tiles of rows or columns, of that of which there are more."""
+        """What each thread computes: whole tiles of rows or of columns, whichever are more."""
         layout = self._layout
         rows, columns = len(layout.left_rows), len(layout.right_columns)
         by_rows = rows >= columns
@@ -135,8 +135,8 @@ class ContractionKernel:
 class _Layout:
     """Where the operands' and the result's elements lie, from the first one: the same in each run.
 
-    ``this`` is the contraction with its neighbours in the result in columns, ``batch`` has three offsets for
-    each product.
+    ``this`` is the contraction, turned so that neighbours in the result are in one row, ``batch`` has three
+    offsets for each product.
     """
 
     this: Contraction
@@ -202,7 +202,7 @@ def contraction_kernel(
 
 
 def _with_columns_last(this: Contraction) -> Contraction:
-    """Return the contraction with the operands such that neighbours in the result are of a row."""
+    """Return the contraction, operands exchanged or not, such that neighbours in the result are in a row."""
 
     def least(loops: Loops) -> int:
         return min(abs(this.strides[loop]) for loop in loops)

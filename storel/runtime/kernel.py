@@ -92,7 +92,7 @@ class CompiledKernel:
     ) -> dict[str, Array]:
         """Do the same with arrays whose addresses were asked for before, which takes longer than a call.
 
-        Outputs that were ``begun`` by another kernel are gone on with.
+        Outputs that another kernel has ``begun`` are continued.
         """
         addresses = self.addresses(inputs)
         sizes = self.bound(scalars, addresses)

@@ -21,7 +21,7 @@ SHARE = 16
 """All pieces that are kept are together no larger than the machine's memory divided by this."""
 
 SLACK = 4
-"""A piece serves who asks for less, unless more than the share of it that this divides by stays unused."""
+"""A piece serves a smaller request if at most its size divided by this stays unused."""
 
 _NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)
 

@@ -53,7 +53,7 @@ _COMBINING: dict[str, Callable[..., object]] = {
 class Step:
     """A phase of a plan: it makes the result, or outputs that are inputs of later steps, by ``fills``.
 
-    One that ``continues`` adds to what the step before it made that fills the same.
+    One that ``continues`` adds to the output of the step before it that fills the same.
     """
 
     kernel: CompiledKernel | ContractionKernel
@@ -65,8 +65,8 @@ class Step:
 class ParallelKernel:
     """The kernels of a plan's phases, in their order.
 
-    What a contraction is not right for is computed ``otherwise``, from the start: the tables that it reads
-    may be quotients by zero that the plan has nowhere. That kernel is compiled once it is needed.
+    Where a contraction is not right for its inputs, all is computed ``otherwise``: the tables that it reads
+    may hold quotients by zero that occur nowhere in the plan. That kernel is compiled once it is needed.
     """
 
     steps: tuple[Step, ...]

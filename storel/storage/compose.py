@@ -87,7 +87,7 @@ def name_of_uses(operand: str, numbers: Iterable[int]) -> str:
 
 
 def operand_of(name: str) -> str:
-    """Return the tensor whose uses a name stands for; that of a tensor stands for all that have no other."""
+    """Return the tensor whose uses a name stands for; the tensor's own name is for uses without another."""
     return name.partition("@")[0]
 
 
@@ -122,7 +122,7 @@ class _Composer:
         return self.expression(rename(view.expression, sizes), frozenset())
 
     def with_sizes(self, node: Expression, bound: frozenset[str]) -> Expression:
-        """Call the ends of the program's own ranges as extents of that value are called.
+        """Replace constant ends of the program's own ranges by the names of extents of equal value.
 
         A name that is ``bound`` around ``node`` stands for something else there. Stored mappings stay: that a
         block is as wide as some tensor says nothing.

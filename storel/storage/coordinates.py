@@ -30,10 +30,10 @@ RADIX_BITS = 16
 """NumPy sorts integers of so many bits in linear time."""
 
 GROUP = 8
-"""From how many ascending keys in a row on, on average, those of a group are taken to ascend."""
+"""The average length of ascending runs of keys from which on the keys of a group are taken to ascend."""
 
 RUN = 512
-"""The same for matrices, of which one more key costs less to sort by than to look at in vain."""
+"""The same for matrices, where sorting by one more key costs less than looking at it in vain."""
 
 LARGEST_INT32 = 2**31 - 1
 
@@ -244,7 +244,7 @@ def _into_tiles_of_few(
 
 
 def come_in_runs(keys: Array) -> bool:
-    """Return whether on average so many keys in a row ascend that those of a group are taken to."""
+    """Return whether ascending runs of keys are so long on average that a group's are taken to ascend."""
     return _ascends(keys, GROUP)
 
 

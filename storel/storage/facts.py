@@ -49,9 +49,9 @@ def symbols_of(tensor: Tensor, prefix: str) -> dict[str, Fact]:
 class Likeness:
     """All that a kernel for a tensor relies on: it is right for every tensor of which the same is true.
 
-    Of each array that is its type, whether it is finite, and about how large its integers are; that entries
-    are made once is evident of nests.
-    The declaration is here since formats of one name may be declared otherwise, by a script or a directory.
+    ``arrays`` has the type of each array, whether it is finite, and about how large its integers are. Of
+    nests it is evident that they make entries once. The declaration is here since formats of one name may be
+    declared otherwise, by a script or a directory.
     """
 
     shape: tuple[int, ...]

@@ -106,8 +106,8 @@ class ActionLowering:
     ) -> None:
         """Emit ``fill`` of the child at ``key``, which is one of ``terms``, each in its scope.
 
-        Unless all are proved to be within the target's limit, the kernel decides. What would arrive outside
-        is computed even so, since it may be zero.
+        Unless all are proved to be within the target's limit, the kernel checks the key. A value outside is
+        still computed: it is an error unless it is zero.
         """
         limit = target.limit
         is_within = self.expressions.is_within
@@ -134,7 +134,7 @@ class ActionLowering:
 
     @contextmanager
     def _again(self) -> Generator[None]:
-        """Emit what is emitted again afterwards: both use the same workspaces, stores and counters."""
+        """Emit code that is emitted again afterwards: both use the same workspaces, stores and counters."""
         counters = 0 if self.profile is None else self.profile.length
         with self.bindings.again():
             yield

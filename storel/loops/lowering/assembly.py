@@ -149,7 +149,7 @@ class Assembly:
         return _LevelTarget(self, level, parent)
 
     def _fill_pos(self, level: int, up_to: Expression) -> None:
-        """Emit where the entries of all positions above up to one begin, if the level keeps that."""
+        """Emit the elements of ``pos`` for all parent positions up to one, if the level has a ``pos``."""
         filled = self.appending[level].filled
         if filled is None:
             return
@@ -199,7 +199,8 @@ class Assembly:
     def _append(self, level: int, key: Expression, value: Expression, *, is_foreseen: bool = False) -> None:
         """Emit an entry of the last level, unless its value is zero.
 
-        Where it hardly ever is, which ``is_foreseen``, a branch lets the next entry's place not wait for it.
+        Where zeros are so rare that a branch ``is_foreseen``, the next entry's place need not wait for the
+        value.
         """
         cursor = self._next(level)
         is_entry = compare("not_equal", value, self.zero)

@@ -136,8 +136,8 @@ class Coiteration:
     ) -> None:
         """Emit one ascending pass as ``union`` does, as a loop for each set of sources not yet exhausted.
 
-        These are the points of a merge lattice, the largest sets first. No step branches: where a source
-        does not have the element, its scope is that of its next one, at which its body may be run as well.
+        These are the points of a merge lattice, the largest sets first. No step branches: the scope of a
+        source without the element is that of the source's next element, where its body may run, too.
         """
         scans = [source for source in sources if isinstance(source, Elements)]
         ends = [self.scans.pointer(source, scope) for source in scans]

@@ -1,9 +1,8 @@
 """The procedure that divides a loop into parts of equal work.
 
 Where the work of the first iterations is a formula (``plan.work``), each cut is found by binary search, and
-what comes before it in ascending lists by another one; else all iterations are gone through, and some blocks
-of them, where the cuts are, once more. Where no run of equal keys may be cut, cuts are then moved to the end
-of one.
+what comes before it in ascending lists by another one; else one pass visits all iterations, and a second one
+the blocks that contain cuts. Where no run of equal keys may be cut, cuts are then moved to the end of one.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def divide(split: Split, actions: ActionLowering, scope: Scope) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The work of the iterations before ``HIGH``: ``until``, and that on what is less in the ``lists``."""
+    """The work of the iterations before ``HIGH``: ``until``, and the work on lesser elements of ``lists``."""
 
     until: Term
     lists: tuple[tuple[Elements, Term], ...]

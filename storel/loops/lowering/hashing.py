@@ -4,9 +4,9 @@
     probe k  : slot hash(k), then the next one, until it holds k or nothing
     key      = row-major number of the key tuple, less 2^63: 0 is an empty slot, so that fresh pages are empty
 
-The capacity is a power of two and at least twice what is ever inserted, so that a probe ends soon. By the
-list of slots in use they are cleared in their number and, once it is sorted by key, scanned: a row of
-a store of several levels is then a stretch of the list.
+The capacity is a power of two and at least twice what is ever inserted, so that a probe ends soon. The list
+of slots in use lets a table be cleared in time proportional to them and, once sorted by key, scanned: a row
+of a store of several levels is then a stretch of it.
 """
 
 from __future__ import annotations

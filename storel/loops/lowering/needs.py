@@ -44,7 +44,7 @@ class Need:
 class Slots:
     """The elements of ``LENGTHS`` that take the final lengths of a result's buffers, by level.
 
-    What has an element for each place of dense levels has none; ``count`` is how many there are.
+    A buffer with an element for each place of dense levels has no slot; ``count`` is the number of slots.
     """
 
     idx: Mapping[int, int]

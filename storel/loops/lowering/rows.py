@@ -70,8 +70,8 @@ class RowsTarget(Dictionary):
 def fill_counted(emitter: Emitter, rows: Rows, store: RowsStore, run: Callable[[Target], None]) -> None:
     """Emit what counts each row's entries, makes room for them, and fills it; ``run`` enters them.
 
-    Two places further on there is a row's length, one place further on where its next entry goes: where the
-    next row begins, at last.
+    The length of row r is counted in ``begins[r + 2]``; then ``begins[r + 1]`` is where its next entry goes
+    and, at last, where row r + 1 begins.
     """
     height, row = rows.extents[0], emitter.fresh("r")
     emitter.emit(

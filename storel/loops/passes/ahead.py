@@ -79,7 +79,7 @@ def lengths(kernel: Kernel, symbols: Symbols) -> dict[Buffer, int]:
 def mean_iterations(loop: For, reads: Iterable[Load], lengths: Mapping[Buffer, int]) -> float:
     """Return how many iterations a loop over a segment has on the average, 0 if that is not known.
 
-    ``reads`` are what it evaluates: those at its own variable are of what all segments are parts of.
+    ``reads`` are its loads; a buffer that is read at the loop's own variable holds all segments.
     """
     read = [load.buffer for load in reads if load.index == loop.local]
     boundaries = [load.buffer for load in loads_of(loop.low)]
@@ -204,9 +204,9 @@ class _Reading:
     def rows(self, body: tuple[Statement, ...], known: dict[Local, Expression]) -> Iterator[_Found]:
         """Yield the rows that loops in a body read; ``known`` are the values of its locals.
 
-        A failure before it may be what keeps a place in bounds, and so may be a condition, unless all that
-        tells the place is read in any case: none is too far to be asked for. Segments that follow each other
-        are foreseen.
+        Rows after a failure are left out: it may be what keeps their places in bounds. So are rows under a
+        condition, unless all that tells their places is read in any case: any address may be asked for.
+        Segments that follow each other are foreseen.
         """
         for statement in body:
             match statement:
@@ -246,8 +246,7 @@ class _Reading:
     def _segments(self, body: tuple[Statement, ...], known: dict[Local, Expression]) -> Iterator[_Found]:
         """Yield the segments that the body of a loop reads one element after the other, from their starts.
 
-        What they are is only known where nothing else has to be read in the loop. They are as long as they
-        are on the average.
+        They are known only where nothing else has to be read in the loop. Their length is the average.
         """
         for statement in body:
             match statement:

@@ -80,7 +80,7 @@ def spread(kernel: Kernel, symbols: Symbols) -> Kernel:
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """What ``adds`` the sum of ``value`` over ``lane`` in 0:width, for each value of ``row`` in 0:height."""
+    """Sums of ``value`` over ``lane`` in 0:width for each ``row`` in 0:height, and what ``adds`` them."""
 
     adds: Update | Assign
     value: Expression

@@ -2,8 +2,8 @@
 
     t = minimum(t, a[i] + x[j])    =    t = lesser(t, a[i] + x[j])    where all of a and x are finite
 
-A minimum is NaN where an operand is, which takes three instructions that wait for each other. Where the
-second one cannot be NaN one comparison does: it is false where the first one is, which then stays.
+A minimum is NaN where an operand is, which takes a chain of three instructions. Where the second operand
+cannot be NaN, one comparison does: it is false where the first is NaN, which then stays.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ class _Key:
         return is_fixed(substituted(expression, known), self.moving, self.constant)
 
     def introduces(self, statement: Statement) -> bool:
-        """Return whether a statement declares what the key, without any other local of the loop, tells."""
+        """Return whether a statement declares what depends on the key and on no other local of the loop."""
         if not isinstance(statement, Declare) or statement.local in self.reassigned:
             return False
         return self.tells(statement.value, {})

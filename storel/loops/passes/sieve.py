@@ -171,8 +171,8 @@ class _Sifting:
         end: Expression,
         blocks: Expression,
     ) -> None:
-        """Emit what comes after the blocks, if any of the last elements is marked: whole blocks are tested
-        without branches, so the last is tested again with those of the block before, where there is one.
+        """Emit the iterations after the blocks, run if any of the last elements is marked. A test of a whole
+        block needs no branches, so it covers the last ``BLOCK`` elements, where there are as many.
         """
         emitter = self.emitter
         found = emitter.declare("found", index(0))

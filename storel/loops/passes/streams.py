@@ -8,8 +8,8 @@ waits for, so it comes to the next keys late, and each page of them is a surpris
 page later takes an instruction for each cache line and saves a third of the time (Callahan, Kennedy,
 Porterfield, "Software Prefetching", ASPLOS 1991).
 
-Where many elements of a large array are added up in any order, nothing waits for what is read but the sums,
-each for the one before it: that takes longer than reading a cache line, unless there are several.
+Where many elements of a large array are added up in any order, each addition to a sum waits for the one
+before it, which takes longer than reading a cache line, unless there are several sums.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _Streaming:
     def _streams(self, loop: For, follows: bool) -> Iterator[Load]:
         """Yield what is read one element after the other.
 
-        There is nothing in a loop around another one, which is what takes the time.
+        A loop around another one has no streams: the inner one takes the time.
         """
         if loop.in_lanes or any(isinstance(inner, For | While) for inner in walk(loop.body)):
             return

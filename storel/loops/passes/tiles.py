@@ -117,8 +117,8 @@ class _Tiling:
     def _candidates(self, loop: For, held: frozenset[Buffer]) -> Iterator[Row]:
         """Yield the rows that iterations write, at a place that does not change.
 
-        A failure would end the loop before it came to a place, which need not exist then. Nor need it where
-        a condition does not hold that asks for the place: it may be what keeps the place in bounds.
+        There are none in a loop that may fail: it may end before it comes to a place, which then need not
+        exist. Nor are there any under a condition on the place, which may be what keeps it in bounds.
         """
         if any(isinstance(inner, Fail) for inner in walk(loop.body)):
             return

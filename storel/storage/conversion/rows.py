@@ -1,7 +1,7 @@
-"""A matrix row by row, as what is between storing it in one way and storing it in another.
+"""A matrix row by row: the intermediate form between one format and another.
 
-Its entries are listed without their rows: what an entry's row is, is known from how many there are in each.
-Many mappings make their entries in this order, and what they make of a row they make many times.
+Its entries are listed without their rows, which follow from the number of entries in each row. Many mappings
+make their entries in this order, and what they make of a row they make many times.
 """
 
 from __future__ import annotations

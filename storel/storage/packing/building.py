@@ -159,7 +159,7 @@ class Building:
     def finish(self, values_type: np.dtype[Any], zero: Any) -> dict[str, Array]:
         """Return all arrays; those that nothing was written to are padding.
 
-        Places without an entry in an array whose elements differ hold what no other one does.
+        In an array of distinct elements, places without an entry hold elements that occur nowhere else.
         """
         for name in self._written:
             kinds = {type(each) for each in self._declarations[name].properties}

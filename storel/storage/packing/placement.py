@@ -256,7 +256,7 @@ class Placement(Solution):
 
 
 def _turn(storage: Format, array: str) -> int:
-    """Return when an array's elements decide what comes first: after those of so many other arrays."""
+    """Return after how many other arrays the elements of an array decide the order."""
     turns = [len(storage.arrays)]
     for declaration in storage.arrays:
         for each in declaration.properties:

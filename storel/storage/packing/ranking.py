@@ -71,7 +71,7 @@ def _ranks_by_sorting(columns: Sequence[Array], extents: tuple[int, ...], groupi
 def _in_order(
     key: Array, columns: Sequence[Array], extents: tuple[int, ...], grouping: int
 ) -> tuple[Array, Array]:
-    """Return the keys of tuples in order, and which these are.
+    """Return the sorted keys of tuples, and the permutation that sorts them.
 
     Tuples that were sorted before they were divided into groups, as the columns of a row are, are in order
     once the groups are, which takes linear time.

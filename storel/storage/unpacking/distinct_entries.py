@@ -1,4 +1,4 @@
-"""Whether a mapping makes no entry twice, found by making all of them: what packing sees to, of given arrays.
+"""Whether a mapping of given arrays, not packed by storel, makes no entry twice: found by making all entries.
 
 An entry is a key with a value that is not zero, so that places of padding are none:
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
+from weakref import ref
 
 from storel.arrays import Array
 from storel.host import memory
@@ -32,8 +35,12 @@ _SLOT = {
 }
 
 
-class Input(NamedTuple):
-    """A contiguous array and its address, which is right as long as the array is held."""
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
+class Input:
+    """A contiguous array and its address, which is right as long as the array is held.
+
+    That of a tensor is one object as long as the tensor lives, and the array does not change.
+    """
 
     array: Array
     address: int
@@ -51,17 +58,32 @@ def located(arrays: Mapping[str, Array]) -> dict[str, Input]:
     return {name: Input.of(array) for name, array in arrays.items()}
 
 
+class _Division(NamedTuple):
+    """Parts and their work, and what they were found for: the numbers, and the arrays that were read."""
+
+    numbers: list[Scalar]
+    arrays: list[ref[Input]]
+    found: tuple[list[tuple[int, int]], int]
+
+    def is_for(self, numbers: list[Scalar], arrays: list[Input]) -> bool:
+        """Return whether it was found for these."""
+        known = [each() for each in self.arrays]
+        return self.numbers == numbers and all(map(operator.is_, known, arrays))
+
+
 class CompiledKernel:
     """A kernel in machine code. Calls from several threads at once do not disturb each other."""
 
     def __init__(self, kernel: Kernel, entries: Mapping[str, Entry]) -> None:
         self.kernel = kernel
-        statements = list(walk(kernel.bound.body))
-        read = {each for statement in statements for each in all_parts(evaluated(statement))}
-        self._is_counted = any(isinstance(each, For | While) for each in statements)
-        self._reads_data = any(isinstance(each, Load) for each in read)
-        self._determining = [each.name for each in kernel.bound.scalars if each in read]
+        self._is_counted = any(isinstance(each, For | While) for each in walk(kernel.bound.body))
+        self._determining, read = _read(kernel.bound, kernel.inputs)
+        self._reads_data = bool(read)
         self._last_bound: tuple[list[Scalar], list[int]] = [], []
+        self._dividing, self._divided = (
+            ([], []) if kernel.divide is None else _read(kernel.divide, kernel.inputs)
+        )
+        self._last_division: _Division | None = None
         self._inputs = tuple((buffer.name, buffer.type.dtype) for buffer in kernel.inputs)
         self._procedures = {
             procedure.name: _Linked(kernel, procedure, entries[procedure.name])
@@ -117,10 +139,10 @@ class CompiledKernel:
         """Return where the inputs are; raises TypeError for one of another type than the kernel reads."""
         found: list[int] = []
         for name, dtype in self._inputs:
-            array, address = inputs[name]
-            if array.dtype != dtype:
-                raise TypeError(f"{name}: expected an array of {dtype}, found {array.dtype}")
-            found.append(address)
+            given = inputs[name]
+            if given.array.dtype != dtype:
+                raise TypeError(f"{name}: expected an array of {dtype}, found {given.array.dtype}")
+            found.append(given.address)
         return found
 
     def bound(self, scalars: Scalars, addresses: list[int]) -> list[int]:
@@ -176,13 +198,34 @@ class CompiledKernel:
     ) -> list[int]:
         return [*addresses, *map(buffers.address, arrays), ctypes.addressof(lengths)]
 
-    def divide(self, scalars: Scalars, addresses: list[int], count: int) -> tuple[list[tuple[int, int]], int]:
-        """Return the ends of at most ``count`` parts of the kernel's loop, and the work of all of them."""
+    def divide(
+        self, scalars: Scalars, inputs: Mapping[str, Input], count: int
+    ) -> tuple[list[tuple[int, int]], int]:
+        """Return the ends of at most ``count`` parts of the kernel's loop, and the work of all of them.
+
+        It is found once for the same numbers and tensors.
+        """
+        numbers = [count, *(scalars[name] for name in self._dividing)]
+        arrays = [inputs[name] for name in self._divided]
+        known = self._last_division
+        if known is not None and known.is_for(numbers, arrays):
+            return known.found
         cuts = (ctypes.c_int64 * (count + 2 + BLOCKS))()
-        self._procedures["divide"]({**scalars, COUNT.name: count}, [*addresses, ctypes.addressof(cuts)])
+        places = [*self.addresses(inputs), ctypes.addressof(cuts)]
+        self._procedures["divide"]({**scalars, COUNT.name: count}, places)
         ends = cuts[: count + 1]
         parts = [(low, high) for low, high in pairwise(ends) if low < high]
-        return parts or [(ends[0], ends[-1])], cuts[count + 1]
+        found = parts or [(ends[0], ends[-1])], cuts[count + 1]
+        self._last_division = _Division(numbers, [ref(each) for each in arrays], found)
+        return found
+
+
+def _read(procedure: Procedure, inputs: Collection[Buffer]) -> tuple[list[str], list[str]]:
+    """Return the parameters that a procedure reads: scalars, and those of the ``inputs``."""
+    read = {part for each in walk(procedure.body) for part in all_parts(evaluated(each))}
+    buffers_read = {part.buffer for part in read if isinstance(part, Load)}
+    scalars = [each.name for each in procedure.scalars if each in read and each != COUNT]
+    return scalars, [each.name for each in inputs if each in buffers_read]
 
 
 class _Linked:

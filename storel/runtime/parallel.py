@@ -114,7 +114,7 @@ class ParallelKernel:
         if isinstance(phase, ContractionKernel) or phase.kernel.divide is None:
             return phase.run(scalars, inputs, limit, begun)
         addresses = phase.addresses(inputs)
-        ends, work = phase.divide(scalars, addresses, self.threads)
+        ends, work = phase.divide(scalars, inputs, self.threads)
         whole = {**scalars, PART_LOW.name: ends[0][0], PART_HIGH.name: ends[-1][1]}
         if len(ends) == 1 or work < LEAST_WORK:
             return phase.run(whole, inputs, limit, begun)

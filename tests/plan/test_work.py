@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import storel
+from storel.arrays import Array
 from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
 from storel.loops.lowering.division import BLOCKS
 from storel.plan.nodes import (
@@ -101,6 +103,27 @@ PROGRAMS = {
 }
 
 
+def divisible(text: str, operands: Mapping[str, Any], **options: Any) -> CompiledKernel | None:
+    """Return the last kernel of a program that two threads run, None if one does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("storel.compilation.compiled.WORTH_THREADS", 0.0)
+        kernel = storel.compile(f"CREATE TENSOR R AS {text}", threads=2, **operands, **options)
+        compiled = kernel.compilation.compiled
+    if not isinstance(compiled, ParallelKernel):
+        return None
+    phase = compiled.steps[-1].kernel
+    assert isinstance(phase, CompiledKernel) and phase.kernel.divide is not None
+    return phase
+
+
+def arrays_of(operands: Mapping[str, Any]) -> dict[str, Array]:
+    return {
+        f"{operand}_{name}": array
+        for operand, value in operands.items()
+        for name, array in storel.tensor(value).arrays.items()
+    }
+
+
 @settings(max_examples=15)
 @given(
     st.sampled_from(sorted(PROGRAMS)),
@@ -115,22 +138,12 @@ def test_shares_are_equal(name: str, seed: int, count: int, size: int) -> None:
     operands: dict[str, Any] = {"A": sp.csr_array(dense.astype(float))}
     if "B" in PROGRAMS[name]:
         operands["B"] = sp.csr_array((rng.random((12, 12)) < 0.4).astype(float))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("storel.compilation.compiled.WORTH_THREADS", 0.0)
-        kernel = storel.compile(f"CREATE TENSOR R AS {PROGRAMS[name]}", threads=2, **operands)
-        compiled = kernel.compilation.compiled
-    if not isinstance(compiled, ParallelKernel):
+    phase = divisible(PROGRAMS[name], operands)
+    if phase is None:
         return  # nothing to divide: the program is trivial for these data
-    phase = compiled.steps[-1].kernel
-    assert isinstance(phase, CompiledKernel)
     assert phase.kernel.divide is not None
-    arrays = {
-        f"{operand}_{array}": values
-        for operand, value in operands.items()
-        for array, values in storel.tensor(value).arrays.items()
-    }
     sizes = {local.name: size for local in phase.kernel.divide.scalars}
-    parts, total = phase.divide(sizes, phase.addresses(located(arrays)), count)
+    parts, total = phase.divide(sizes, located(arrays_of(operands)), count)
     assert [low for low, _ in parts[1:]] == [high for _, high in parts[:-1]]
     assert (parts[0][0], parts[-1][1]) == (0, size)
     steps = lengths if name == "rows" else operands["A"] @ np.diff(operands["B"].indptr)
@@ -143,8 +156,8 @@ def test_shares_are_equal(name: str, seed: int, count: int, size: int) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "CREATE TENSOR R AS sum(<(i, j), a> in A) {i -> a}",
-        "CREATE TENSOR R AS sum(<(i, j), a> in A, <(j, k), b> in B) {(i, k) -> a * b}",
+        "sum(<(i, j), a> in A) {i -> a}",
+        "sum(<(i, j), a> in A, <(j, k), b> in B) {(i, k) -> a * b}",
     ],
 )
 def test_what_is_found_in_a_list_is_part_of_the_work(text: str) -> None:
@@ -154,21 +167,26 @@ def test_what_is_found_in_a_list_is_part_of_the_work(text: str) -> None:
     dense[-20:] = 1
     operands = {"A": storel.tensor(dense, "hyb(width=1)"), "B": storel.tensor(np.ones((200, 64)))}
     used = {name: operand for name, operand in operands.items() if f"in {name}" in text}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("storel.compilation.compiled.WORTH_THREADS", 0.0)
-        kernel = storel.compile(text, threads=2, format="dense", **used)
-    compiled = kernel.compilation.compiled
-    assert isinstance(compiled, ParallelKernel)
-    phase = compiled.steps[-1].kernel
-    assert isinstance(phase, CompiledKernel) and phase.kernel.divide is not None
-    arrays = {
-        f"{operand}_{name}": values
-        for operand, tensor in used.items()
-        for name, values in tensor.arrays.items()
-    }
+    phase = divisible(text, used, format="dense")
+    assert phase is not None
     sizes = {"A_m": 1000, "A_rest_nnz": len(operands["A"].arrays["rest_row"]), "B_n": 64}
-    parts, _ = phase.divide(sizes, phase.addresses(located(arrays)), 2)
+    parts, _ = phase.divide(sizes, located(arrays_of(used)), 2)
     assert 980 < parts[0][1] < 1000
+
+
+def test_parts_are_found_once_for_arrays_that_do_not_change() -> None:
+    operands = {"A": sp.csr_array(np.ones((100, 12))), "B": sp.csr_array(np.ones((12, 12)))}
+    phase = divisible(PROGRAMS["products"], operands)
+    assert phase is not None and phase.kernel.divide is not None
+    sizes = {local.name: 100 for local in phase.kernel.divide.scalars}
+    arrays = {name: array.copy() for name, array in arrays_of(operands).items()}
+    inputs = located(arrays)
+    first = phase.divide(sizes, inputs, 2)
+    assert first[0] == [(0, 50), (50, 100)]
+    arrays["A_pos"][1:100] = 0  # all entries are in the last row
+    assert phase.divide(sizes, inputs, 2) == first
+    assert phase.divide(sizes, located(arrays), 2) == ([(0, 100)], first[1])
+    assert phase.divide(sizes, inputs, 3) != first
 
 
 def test_conditions_are_dropped_from_bounds_where_sizes_alone_tell_the_work() -> None:

@@ -32,7 +32,7 @@ NOT_INDICES = frozenset({"data", "fill_value", "format", "_is_array"})
 BROKEN = (
     ValueError, KeyError, TypeError, IndexError, OverflowError, AttributeError, NotImplementedError
 )  # fmt: skip
-"""What SciPy and NumPy raise for arrays that do not fit together."""
+"""What SciPy and NumPy raise for arrays that do not fit together, and for formats that SciPy cannot read."""
 
 
 def read_dense(path: Path) -> DenseContents:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from functools import partial
 
 import numpy as np
 
@@ -15,14 +16,14 @@ from storel.arrays import Array
 from storel.errors import MemoryLimitError
 from storel.host.memory import amount
 from storel.loops.nodes import Allocation
-from storel.runtime import mappings
+from storel.runtime import mappings, pool
 
 _LARGE = 1 << 22
 _SMALL_COPY = 1 << 16
 
 
-def allocate(allocation: Allocation, count: int) -> Array:
-    """Return an array of ``count`` elements, filled as the allocation asks.
+def allocate(allocation: Allocation, count: int, threads: int = 1) -> Array:
+    """Return an array of ``count`` elements, filled as the allocation asks; a large one by several threads.
 
     Raise MemoryLimitError if the system has no room for it.
     """
@@ -30,9 +31,10 @@ def allocate(allocation: Allocation, count: int) -> Array:
     fill = allocation.fill
     try:
         if count * dtype.itemsize >= _LARGE and os.name == "posix" and os.uname().sysname == "Linux":
-            array = mappings.take(count * dtype.itemsize, is_zero=fill == 0).view(dtype)
-            if fill:
-                array.fill(fill)
+            taken, is_zero = mappings.take(count * dtype.itemsize)
+            array = taken.view(dtype)
+            if fill is not None and not (is_zero and fill == 0):
+                pool.run_all([partial(part.fill, fill) for part in np.array_split(array, threads)])
             return array
         if fill is None:
             return np.empty(count, dtype)

@@ -29,10 +29,11 @@ kept: list[mmap.mmap] = []
 """The pieces that nobody uses, the latest last. Each access is atomic: any thread may give memory back."""
 
 
-def take(size: int, *, is_zero: bool) -> NDArray[np.uint8]:
-    """Return so many bytes, zeros if asked for; they are given back when no array refers to them any more.
+def take(size: int) -> tuple[NDArray[np.uint8], bool]:
+    """Return so many bytes, and whether they are all zero, as they come from the system.
 
-    Raise OSError, OverflowError or ValueError where the system has no room for them.
+    They are given back when no array refers to them any more. Raise OSError, OverflowError or ValueError
+    where the system has no room for them.
     """
     piece = _again(size)
     is_fresh = piece is None
@@ -42,10 +43,7 @@ def take(size: int, *, is_zero: bool) -> NDArray[np.uint8]:
             piece.madvise(mmap.MADV_HUGEPAGE)
     lease = (ctypes.c_char * len(piece)).from_buffer(piece)
     weakref.finalize(lease, _keep, piece).atexit = False
-    taken = np.frombuffer(memoryview(lease), np.uint8, size)
-    if is_zero and not is_fresh:
-        taken.fill(0)
-    return taken
+    return np.frombuffer(memoryview(lease), np.uint8, size), is_fresh
 
 
 def _new(size: int) -> mmap.mmap:

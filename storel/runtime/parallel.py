@@ -161,13 +161,13 @@ class _Region:
     def __init__(self, allocation: Allocation, counts: list[int], begun: Array | None) -> None:
         self.allocation = allocation
         if allocation.join is Join.SHARED:
-            self._base = buffers.allocate(allocation, counts[0]) if begun is None else begun
+            self._base = buffers.allocate(allocation, counts[0], len(counts)) if begun is None else begun
             self.parts = [self._base] * len(counts)
             return
         if begun is not None:
             self.parts = [begun, *(buffers.allocate(allocation, count) for count in counts[1:])]
             return
-        self._base = buffers.allocate(allocation, sum(counts))
+        self._base = buffers.allocate(allocation, sum(counts), len(counts))
         starts = (0, *accumulate(counts))
         self.parts = [self._base[start : start + count] for start, count in zip(starts, counts, strict=False)]
 

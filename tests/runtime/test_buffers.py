@@ -26,6 +26,14 @@ def test_buffers_are_filled(count: int, fill: float | None) -> None:
         assert np.all(array == fill)
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("fill", [0.0, -1.5])
+def test_memory_used_again_is_filled_by_several_threads(fill: float, threads: int) -> None:
+    buffers.allocate(Allocation(VALUES, 0), LARGE).fill(7)
+    array = buffers.allocate(Allocation(VALUES, 0, fill), LARGE - 1, threads)
+    assert np.all(array == fill)
+
+
 def test_a_bound_is_only_address_space() -> None:
     array = buffers.allocate(Allocation(VALUES, 0), 1 << 37)  # 1 TiB
     array[:3] = 7

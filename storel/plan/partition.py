@@ -10,14 +10,14 @@ No two threads ever write to one place, so none waits for another.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
 from storel.calculus.binding import free_variables
-from storel.calculus.bounds import bounds
-from storel.calculus.nodes import Symbol, Term, Variable
+from storel.calculus.bounds import bounds, elements
+from storel.calculus.nodes import Literal, Symbol, Term, Variable
 from storel.plan.binding import binders
 from storel.plan.nodes import (
     Accumulate,
@@ -40,12 +40,15 @@ from storel.plan.nodes import (
     Unite,
 )
 from storel.plan.ownership import enter_their_own
-from storel.plan.work import at_most, steps, together, without_asking, work_of_iteration
-from storel.symbols import EndSymbol, Symbols
+from storel.plan.work import at_most, steps, together, without_asking, work_of_iteration, work_until
+from storel.scalars import ScalarType
+from storel.symbols import ArraySymbol, EndSymbol, Symbols
 
 LOW = Symbol("part.low")
 HIGH = Symbol("part.high")
 """The ends of a part of a loop."""
+
+_ZERO = Literal(0, ScalarType.INT64)
 
 EXACT = frozenset({"minimum", "maximum", "and", "or"})
 """Operators whose order does not matter to real numbers."""
@@ -65,14 +68,31 @@ class Parts(Enum):
     APPENDED = "one after the other"
     COMBINED = "combined"
 
+    @property
+    def are_apart(self) -> bool:
+        """Whether each part writes to places of its own in one dense result."""
+        return self in (Parts.SHARED, Parts.RUNS)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The elements of an ascending list that a part comes to: those from ``LOW`` up to ``HIGH``, exclusive.
+
+    They are between the positions ``ends``; ``work`` is that on all elements before the second one.
+    """
+
+    source: Elements
+    ends: tuple[EndSymbol, EndSymbol]
+    work: Term
+
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """How a loop over ``source`` is run in parts.
+    """How a loop over ``source`` is run in parts, or several loops over lists whose elements are in it.
 
     ``plan`` runs the part between ``LOW`` and ``HIGH``; ``ends`` is what is known of these. ``work`` is an
     action that counts what one iteration does, under the binders of ``source``, except for the elements of
-    the ascending ``lists`` that are found by its key: each adds a number of steps known beforehand.
+    lists: how many belong to a part is known from its ``stretches``, whose ends ``plan`` may use.
     """
 
     plan: Plan
@@ -80,7 +100,13 @@ class Split:
     work: Action
     parts: Parts
     ends: tuple[EndSymbol, EndSymbol]
-    lists: tuple[tuple[Elements, Term], ...] = ()
+    stretches: tuple[Stretch, ...] = ()
+
+    @property
+    def symbols(self) -> Symbols:
+        """What is known of all ends."""
+        found = (*self.ends, *(end for stretch in self.stretches for end in stretch.ends))
+        return {end.name: end for end in found}
 
 
 def split_of(plan: Plan, symbols: Symbols, *, reorders: bool) -> Split | None:
@@ -89,7 +115,10 @@ def split_of(plan: Plan, symbols: Symbols, *, reorders: bool) -> Split | None:
     ``reorders`` says that real sums may be added up in any order.
     """
     loops = outermost(plan.action)
-    if not loops or len({loop.source for loop in loops}) > 1:
+    sources = {loop.source for loop in loops}
+    if len(sources) > 1:
+        return _cut_at_keys(plan, loops, symbols)
+    if not loops:
         return None
     source = loops[0].source
     if not isinstance(source, Divisible) or free_variables(source.low) | free_variables(source.high):
@@ -97,22 +126,99 @@ def split_of(plan: Plan, symbols: Symbols, *, reorders: bool) -> Split | None:
     parts = _parts(plan.destination, loops, symbols, reorders)
     if parts is None:
         return None
-    low, high = bounds(source.low, symbols), bounds(source.high, symbols)
-    ends = tuple(EndSymbol(end.name, low.low, high.high) for end in (LOW, HIGH))
     each = together([work_of_iteration(loop) for loop in loops])
-    part = replace(plan, action=_restricted(plan.action))
+    part = replace(plan, action=_restricted(plan.action, {source: (LOW, HIGH)}))
     has_keys = isinstance(source, Positions)
-    lists = tuple(found for loop in loops if has_keys for found in _found_by_key(loop.body, 0))
+    lists = [found for loop in loops if has_keys for found in _found_by_key(loop.body, 0)]
+    stretches = tuple(_stretch(number, *each, symbols) for number, each in enumerate(lists))
     # What comes before a cut in a list is found by a search, for which the work must be a formula.
+    work = at_most(each) if stretches else without_asking(each)
     return Split(
-        part, source, at_most(each) if lists else without_asking(each), parts, (ends[0], ends[1]), lists
+        part, source, work, parts, _ends(source, (LOW, HIGH), symbols), tuple(filter(None, stretches))
     )
 
 
-def _found_by_key(action: Action, depth: int) -> Iterator[tuple[Elements, Term]]:
+def _cut_at_keys(plan: Plan, loops: tuple[Loop, ...], symbols: Symbols) -> Split | None:
+    """Return how loops over ascending lists are run in parts that enter different keys, None if they are not.
+
+    The work on the elements of a list before a cut must be a formula.
+    """
+    extent = _extent_of_places(plan.destination)
+    if extent is None or not all(_enters_its_elements(loop, extent, symbols) for loop in loops):
+        return None
+    works: dict[Elements, list[Action]] = {}
+    for loop in loops:
+        assert isinstance(loop.source, Elements)
+        works.setdefault(loop.source, []).append(at_most(work_of_iteration(loop)))
+    found = (_stretch(n, source, together(works[source]), symbols) for n, source in enumerate(works))
+    stretches = tuple(filter(None, found))
+    if len(stretches) < len(works):
+        return None
+    ends: dict[Divisible, tuple[Symbol, ...]]
+    ends = {each.source: tuple(Symbol(end.name) for end in each.ends) for each in stretches}
+    keys = Positions(_ZERO, extent)
+    return Split(
+        replace(plan, action=_restricted(plan.action, ends)),
+        keys,
+        together(()),
+        Parts.SHARED,
+        _ends(keys, (LOW, HIGH), symbols),
+        stretches,
+    )
+
+
+def _extent_of_places(destination: Destination) -> Term | None:
+    """Return the extent of the outermost dimension of a dense result."""
+    match destination:
+        case Levels((Place(extent), *levels)) if all(isinstance(level, Place) for level in levels):
+            return extent
+        case _:
+            return None
+
+
+def _enters_its_elements(loop: Loop, extent: Term, symbols: Symbols) -> bool:
+    """Return whether a loop goes over an ascending list of keys in 0:``extent``, and enters just these."""
+    match loop.source:
+        case Elements(array, low, high) if not free_variables(low) | free_variables(high):
+            fact, least = symbols[array], bounds(extent, symbols).low or 0
+            assert isinstance(fact, ArraySymbol)
+            is_list = fact.never_descends and elements(fact).within(0, least - 1)
+            return is_list and _enters(loop.body, 0)
+        case _:
+            return False
+
+
+def _enters(action: Action, index: int) -> bool:
+    """Return whether ``action`` enters just one key, variable ``index``."""
+    match action:
+        case Guard(_, body):
+            return _enters(body, index)
+        case Bind(_, Accumulate(), body):
+            return _enters(body, index + 1)
+        case Enter(key, _):
+            return key == Variable(index)
+        case _:
+            return False
+
+
+def _stretch(number: int, source: Elements, each: Action, symbols: Symbols) -> Stretch | None:
+    """Return the stretch of a list, ``each`` for the work on an element; None if the work is no formula."""
+    first, last = (Symbol(f"part.{end}_{number}") for end in ("first", "last"))
+    work = work_until(source, each, last)
+    return None if work is None else Stretch(source, _ends(source, (first, last), symbols), work)
+
+
+def _ends(source: Divisible, names: tuple[Symbol, Symbol], symbols: Symbols) -> tuple[EndSymbol, EndSymbol]:
+    """Return what is known of the ends of a part of a loop over ``source``."""
+    low, high = bounds(source.low, symbols).low, bounds(source.high, symbols).high
+    first, last = names
+    return EndSymbol(first.name, low, high), EndSymbol(last.name, low, high)
+
+
+def _found_by_key(action: Action, depth: int) -> Iterator[tuple[Elements, Action]]:
     """Yield what is searched for the key of a loop over positions, ``depth`` binders inside of it.
 
-    With each comes the number of steps for an element, as far as it is the same for all of them.
+    With each comes the work on an element, as far as it is the same for all of them.
     """
     match action:
         case Accumulate():
@@ -122,7 +228,7 @@ def _found_by_key(action: Action, depth: int) -> Iterator[tuple[Elements, Term]]
         case Loop(Matches(array, low, high, Variable(index), is_unique=False), body) if (
             depth <= index <= depth + 1 and not free_variables(low) | free_variables(high)
         ):
-            yield Elements(array, low, high), steps(body)
+            yield Elements(array, low, high), Accumulate(steps(body))
             yield from _found_by_key(body, depth + 1)
         case Loop(source, body):
             yield from _found_by_key(body, depth + binders(source))
@@ -148,15 +254,16 @@ def outermost(action: Action) -> tuple[Loop, ...]:
             return ()
 
 
-def _restricted(action: Action) -> Action:
-    """Return ``action`` with its outermost loops from ``LOW`` to ``HIGH``."""
+def _restricted(action: Action, ends: Mapping[Divisible, tuple[Symbol, ...]]) -> Action:
+    """Return ``action`` with its outermost loops between the ``ends`` for their sources."""
     match action:
         case Loop(Positions() | Elements() as source, body):
-            return Loop(replace(source, low=LOW, high=HIGH), body)
+            low, high = ends[source]
+            return Loop(replace(source, low=low, high=high), body)
         case Bind(store, value, body):
-            return Bind(store, value, _restricted(body))
+            return Bind(store, value, _restricted(body, ends))
         case Together(actions):
-            return Together(tuple(map(_restricted, actions)))
+            return Together(tuple(_restricted(each, ends) for each in actions))
         case Accumulate() | Enter() | Loop() | Guard() | Unite():
             raise AssertionError("these are no outermost loops")
 

@@ -231,4 +231,6 @@ def _are_alike(actions: list[Action], plan: Plan, symbols: Symbols) -> bool:
     if not any(splits):
         return True
     both = split_of(replace(plan, action=Together(tuple(actions))), symbols, reorders=True)
-    return both is not None and all(split is not None and split.parts is both.parts for split in splits)
+    if both is None or None in splits:
+        return False
+    return all(split.parts.are_apart == both.parts.are_apart for split in splits if split is not None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from storel.calculus.nodes import Add, Literal, Lookup, Multiply, Symbol, Term, Variable
+from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -37,6 +37,8 @@ SYMBOLS = {
     "row": ArraySymbol("row", ScalarType.INT32, 500, 0, 8, ascending=True, distinct=100),
     "few": ArraySymbol("few", ScalarType.INT32, 500, 0, 8, ascending=True, distinct=10),
     "any": ArraySymbol("any", ScalarType.INT32, 500, 0, 8, distinct=100),
+    "increasing": ArraySymbol("increasing", ScalarType.INT32, 7, 0, 8, increasing=True),
+    "ends": ArraySymbol("ends", ScalarType.INT32, 8, 0, 40, ascending=True, holds_indices=True),
     "x": ArraySymbol("x", ScalarType.FLOAT64, 9),
     "c": ParameterSymbol("c", ScalarType.FLOAT64),
 }
@@ -180,6 +182,67 @@ def test_loops_that_are_not_run_in_the_same_parts_follow_each_other(other: Actio
     assert [phase.plan.action for phase in found] == [own(), other]
     assert [phase.split and phase.split.parts for phase in found] == [Parts.SHARED, Parts.SHARED]
     assert [phase.continues for phase in found] == [False, True]
+
+
+KEY = Enter(Variable(0), ONE)
+ROW = Loop(Elements("row", number(0), number(500)), KEY)
+ORDER = Loop(Elements("increasing", number(0), number(7)), Bind(SUM, ONE, Enter(Variable(1), ONE)))
+SEGMENTS = Loop(
+    Elements("increasing", number(0), number(7)),
+    Enter(
+        Variable(0),
+        Loop(
+            Positions(
+                Lookup(Symbol("ends"), Variable(1)),
+                Lookup(Symbol("ends"), Add(Variable(1), number(1))),
+            ),
+            ONE,
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    "others", [(ORDER,), (SEGMENTS,), (SEGMENTS, ROW), (Bind(SUM, ONE, SEGMENTS), ORDER)]
+)
+def test_lists_that_are_added_up_are_cut_at_keys(others: tuple[Action, ...]) -> None:
+    (phase,) = phases(Plan(DENSE, Together((ROW, *others))), SYMBOLS, reorders=True)
+    split = phase.split
+    assert split is not None and split.parts is Parts.SHARED
+    assert split.source == Positions(number(0), N)
+    assert [stretch.source.array for stretch in split.stretches] == ["row", "increasing"]
+    assert [(end.low, end.high) for end in split.stretches[1].ends] == [(0, 7), (0, 7)]
+    first, last = (Symbol(end.name) for end in split.stretches[0].ends)
+    assert isinstance(split.plan.action, Together)
+    assert split.plan.action.actions[0] == Loop(Elements("row", first, last), KEY)
+
+
+def test_the_work_on_the_elements_of_a_list_before_a_cut() -> None:
+    (phase,) = phases(Plan(DENSE, Together((ROW, SEGMENTS))), SYMBOLS, reorders=True)
+    assert phase.split is not None
+    row, increasing = phase.split.stretches
+    one, other = (Symbol(each.ends[1].name) for each in (row, increasing))
+    assert row.work == Multiply(one, number(2))
+    ends = Lookup(Symbol("ends"), other), Lookup(Symbol("ends"), number(0))
+    assert increasing.work == Add(other, Apply("subtract", ends))
+
+
+NOT_CUT: dict[str, tuple[Destination, Action]] = {
+    "a list in no order": (DENSE, Loop(Elements("any", number(0), number(500)), KEY)),
+    "another key": (DENSE, Loop(Elements("increasing", number(0), number(7)), Enter(Variable(1), ONE))),
+    "several keys": (DENSE, Loop(Elements("increasing", number(0), number(7)), Together((KEY, KEY)))),
+    "keys beyond the result": (Levels((Place(number(8)),), SUM), ORDER),
+    "all keys": (DENSE, own()),
+    "an inner loop": (DENSE, loop(ORDER, number(2))),
+}
+
+
+@pytest.mark.parametrize("name", NOT_CUT)
+def test_what_else_is_added_up_is_not_cut_at_keys(name: str) -> None:
+    destination, other = NOT_CUT[name]
+    found = phases(Plan(destination, Together((ROW, other))), SYMBOLS, reorders=True)
+    assert [phase.plan.action for phase in found] == [ROW, other]
+    assert not any(phase.split.stretches for phase in found if phase.split is not None)
 
 
 def test_what_is_not_run_in_parts_stays_together() -> None:

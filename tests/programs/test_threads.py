@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import storel
 from storel.host import threads
@@ -181,8 +183,48 @@ def test_sums_of_several_nests(name: str, storage: str, backend: str) -> None:
     assert isinstance(got, storel.Tensor) and isinstance(want, storel.Tensor)
     np.testing.assert_allclose(got.to_numpy(), want.to_numpy(), rtol=1e-12)
     if storage == "bucketed_ell" and "A" in used:
+        splits = [phase.split for phase in kernel.compilation.phases]
+        assert splits and splits[0] is not None
+        is_cut_at_keys = len(splits[0].stretches) > 1
+        assert is_cut_at_keys == (name in ("rows of a vector", "a greatest"))
         continued = [phase for phase in kernel.compilation.phases if phase.continues]
-        assert continued and all(phase.split is not None for phase in continued)
+        assert is_cut_at_keys or continued
+        assert all(phase.split is not None for phase in continued)
+
+
+LISTS = {
+    "rows of two tables": "sum(<(i, _), t> in T) {i -> t} + sum(<(i, _), u> in U) {i -> u * u}",
+    "a table and rows": "sum(<(i, _), t> in T) {i -> t} + sum(<(i, _), v> in V) {i -> v * v}",
+    "a table twice": "sum(<(i, _), t> in T) {i -> t} + sum(<(i, j), t> in T, <(i, j), v> in V) {i -> t * v}",
+    "all": "T + U + V",
+}
+
+
+@settings(max_examples=25)
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize("name", LISTS)
+@given(data=st.data())
+def test_lists_are_cut_at_the_same_keys(name: str, backend: str, data: st.DataObject) -> None:
+    rows = data.draw(st.sampled_from([1, 2, 70, 500]), "rows")
+    operands = {
+        each: storel.tensor(
+            sp.random_array(
+                (rows, 9),
+                density=data.draw(st.sampled_from([0, 0.01, 0.5]), f"density of {each}"),
+                rng=data.draw(st.integers(0, 9), f"seed of {each}"),
+                data_sampler=lambda size: np.arange(1.0, size + 1),
+            ),
+            storage,
+        )
+        for each, storage in {"T": "coo", "U": "coo", "V": "dcsr"}.items()
+        if each in LISTS[name]
+    }
+    program = f"CREATE TENSOR R STORED AS dense AS {LISTS[name]}"
+    threads = data.draw(st.sampled_from([2, 3, 7]), "threads")
+    result = storel.run(program, backend=backend, threads=threads, **operands)
+    expected = storel.run(program, backend="interpret", **operands)
+    assert isinstance(result, storel.Tensor) and isinstance(expected, storel.Tensor)
+    np.testing.assert_array_equal(result.to_numpy(), expected.to_numpy())
 
 
 CHAIN = "sum(<(i, j), a> in A, <(j, k), b> in B, <(k, l), c> in C)"
@@ -209,9 +251,9 @@ def test_rows_are_stored_in_a_phase_of_their_own(result: str, storage: str, back
 
 
 def test_a_result_that_is_gone_on_with_is_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = "CREATE TENSOR R AS " + SEVERAL_NESTS["rows of a vector"]
-    operands = {"A": storel.tensor(A, "bucketed_ell"), "X": X}
-    want = A @ X
+    program = "CREATE TENSOR R AS " + SEVERAL_NESTS["rows of a vector"] + " + sum(<i, y> in Y) {i -> y}"
+    operands = {"A": storel.tensor(A, "bucketed_ell"), "X": X, "Y": Y}
+    want = A @ X + Y
     for limit in (want.nbytes, None):
         free = iter([want.nbytes])  # nothing, once the result is there
 

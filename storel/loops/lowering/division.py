@@ -30,7 +30,7 @@ from storel.loops.nodes import (
 )
 from storel.loops.nodes import If as Branch
 from storel.plan.nodes import Elements
-from storel.plan.partition import HIGH, LOW, Parts, Split
+from storel.plan.partition import HIGH, LOW, Parts, Split, Stretch
 from storel.plan.work import work_until
 
 PART_LOW = Local(LOW.name, INDEX)
@@ -61,36 +61,54 @@ def divide(split: Split, actions: ActionLowering, scope: Scope) -> None:
     if until is None:
         total = _counted(split, actions, scope, low, high)
     else:
-        before = _Before(until, split.lists, actions.iteration.scans, scope)
+        before = _Before(until, split.stretches, actions.iteration.scans, scope)
         total = _searched(before, emitter, high)
     emitter.emit(Store(CUTS, COUNT, high), Store(CUTS, plus(COUNT, index(1)), total))
     if split.parts is Parts.RUNS and isinstance(split.source, Elements):
         _between_runs(split.source.array, actions.iteration.scans, low, high)
 
 
+def find(stretch: Stretch, scans: Scans, scope: Scope) -> None:
+    """Emit the search for the ends of a stretch."""
+    first, last = scans.segment(stretch.source, scope)
+    for end, key in zip(stretch.ends, (PART_LOW, PART_HIGH), strict=True):
+        position = Local(end.name, INDEX)
+        scans.emitter.emit(Declare(position, first))
+        scans.search(stretch.source.array, position, last, key)
+        first = position
+
+
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The work of the iterations before ``HIGH``: ``until``, and the work on lesser elements of ``lists``."""
+    """The work of the iterations before ``HIGH``: ``until``, and that on lesser elements of lists."""
 
     until: Term
-    lists: tuple[tuple[Elements, Term], ...]
+    stretches: tuple[Stretch, ...]
     scans: Scans
     scope: Scope
 
+    def begin(self) -> None:
+        """Emit the declarations of the stretches' ends."""
+        self.scans.emitter.emit(*(Declare(_end(each), index(0)) for each in self.stretches))
+
     def emitted(self) -> Expression:
         found = self.scans.expressions.key(self.until, self.scope)
-        for each, steps in self.lists:
-            first, last = self.scans.segment(each, self.scope)
-            position = self.scans.emitter.declare("position", first)
-            self.scans.search(each.array, position, last, PART_HIGH)
-            weight = self.scans.expressions.key(steps, self.scope)
-            found = plus(found, times(Binary("subtract", position, first), weight))
+        for each in self.stretches:
+            first, last = self.scans.segment(each.source, self.scope)
+            self.scans.emitter.emit(Assign(_end(each), first))
+            self.scans.search(each.source.array, _end(each), last, PART_HIGH)
+            found = plus(found, self.scans.expressions.key(each.work, self.scope))
         return found
+
+
+def _end(stretch: Stretch) -> Local:
+    return Local(stretch.ends[1].name, INDEX)
 
 
 def _searched(before: _Before, emitter: Emitter, high: Local) -> Local:
     """Emit a binary search for each cut: the first end before which there is enough work."""
     emitter.emit(Declare(PART_HIGH, high))
+    before.begin()
     total = emitter.declare("total", before.emitted())
     part = emitter.fresh("part")
     with emitter.block() as body:

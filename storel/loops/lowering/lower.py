@@ -12,7 +12,7 @@ from storel.loops.emitter import INDEX, convert, index, plus
 from storel.loops.lowering.assembly import NO_ROOM, Assembly
 from storel.loops.lowering.bindings import store_buffer
 from storel.loops.lowering.coordinates import CoordinatesTarget
-from storel.loops.lowering.division import COUNT, CUTS, PART_HIGH, PART_LOW, divide
+from storel.loops.lowering.division import COUNT, CUTS, PART_HIGH, PART_LOW, divide, find
 from storel.loops.lowering.expressions import SMALL_SIZE
 from storel.loops.lowering.frame import Frame
 from storel.loops.lowering.needs import (
@@ -42,7 +42,7 @@ from storel.loops.nodes import (
 )
 from storel.loops.protocol import LENGTHS
 from storel.plan.binding import free_symbols, occurs, store_terms
-from storel.plan.nodes import Action, Coordinates, Levels, Loop, Plan
+from storel.plan.nodes import Accumulate, Action, Coordinates, Levels, Loop, Plan, Together
 from storel.plan.partition import Parts, Split
 from storel.plan.phases import Phase
 from storel.plan.single import adds_one_value
@@ -69,15 +69,20 @@ def lower(
     """
     plan, split, stores = phase.part, phase.split, phase.stores
     if split is not None:
-        symbols = {**symbols, **{end.name: end for end in split.ends}}
+        symbols = {**symbols, **split.symbols}
     compute = Frame(symbols, is_finite, stores)
     compute.actions.profile = profile
+    used = free_symbols(plan)
+    for stretch in () if split is None else split.stretches:
+        if any(end.name in used for end in stretch.ends):
+            find(stretch, compute.actions.iteration.scans, compute.scope)
     match plan.destination:
         case Levels():
             needs = _assemble(compute, phase, plan.destination, extents)
         case Coordinates():
             needs = _list_entries(compute, plan.action, plan.destination, extents)
-    needs += store_needs(compute, plan.action)
+    # A part needs no more than the whole, whose loops can be counted where the ends of lists are not known.
+    needs += store_needs(compute, plan.action if split is None or not split.stretches else phase.plan.action)
     if profile is not None:
         counters = index(profile.length)
         needs.append(Need(COUNTS, lambda _: counters, 0, True, None, Join.COMBINED))
@@ -185,11 +190,16 @@ def _parameters(
     inputs: list[Buffer] = []
     lengths = (*extents, *(extent for store in stores for extent in store_terms(store)))
     sizes = {extent.name for extent in lengths if isinstance(extent, Symbol)}
+    found: set[str] = set()
     if split is not None:
-        counting = Loop(split.source, split.work)
+        counting = (
+            Loop(split.source, split.work),
+            *(Loop(each.source, Accumulate(each.work)) for each in split.stretches),
+        )
         sizes.update(end.name for end in split.ends)
-        sizes.update(free_symbols(Plan(plan.destination, counting)))
-    for name in sorted(sizes.union(free_symbols(plan))):
+        sizes.update(free_symbols(Plan(plan.destination, Together(counting))))
+        found = {end.name for stretch in split.stretches for end in stretch.ends}
+    for name in sorted(sizes.union(free_symbols(plan)) - found):
         match symbols[name]:
             case EndSymbol():
                 scalars.append(Local(name, INDEX))

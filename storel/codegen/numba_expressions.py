@@ -43,6 +43,8 @@ class Expressions:
                 return f"({self.text(operand)} != 0)"
             case Cast(to, operand):
                 return f"np.{to.value}({self.text(operand)})"
+            case Select(condition, positive, negative, True) if (of := type_of(positive)).is_real:
+                return self.call("select", of, *map(self.text, (condition, positive, negative)))
             case Select(condition, positive, negative):
                 return f"({self.text(positive)} if {self.text(condition)} else {self.text(negative)})"
 

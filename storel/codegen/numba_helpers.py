@@ -143,13 +143,16 @@ _COMMON = {
     "relu": """
         return a if a != a or a > 0 else 0
     """,
+    "select": """
+        return a if condition else b
+    """,
 }
 
 HELPED = frozenset({*_INTEGER, *_REAL, *_COMMON, *_OF_LIBRARY})
 _INTRINSICS = frozenset({"trailing_zeros", "popcount"})
 _PARAMETERS = {
     "sort": "a, low, high", "trailing_zeros": "typing, a", "popcount": "typing, a", "sign": "a", "relu": "a",
-    "sigmoid": "a", "exp": "a", "log": "a", "tanh": "a",
+    "sigmoid": "a", "exp": "a", "log": "a", "tanh": "a", "select": "condition, a, b",
 }  # fmt: skip
 
 PRELUDE = '''\

@@ -37,6 +37,7 @@ from storel.loops.nodes import (
     While,
 )
 from storel.loops.passes.ahead import CACHE_LINE
+from storel.loops.passes.polynomials import constant_of
 from storel.loops.types import LOGICAL
 from storel.loops.walk import loads_of, substituted, walk
 from storel.scalars import ScalarType
@@ -110,12 +111,15 @@ class Body:
 
     def _for(self, loop: For) -> None:
         variable, kind = self._names[loop.local.name], C_TYPES[loop.local.type]
+        low = bare(self._expressions.text(loop.low))
+        if (length := _short_length(loop)) is not None:
+            self._written_out(loop, low, length)
+            return
         high = self._expressions.text(loop.high)
         if not isinstance(loop.high, Constant):
             end = self._names.fresh(f"{variable}_end")
             self._line(f"const {kind} {end} = {bare(high)};")
             high = end
-        low = bare(self._expressions.text(loop.low))
         if not loop.tiles:
             self._iterate(loop, low, high)
             return
@@ -150,6 +154,13 @@ class Body:
             self._line(vector)
         self._repeat(loop, low, high)
 
+    def _written_out(self, loop: For, low: str, length: int) -> None:
+        """Ask for the streams, and let the compiler write all iterations out."""
+        for load in loop.streams:
+            self._ask(load, loop.local, loop.low)
+        self._line(f"#pragma GCC unroll {length}")
+        self._repeat(loop, low, f"{low} + {length}")
+
     def _in_lanes(self, loop: For, low: str, high: str) -> str:
         """Add up whole blocks of a stream, each place of a block by itself; return where the rest begins."""
         if (found := added(loop)) is None:
@@ -182,12 +193,12 @@ class Body:
         block = self._names[start.name]
         self._line(f"{C_TYPES[start.type]} {block} = {low};")
         for load in loop.streams:
-            self._ask(load, loop)
+            self._ask(load, loop.local, start)
         least = BLOCK if isinstance(loop.high, Constant) else 2 * BLOCK
         self._line(f"for (; {block} + {least} <= {high}; {block} += {BLOCK}) {{")
         self._depth += 1
         for load in loop.streams:
-            self._ask(load, loop)
+            self._ask(load, loop.local, start)
         if loop.partial is not None:
             self._in_parts(loop, start, *loop.partial)
         else:
@@ -196,11 +207,10 @@ class Body:
         self._line("}")
         return block
 
-    def _ask(self, load: Load, loop: For) -> None:
-        """Ask for the cache line that a block reads a page later."""
-        start = _block_of(loop)
-        later = Binary("add", start, Constant(PAGE // load.buffer.type.itemsize, start.type))
-        place = substituted(load.index, {loop.local: later})
+    def _ask(self, load: Load, local: Local, start: Expression) -> None:
+        """Ask for the cache line that is read a page after a loop's variable is ``start``."""
+        later = Binary("add", start, Constant(PAGE // load.buffer.type.itemsize, local.type))
+        place = substituted(load.index, {local: later})
         self._line(f"__builtin_prefetch(&{self._expressions.place(load.buffer, place)});")
 
     def _unrolled(self, loop: For, block: str) -> None:
@@ -237,12 +247,12 @@ class Body:
         self._line(f"{C_TYPES[start.type]} {block} = {low};")
         self._line(f"{kind} {lanes} = {{0}};")
         for load in loop.streams:
-            self._ask(load, loop)
+            self._ask(load, loop.local, start)
         least = BLOCK if tail.mean >= 2 * BLOCK else 2 * BLOCK
         self._line(f"for (; {block} + {least} <= {high}; {block} += {BLOCK}) {{")
         self._depth += 1
         for load in loop.streams:
-            self._ask(load, loop)
+            self._ask(load, loop.local, start)
         for first in range(0, BLOCK, LANES):
             self._add(lanes, f"({kind})", values[first : first + LANES], "")
         self._depth -= 1
@@ -332,6 +342,19 @@ class Body:
 def _block_of(loop: For) -> Local:
     """Return where the next block of a loop begins."""
     return Local(f"{loop.local.name} block", loop.local.type)
+
+
+def _short_length(loop: For) -> int | None:
+    """Return how many iterations an innermost loop has where compilers do not see that they are few.
+
+    Vectors and what else is kept in registers is left to other loops.
+    """
+    is_plain = loop.ahead is None and loop.reduction is None and not loop.in_lanes and not loop.tiles
+    is_innermost = not any(isinstance(inner, For | While) for inner in walk(loop.body))
+    if isinstance(loop.low, Constant) or not (is_plain and is_innermost):
+        return None
+    length = constant_of(Binary("subtract", loop.high, loop.low))
+    return length if length is not None and 0 < length <= 2 * BLOCK else None
 
 
 def _reduction_operator(loop: For) -> str | None:

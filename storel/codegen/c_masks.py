@@ -26,7 +26,7 @@ from storel.loops.nodes import (
     Update,
     While,
 )
-from storel.loops.passes.polynomials import polynomial
+from storel.loops.passes.polynomials import constant_of
 from storel.loops.types import LOGICAL
 from storel.loops.walk import evaluated, loads_of, note, parts, substituted, walk
 
@@ -94,8 +94,8 @@ class _Iteration:
 
     def _is_unrolled(self, loop: For) -> bool:
         """Return whether a loop has a few iterations, whatever the data."""
-        count = polynomial(substituted(Binary("subtract", loop.high, loop.low), self._known))
-        return count.keys() <= {()} and count.get((), 0) <= UNROLLED
+        count = constant_of(substituted(Binary("subtract", loop.high, loop.low), self._known))
+        return count is not None and count <= UNROLLED
 
 
 def _chooses(expression: Expression) -> bool:

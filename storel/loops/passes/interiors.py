@@ -28,7 +28,7 @@ from storel.loops.nodes import (
     Update,
     While,
 )
-from storel.loops.passes.polynomials import added, multiplied, polynomial
+from storel.loops.passes.polynomials import constant_of
 from storel.loops.walk import loads_of
 
 LONGEST = 16
@@ -71,8 +71,7 @@ class _Interiors:
             return loop
         for border, low in _operands("maximum", loop.low):
             for end, high in _operands("minimum", loop.high):
-                length = added(polynomial(high), multiplied({(): -1}, polynomial(low)))
-                if len(length) == 1 and 0 < length.get((), 0) <= LONGEST:
+                if 0 < (constant_of(Binary("subtract", high, low)) or 0) <= LONGEST:
                     inside = Binary("and", Binary("less_equal", border, low), Binary("less_equal", high, end))
                     return If(inside, (self._whole(loop, low, high),), (loop,))
         return loop

@@ -49,6 +49,12 @@ def multiplied(left: Polynomial, right: Polynomial) -> Polynomial:
     return _without_zeros(found)
 
 
+def constant_of(expression: Expression) -> int | None:
+    """Return the integer that an expression is whatever its locals are, None if they matter."""
+    found = polynomial(expression)
+    return found.get((), 0) if found.keys() <= {()} else None
+
+
 def coefficient(of: Polynomial, local: Local) -> Polynomial | None:
     """Return what a local is multiplied by; None where a power of it is, or something that contains it."""
     found: dict[Monomial, int] = {}

@@ -172,7 +172,7 @@ def _without_branches(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
     for statement in body:
         match made[-1:], statement:
             case [Declare(local, other)], If(test, (Assign(chosen, value),), (), True) if (
-                local == chosen and _is_plain(value)
+                local == chosen and is_plain(value)
             ):
                 made[-1] = Declare(local, Select(test, value, other))
             case _:
@@ -180,7 +180,8 @@ def _without_branches(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
     return tuple(made)
 
 
-def _is_plain(value: Expression) -> bool:
+def is_plain(value: Expression) -> bool:
+    """Return whether a value is sums and products of what is read: no time is saved by not evaluating it."""
     leaves = (Constant, Local, Load, Cast)
     return all(
         part.operator in PLAIN if isinstance(part, Binary) else isinstance(part, leaves)

@@ -103,6 +103,11 @@ class DegreeVector:
         """The norms and the histogram."""
         return self._summarized()
 
+    @cached_property
+    def repetition(self) -> float:
+        """The share of keys that have as many entries as the key before."""
+        return float(np.mean(self.values[1:] == self.values[:-1])) if len(self.values) > 1 else 1.0
+
     def _summarized(self) -> Degrees:
         return summarized(self.values, len(self.values))
 

@@ -51,6 +51,14 @@ def test_a_join_is_exact_for_vectors_and_bounded_for_norms(one: list[int], other
     assert stated.bound >= exact * (1 - 1e-9)
 
 
+@pytest.mark.parametrize(
+    ("values", "share"),
+    [([], 1.0), ([3], 1.0), ([3, 3, 3, 5, 5], 0.75), ([1, 2, 1, 2, 2], 0.25), ([0, 1], 0.0)],
+)
+def test_how_many_keys_have_as_many_entries_as_the_one_before(values: list[int], share: float) -> None:
+    assert vector(values).repetition == share
+
+
 def test_norms_alone_make_a_uniform_estimate() -> None:
     assert join(uniform(10, 10, 40.0), uniform(10, 10, 20.0)).estimate == pytest.approx(80.0)
 

@@ -6,7 +6,8 @@ Most rows of a sparse matrix are short, and where each of them ends is a surpris
 segment follows another, whatever is evaluated beyond the end is what the next one evaluates: it exists. So a
 few iterations are evaluated at once, and of those beyond the end nothing is added, which vector code does
 without a branch (predicated tails; Allen, Kennedy, "Optimizing Compilers for Modern Architectures", 2001,
-chapter 7: control dependence becomes data dependence).
+chapter 7: control dependence becomes data dependence). It is no surprise where most rows are as long as the
+ones before, as those of grids are.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 
+from storel.degrees import DegreeVector
 from storel.loops.dependence import added, changing, is_fixed
 from storel.loops.nodes import (
     Binary,
@@ -35,11 +37,17 @@ from storel.loops.nodes import (
 )
 from storel.loops.passes.ahead import last_boundary, lengths, mean_iterations
 from storel.loops.walk import loads_of, parts, walk
-from storel.symbols import Symbols
+from storel.symbols import ArraySymbol, Fact, Symbols
 
 CHEAP = frozenset({"add", "subtract", "multiply"})
 """Operators that cannot fail, and take no longer than it takes to find out whether they are needed."""
 
+
+REGULAR = 0.7
+"""The share of segments as long as the one before from which on enough of their ends are foreseen."""
+
+FEW = 10
+"""Iterations up to which lookups take less time one by one than in lanes, if the ends are foreseen."""
 
 LONG = 32
 """Iterations from which on the compiler's own vector code is as fast, where all is read in order."""
@@ -47,15 +55,27 @@ LONG = 32
 
 def fold_tails(kernel: Kernel, symbols: Symbols) -> Kernel:
     """Return the same kernel, with the tails of its short sums."""
-    body = _Folding(frozenset(kernel.inputs), lengths(kernel, symbols)).block(kernel.compute.body, None)
+    regular = frozenset(buffer for buffer in kernel.inputs if _is_regular(symbols.get(buffer.name)))
+    folding = _Folding(frozenset(kernel.inputs), regular, lengths(kernel, symbols))
+    body = folding.block(kernel.compute.body, None)
     return replace(kernel, compute=replace(kernel.compute, body=body))
+
+
+def _is_regular(fact: Fact | None) -> bool:
+    """Return whether what is known of an array of boundaries says that ends of segments are foreseen."""
+    segments = fact.segments if isinstance(fact, ArraySymbol) else None
+    return isinstance(segments, DegreeVector) and segments.repetition >= REGULAR
 
 
 @dataclass(frozen=True, slots=True)
 class _Folding:
-    """Marks loops; ``constant`` buffers are only read, ``lengths`` are those of buffers as far as known."""
+    """Marks loops; ``constant`` buffers are only read, ``lengths`` are those of buffers as far as known.
+
+    The segments whose boundaries are in ``regular`` buffers are mostly as long as the one before.
+    """
 
     constant: Set[Buffer]
+    regular: Set[Buffer]
     lengths: Mapping[Buffer, int]
 
     def block(self, body: tuple[Statement, ...], outer: For | None) -> tuple[Statement, ...]:
@@ -84,11 +104,16 @@ class _Folding:
         fails = any(isinstance(each, Fail) for each in walk(outer.body))
         if found is None or fails or not is_fixed(outer.high, changing(outer), self.constant):
             return None
-        if not loads_of(loop.low) or not all(self._exists(part, loop, outer) for part in parts(found[1])):
+        boundaries = {load.buffer for load in loads_of(loop.low)}
+        if not boundaries or not all(self._exists(part, loop, outer) for part in parts(found[1])):
             return None
         mean = mean_iterations(loop, loads_of(found[1]), self.lengths)
+        is_in_order = loop.reduction is not None
+        is_foreseen = not is_in_order and mean <= FEW and boundaries <= self.regular
+        if is_foreseen or (is_in_order and mean >= LONG):
+            return None
         end = last_boundary(loop.low, loop.high, outer, self.constant)
-        return None if end is None or (loop.reduction is not None and mean >= LONG) else Tail(end, mean)
+        return None if end is None else Tail(end, mean)
 
     def _exists(self, part: Expression, loop: For, outer: For) -> bool:
         """Return whether a part of what ``loop`` adds can be evaluated for its next segments, too.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from strategies.loops import FLOAT32, FLOAT64, INT64, N, index, integer, kernel, plus
 
 from storel.codegen import c_source
+from storel.degrees import DegreeVector, KnownDegrees
 from storel.errors import Cause
 from storel.loops import interpret
 from storel.loops.nodes import (
@@ -30,7 +32,7 @@ from storel.loops.nodes import (
     Update,
 )
 from storel.loops.passes.reorder import reorder
-from storel.loops.passes.tails import fold_tails
+from storel.loops.passes.tails import FEW, fold_tails
 from storel.loops.printer import kernel_text, text
 from storel.loops.verify import verify
 from storel.loops.walk import walk
@@ -68,11 +70,15 @@ def folded(
     inputs: tuple[Buffer, ...] = (POS, IDX, X, VAL),
     result: Buffer = Y,
     length: int = 0,
+    segments: KnownDegrees | None = None,
 ) -> Kernel:
     """Return the kernel of a body, where ``val`` has ``length`` elements, in ten segments."""
     failures = (Failure(Cause.READ, "no row"),)
     allocation = (Allocation(result, 0, fill=0.0, is_output=True), N)
-    known = {"val": ArraySymbol("val", FLOAT64, length), "pos": ArraySymbol("pos", INT64, 11)}
+    known = {
+        "val": ArraySymbol("val", FLOAT64, length),
+        "pos": ArraySymbol("pos", INT64, 11, segments=segments),
+    }
     made = fold_tails(reorder(kernel([*inputs], [allocation], [*body], failures)), known)
     verify(made)
     return made
@@ -129,6 +135,26 @@ def test_long_sums_of_what_is_read_in_order_are_vector_code_anyway() -> None:
         for length in (100, 1000)
     }
     assert [key for key, found in is_folded.items() if not found] == [("in order", 1000)]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "is_foreseen"),
+    [
+        ([3] * 10, True),
+        ([5, 5, 5, 5, 5, 5, 5, 2, 2, 2], True),
+        ([3, 5] * 5, False),
+        ([2 * FEW] * 10, False),
+        (range(10), False),
+    ],
+)
+def test_ends_that_are_foreseen_are_no_surprise(lengths: Sequence[int], is_foreseen: bool) -> None:
+    """Sums of what is read in order are faster in lanes even so."""
+    segments = DegreeVector(lambda: np.array(lengths))
+    total = sum(lengths)
+    assert ("tail" in kernel_text(folded(rows(SUM), length=total, segments=segments))) is not is_foreseen
+    assert "tail" in kernel_text(folded(rows(segment(add(Load(VAL, P)))), length=total, segments=segments))
+    known = segments.summary
+    assert "tail" in kernel_text(folded(rows(SUM), length=total, segments=known)), "nothing is known of each"
 
 
 @pytest.mark.parametrize("of", [FLOAT64, FLOAT32, INT64, ScalarType.INT32])

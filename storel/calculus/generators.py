@@ -40,7 +40,9 @@ from storel.calculus.verify import KEY, Type, element, infer, zero_literal
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
+from storel.syntax.nodes import expressions
 from storel.syntax.nodes.expressions import Binder, Expression, Generator
+from storel.syntax.walk import children as subexpressions
 
 Body: TypeAlias = Callable[[Scope], Term]
 """Builds what stands inside the loops, in the scope that they make."""
@@ -119,6 +121,19 @@ class ByColumns(Total):
 
     def goes_by_columns(self, body: Term) -> bool:
         return body != NOTHING and not linear(body, 0, self.semiring)
+
+
+def asks_for_columns(expression: Expression) -> bool:
+    """Return whether sums in a composed expression may go by columns: a key is bound whose row is not."""
+    if isinstance(expression, expressions.Sum | expressions.Comprehension):
+        bound = set[str | None]()
+        for generator in expression.generators:
+            names = [key.name for key in generator.keys]
+            for place, name in enumerate(names, 1):
+                if name not in bound and not bound.isdisjoint(names[place:]):
+                    return True
+                bound |= {name} - {None}
+    return any(map(asks_for_columns, subexpressions(expression)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias, get_args
 
 from storel.calculus import printer as term_printer
 from storel.calculus.finite import is_finite as all_finite
-from storel.calculus.generators import ByColumns, Total
+from storel.calculus.generators import ByColumns, Total, asks_for_columns
 from storel.calculus.lower import lower as lower_expression
 from storel.calculus.lower import lower_mapping
 from storel.calculus.nodes import Term
@@ -167,9 +167,10 @@ def _verify(compilation: Compilation) -> None:
 def _others(composed: Composed, definition: Definition, first: Term) -> tuple[Term, ...]:
     """Return other terms of a definition: generators in other orders, the best ones first, and by columns."""
     reordered = tuple(orders(composed.expression, composed.symbols))
+    by_columns = filter(asks_for_columns, (composed.expression, *reordered))
     others = (
         lower_expression(each, composed.symbols, definition.semiring, total)
-        for total, expressions in ((Total, reordered), (ByColumns, (composed.expression, *reordered)))
+        for total, expressions in ((Total, reordered), (ByColumns, by_columns))
         for each in expressions
     )
     return tuple(term for term in dict.fromkeys(others) if term != first)

@@ -175,7 +175,10 @@ def with_dense_products(compilation: Compilation) -> Compilation:
             for each in considered(compilation)
             if has_only_ranges(each.term) and footprint(each.term, compilation.symbols) <= compilation.memory
         ]
-    best = min((compilation, *filter(has_only_products, found)), key=expected_time)
+    products = list(filter(has_only_products, found))
+    if not products:  # as for most programs: then nothing is compared
+        return compilation
+    best = min((compilation, *products), key=expected_time)
     return _as_products(best) if has_only_products(best) else compilation
 
 

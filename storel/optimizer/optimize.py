@@ -213,11 +213,13 @@ def _normalized(term: Term, symbols: Symbols, rules: RuleSet, options: Options) 
     rewritten = rewriter.normal(term) if options.rewrites else term
     if options.rewrites:
         rewritten = rewriter.normal(without_implied(rewritten, symbols))
-    if options.rewrites and options.main.iterations and rewriter.is_settled(rewritten, "normalize"):
+    is_searched = options.rewrites and options.main.iterations > 0
+    settled = rewriter.settled(rewritten, "normalize") if is_searched else None
+    if settled is not None:
         milliseconds = 1000 * (time.thread_time() - started)
         matches = dict(sorted(rewriter.matches.items()))
-        report = PhaseReport("normalize", 0, size(rewritten), matches, Stop.SATURATED, milliseconds)
-        return _Start(rewritten, rewritten, report)
+        report = PhaseReport("normalize", 0, size(settled), matches, Stop.SATURATED, milliseconds)
+        return _Start(settled, settled, report)
     if options.rewrites:
         symbols = _with_mappings_rewritten(symbols, rewriter)
     (normalized, stored), report, graph = _phase(

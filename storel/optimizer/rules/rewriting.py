@@ -21,7 +21,7 @@ from storel.calculus.verify import InvariantError, Type, infer
 from storel.optimizer.encoding.layouts import LAYOUTS, TERMS
 from storel.optimizer.rules.guards import holds
 from storel.optimizer.rules.matching import Match, MismatchError, Place, head, is_repeated, matched
-from storel.optimizer.rules.patterns import Node
+from storel.optimizer.rules.patterns import Hole, Node
 from storel.optimizer.rules.rulefile import EAGER, Rule, RuleSet
 from storel.optimizer.rules.skeletons import Skeleton, fits, skeleton
 from storel.optimizer.terms.occurrences import has_loop, replaced
@@ -104,25 +104,63 @@ class Rewriter:
                 term = replaced(term, (position,), made)
         return term
 
-    def _rewritten(self, term: Term, place: Place) -> Term | None:
-        """Return what the first rule that matches makes of a term."""
+    def _rewritten(self, term: Term, place: Place, *, inlines: bool = False) -> Term | None:
+        """Return what the first rule that matches makes of a term; loops are inlined only if that is said."""
         for rule in _candidates(self._eager, term, place):
             match = _matched(rule, term, place)
             if match is not None and all(holds(guard, match) for guard in rule.guards):
-                made = _made(rule, match, term, place)
+                made = _made(rule, match, term, place, inlines=inlines)
                 if made is not None:
                     self.matches[rule.name] += 1
                     return made
         return None
 
+    def settled(self, term: Term, phase: str) -> Term | None:
+        """Return what a phase is certain to make of a normal term, None if there may be something to choose.
+
+        That is the term itself, but for numbers that loops make: those named and used once are inlined.
+        """
+        before = self.matches.copy()
+        inlined = self._inlined(term, Place(self._symbols))
+        if self.is_settled(inlined, phase):
+            return inlined
+        self.matches = before
+        return None
+
+    def _inlined(self, term: Term, place: Place) -> Term:
+        """Return a normal term whose names are replaced where rules do that, and no loop is repeated."""
+        for position, kind in enumerate(_KINDS[head(term, place)[0]]):
+            child, binders = children(term)[position]
+            made = self._inlined(child, place.of_child(term, kind, binders))
+            if made is not child:
+                term = replaced(term, (position,), made)
+        made = self._rewritten(term, place, inlines=True) if isinstance(term, Let) else None
+        return term if made is None else made
+
     def is_settled(self, term: Term, phase: str) -> bool:
-        """Return whether it is certain that no rule of a phase, nor any eager one, changes a normal term."""
-        others = _by_constructor(self._rules, (*EAGER, phase))
-        return not any(
+        """Return whether it is certain that no rule of a phase, nor any eager one, changes a normal term.
+
+        That the sides of one operation may be exchanged is no change if other rules match neither way round:
+        both cost the same.
+        """
+        phases = (*EAGER, phase)
+        exchanged = list(self._exchanged(term, _by_constructor(self._rules, phases, exchanging=True)))
+        others = _by_constructor(self._rules, phases, exchanging=False)
+        return len(exchanged) <= 1 and not any(
             self._may_change(rule, part, place)
-            for part, place in _parts(term, Place(self._symbols))
+            for each in (term, *exchanged)
+            for _, part, place in _parts(each, Place(self._symbols))
             for rule in _candidates(others, part, place)
         )
+
+    def _exchanged(self, term: Term, rules: _Rules) -> Iterator[Term]:
+        """Yield ``term`` changed at one place by one of these rules, which exchange sides."""
+        for path, part, place in _parts(term, Place(self._symbols)):
+            for rule in _candidates(rules, part, place):
+                match = _matched(rule, part, place)
+                made = None if match is None else _made(rule, match, part, place)
+                if made is not None:
+                    yield replaced(term, path, made)
 
     def _may_change(self, rule: Rule, term: Term, place: Place) -> bool:
         match = _matched(rule, term, place)
@@ -155,22 +193,37 @@ def size(term: Term) -> int:
     return len(seen)
 
 
-def _parts(term: Term, place: Place) -> Iterator[tuple[Term, Place]]:
-    yield term, place
-    for (child, binders), kind in zip(children(term), _KINDS[head(term, place)[0]], strict=True):
-        yield from _parts(child, place.of_child(term, kind, binders))
+def _parts(
+    term: Term, place: Place, path: tuple[int, ...] = ()
+) -> Iterator[tuple[tuple[int, ...], Term, Place]]:
+    yield path, term, place
+    kinds = _KINDS[head(term, place)[0]]
+    for position, ((child, binders), kind) in enumerate(zip(children(term), kinds, strict=True)):
+        yield from _parts(child, place.of_child(term, kind, binders), (*path, position))
 
 
 @lru_cache(maxsize=32)
-def _by_constructor(rules: RuleSet, phases: tuple[str, ...]) -> _Rules:
-    """Return the rules of some phases by the constructor of their left sides, "" for any."""
+def _by_constructor(rules: RuleSet, phases: tuple[str, ...], exchanging: bool | None = None) -> _Rules:
+    """Return the rules of some phases by the constructor of their left sides, "" for any.
+
+    They are those that exchange the sides of an operation, or the others, if that is asked for.
+    """
     found: dict[str, list[tuple[Skeleton | None, Rule]]] = {}
     for rule in rules.rules:
-        if any(phase in phases for phase in rule.phases):
+        if any(phase in phases for phase in rule.phases) and exchanging in (None, _exchanges_sides(rule)):
             constructor = rule.left.constructor if isinstance(rule.left, Node) else ""
             name = constructor if constructor in LAYOUTS else ""
             found.setdefault(name, []).append((skeleton(rule.left), rule))
     return {name: tuple(rules) for name, rules in found.items()}
+
+
+def _exchanges_sides(rule: Rule) -> bool:
+    """Return whether a rule exchanges the sides of an operation, whatever they are."""
+    match rule.left:
+        case Node(operation, (name, Hole() as left, Hole() as right)) if left != right:
+            return rule.right == Node(operation, (name, right, left)) and not rule.guards
+        case _:
+            return False
 
 
 def _candidates(rules: _Rules, term: Term, place: Place) -> Iterator[Rule]:
@@ -187,15 +240,26 @@ def _matched(rule: Rule, term: Term, place: Place) -> Match | None:
     return match if match.semiring in SEMIRINGS and SEMIRINGS[match.semiring].has_negation else None
 
 
-def _made(rule: Rule, match: Match, term: Term, place: Place) -> Term | None:
+def _stays_named(term: Let, place: Place, *, inlines: bool) -> bool:
+    """Return whether a value is named for a purpose: it has loops, or is used again and is no leaf.
+
+    If loops are inlined, they have to make a dictionary.
+    """
+    if not children(term.value):
+        return False
+    is_stored = not inlines or infer(term.value, place.symbols, place.types).rank > 0
+    return (is_stored and has_loop(term.value)) or is_repeated(term.body, 0)
+
+
+def _made(rule: Rule, match: Match, term: Term, place: Place, *, inlines: bool = False) -> Term | None:
     """Return the right side of a rule, None if it is of another type or cannot be built.
 
-    What is named in the term itself stays so if it has loops, or where it is used again and is no leaf.
+    What is named in the term itself may have to stay so.
     """
-    if isinstance(term, Let) and children(term.value) and (has_loop(term.value) or is_repeated(term.body, 0)):
-        return None
     try:
         kind = infer(term, place.symbols, place.types)
+        if isinstance(term, Let) and _stays_named(term, place, inlines=inlines):
+            return None
         made = match.built(rule.right, (), rule.is_about_keys, kind)
         return made if infer(made, place.symbols, place.types) == kind else None
     except (MismatchError, InvariantError):

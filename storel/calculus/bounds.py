@@ -8,7 +8,6 @@ enclosing condition narrows the intervals of the variables that it compares.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 
 from storel.calculus.intervals import (
@@ -180,8 +179,9 @@ def elements(array: ArraySymbol) -> Interval:
     """Return an interval that holds the elements of an array: all of its type, if nothing is known."""
     if not array.type.is_integer:
         return ANY
-    all_ = SHORT if array.element_type is ScalarType.INT32 else LONG
-    return all_ if array.low is None and array.high is None else replace(all_, low=array.low, high=array.high)
+    if array.low is None and array.high is None:
+        return SHORT if array.element_type is ScalarType.INT32 else LONG
+    return Interval(array.low, array.high, is_short=array.element_type is ScalarType.INT32)
 
 
 def _found(mapping: Term, semiring: str, symbols: Symbols, context: Context) -> Interval:

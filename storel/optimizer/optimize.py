@@ -331,7 +331,9 @@ def _phase(
     if report.stop in (Stop.TIME, Stop.NODES) and not classes.is_analyzed:
         terms = [term] * len(variations)
     else:
-        terms = [cautious(_extracted(extractor, term), symbols) for extractor in extractors]
+        found = [_extracted(extractor, term) for extractor in extractors]
+        careful = {each: cautious(each, symbols) for each in dict.fromkeys(found)}  # most are the same
+        terms = [careful[each] for each in found]
     return terms, report, graph_of(extractors[0])
 
 

@@ -23,7 +23,6 @@ from storel.optimizer.rules.translate import translate
 RANKS = (("E", 1), ("F", 1), ("G", 2), ("H", 2), ("M", 2))
 
 FACTS = [
-    '(semiring "plus_times")',
     *(f'(set (rank (Sym "{name}")) 0) (set (free (Sym "{name}")) (bigint 0))' for name in "abcijn"),
     *(f'(set (low (Sym "{name}")) 0) (set (high (Sym "{name}")) 9)' for name in "ij"),
     '(set (low (Sym "n")) 10) (set (high (Sym "n")) 10)',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import Counter
 from collections.abc import Collection, Generator, Iterable
 from contextlib import contextmanager
 from functools import lru_cache
@@ -37,8 +38,8 @@ reused, which slows an e-graph down over time. The state to return to is saved w
 since most processes plan little.
 """
 
-_Commands: TypeAlias = dict[tuple[str, int, frozenset[str]], list[Any]]
-"""What runs a ruleset up to so many steps where there are nodes of these kinds."""
+_Commands: TypeAlias = dict[tuple[tuple[str, ...], int], list[Any]]
+"""What runs these parts of rulesets up to so many steps."""
 
 SPENT = 20_000
 """E-nodes of terms that were held after which an e-graph is made anew, which takes as long as ten searches.
@@ -59,13 +60,14 @@ class Base:
         """Make an e-graph that holds no term."""
         encoding = self.encoding
         self.graph = EGraph()
-        self._rulesets = Rulesets({*encoding.layouts, *encoding.operators})
-        self._present = frozenset[str]()
+        self._rulesets = Rulesets({*encoding.layouts, *encoding.operators}, analyses.FACTS)
         self._commands: _Commands = {}
         self._combined = itertools.count()
         self._put_by: list[tuple[Rulesets, _Commands]] = []
-        self.run(constructors.schema(encoding))
+        self._run(constructors.schema(encoding).splitlines())
+        self._present = frozenset[str]()
         self.run(analyses.program(encoding))
+        self._given = self._present
         self.parts: dict[str, list[str]] = {name: [name] for name in (*EAGER, *PHASES, IN_ORDER)}
         for rule in self.rules.rules:
             if ON_TERMS not in rule.tags:
@@ -88,14 +90,15 @@ class Base:
                 rows = dict.fromkeys((row, row.replace(constructors.REPLACED, "")))
                 actions = " ".join(f"(delete {each})" for each in rows)
                 self.run(constructors.rule(fact, actions, f"forget-{name}", "forget"))
-        return self._command("forget", 1, self._present)
+        return self._command(self._rulesets.parts("forget"), 1)
 
     @contextmanager
     def holding(self, term: str, facts: str) -> Generator[None]:
         """Hold a term, which is then the one in ``whole``, and what is known of it."""
         try:
-            self._present = self._rulesets.kinds(term)
-            self.graph.run_program(command(f"(whole {term})"))
+            whole = f"(whole {term})"
+            self._present = self._given | self._rulesets.kinds(whole)
+            self.graph.run_program(command(whole))
             self.run(facts)
             yield
         finally:
@@ -122,8 +125,9 @@ class Base:
 
     def run(self, text: str) -> None:
         """Run egglog text, a command on each line; its rules are kept for when they may match something."""
-        self._present |= self._rulesets.kinds(text)
-        self._run(self._rulesets.take(text).splitlines())
+        others = self._rulesets.take(text)
+        self._present |= self._rulesets.kinds(others)
+        self._run(others.splitlines())
 
     def _run(self, lines: Iterable[str]) -> None:
         """Run commands. They are parsed one by one: each node that is parsed holds a copy of its text."""
@@ -148,7 +152,7 @@ class Base:
         Raises UnknownNameError if there is none of that name.
         """
         _require(ruleset, self._steps, (*analyses.RULESETS, *self.parts))
-        return self._ran(ruleset, 1)
+        return self._ran(self._parts_of(ruleset), 1)
 
     def settle(self, ruleset: str) -> tuple[bool, dict[str, int]]:
         """Run a ruleset until nothing changes; return whether anything did, and the matches per rule.
@@ -156,26 +160,39 @@ class Base:
         Raises UnknownNameError for one of a phase, which may never end, and if there is none of that name.
         """
         _require(ruleset, _SETTLED, _SETTLED)
-        return self._ran(ruleset, ANALYSIS)
+        changed, matches = False, Counter[str]()
+        run, parts = None, self._parts_of(ruleset)
+        while parts != run:  # others may match what these have made
+            updated, found = self._ran(parts, ANALYSIS)
+            changed = changed or updated
+            matches.update(found)
+            run, parts = parts, self._parts_of(ruleset)
+        return changed, matches
 
-    def _ran(self, ruleset: str, steps: int) -> tuple[bool, dict[str, int]]:
-        asked = (ruleset, steps, self._present)
-        if asked not in self._commands:
-            self._commands[asked] = self._command(*asked)
-        (output,) = self.graph.run_program(*self._commands[asked])
+    def _parts_of(self, ruleset: str) -> tuple[str, ...]:
+        """Return the parts of a ruleset that may match something now."""
+        rulesets = (IN_ORDER, REORDERING) if ruleset == "main" else (ruleset,)
+        return self._rulesets.relevant(rulesets, self._present)
+
+    def _ran(self, parts: tuple[str, ...], steps: int) -> tuple[bool, dict[str, int]]:
+        if not parts:
+            return False, {}
+        (output,) = self.graph.run_program(*self._command(parts, steps))
         assert isinstance(output, RunScheduleOutput)
         report = output.report  # a copy each time
         matches = report.num_matches_per_rule
         self._present |= self._rulesets.made(name for name, count in matches.items() if count)
         return report.updated, matches
 
-    def _command(self, ruleset: str, steps: int, present: frozenset[str]) -> list[Any]:
-        rulesets = (IN_ORDER, REORDERING) if ruleset == "main" else (ruleset,)
-        parts = self._rulesets.relevant(rulesets, present, once=steps == 1)
-        name = f"combined-{next(self._combined)}"
-        combined = f"(unstable-combined-ruleset {name} {' '.join(parts)})"
-        self._run([*self._rulesets.give(set(parts)), combined])
-        return self.graph.parse_program(f"(run {name} {steps})")
+    def _command(self, parts: tuple[str, ...], steps: int) -> list[Any]:
+        """Return what runs parts of rulesets, which the library is given first if it does not have them."""
+        asked = parts, steps
+        if asked not in self._commands:
+            name = f"combined-{next(self._combined)}"
+            combined = f"(unstable-combined-ruleset {name} {' '.join(parts)})"
+            self._run([*self._rulesets.give(set(parts)), combined])
+            self._commands[asked] = self.graph.parse_program(f"(run {name} {steps})")
+        return self._commands[asked]
 
     def nodes(self) -> int:
         """Return the number of e-nodes."""

@@ -67,7 +67,7 @@ def encoded(term: Term, symbols: Symbols, encoding: Encoding = NAMED) -> Encoded
         return numbers
 
     text = encode(term, numbering, bind)
-    lines = [*_semirings(term), *_about_symbols(term, symbols)]
+    lines = list(_about_symbols(term, symbols))
     if _takes_entries_apart(term):
         lines += _about_entries(bound, numbering, symbols)
         for fact in symbols.values():
@@ -188,20 +188,6 @@ def _about_literal(text: str, literal: Literal) -> Iterator[str]:
             yield f'(is-zero {text} "{name}")'
         if literal.value == semiring.one:
             yield f'(is-one {text} "{name}")'
-
-
-def _semirings(term: Term) -> Iterator[str]:
-    found = {"plus_times"}
-
-    def visit(term: Term) -> None:
-        semiring: object = getattr(term, "semiring", None)
-        if isinstance(semiring, str):
-            found.add(semiring)
-        for child, _ in children(term):
-            visit(child)
-
-    visit(term)
-    return (f'(semiring "{name}")' for name in sorted(found))
 
 
 def _about_symbols(term: Term, symbols: Symbols) -> Iterator[str]:

@@ -1,10 +1,11 @@
-"""Rulesets without the rules that match nothing, since nodes of a kind that they need are nowhere.
+"""Rulesets without the rules that match nothing, since what they need is nowhere.
 
 A step takes the library some microseconds for each part of a left side to which something was added, whether
-or not there is anything that the other parts match. A kind of nodes is a constructor, or the name of a
-function; which kinds there are follows from the term and from the rules that have matched. The rules that are
-left are run in the same order, so that leaving the others out changes nothing. Nor are they given to the
-library before they may match for the first time: a process that plans little never needs two thirds of them.
+or not there is anything that the other parts match. Of what a rule needs there are kinds: a constructor, the
+name of a function, a sum or product of values, not of keys, and what an analysis finds. Which kinds there are
+follows from the term and from the rules that have matched. The rules that are left are run in the same order,
+so that leaving the others out changes nothing. Nor are they given to the library before they may match for
+the first time: a process that plans little never needs two thirds of them.
 """
 
 from __future__ import annotations
@@ -14,8 +15,12 @@ import re
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+from storel.optimizer.encoding.layouts import INDEX
+
 _RULE = re.compile(r'\(rule (?P<sides>.*) :ruleset (?P<ruleset>\S+) :name "(?P<name>[^"]*)"\)')
-_NODE = re.compile(r'\(([\w-]+)(?: "(\w+)")?')
+_NODE = re.compile(r'\(([\w-]+)(?: ("?[\w-]+))?')
+_OF_VALUES = re.compile(rf'\(!= (\w+) "{INDEX}"\)')
+_ARITHMETIC = ("Add", "Mul")
 
 
 class _Part(NamedTuple):
@@ -26,24 +31,25 @@ class _Part(NamedTuple):
 
     name: str
     needed: frozenset[str]
-    made: set[str]
     waiting: list[str]
 
     def copy(self) -> _Part:
-        return _Part(self.name, self.needed, set(self.made), list(self.waiting))
+        return self._replace(waiting=list(self.waiting))
 
 
 class Rulesets:
-    """The rules of an e-graph with nodes of these ``constructors``, by ruleset."""
+    """The rules of an e-graph with nodes of these ``constructors``, and facts of these names, by ruleset."""
 
-    def __init__(self, constructors: Collection[str]) -> None:
+    def __init__(self, constructors: Collection[str], facts: Collection[str] = ()) -> None:
         self._constructors = constructors
+        self._facts = facts
         self._parts: dict[str, list[_Part]] = {}
         self._made: dict[str, frozenset[str]] = {}
+        self._relevant: dict[tuple[tuple[str, ...], frozenset[str]], tuple[str, ...]] = {}
 
     def copy(self) -> Rulesets:
         """Return these rules, to which others may be added."""
-        made = Rulesets(self._constructors)
+        made = Rulesets(self._constructors, self._facts)
         made._parts = {ruleset: [part.copy() for part in parts] for ruleset, parts in self._parts.items()}
         made._made = dict(self._made)
         return made
@@ -56,45 +62,72 @@ class Rulesets:
         found = _RULE.fullmatch(line)
         if found is None:
             return False
+        self._relevant.clear()
         sides, ruleset, name = found.group("sides", "ruleset", "name")
         facts = sides[: _end_of_list(sides)]
-        needed, made = self.kinds(facts), self.kinds(sides[len(facts) :])
+        needed, made = self._needed(facts), self._kinds_made(facts, sides[len(facts) :])
         parts = self._parts.setdefault(ruleset, [])
         if not parts or parts[-1].needed != needed:
             declared = f"{ruleset}-{len(parts)}"
-            parts.append(_Part(declared, needed, set(), [f"(ruleset {declared})"]))
+            parts.append(_Part(declared, needed, [f"(ruleset {declared})"]))
         part = parts[-1]
-        part.made.update(made)
         part.waiting.append(f'(rule {sides} :ruleset {part.name} :name "{name}")')
         self._made[name] = self.made((name,)) | made
         return True
 
     def kinds(self, text: str) -> frozenset[str]:
-        """Return the kinds of nodes in egglog text.
+        """Return the kinds of what egglog text may stand for.
 
-        >>> sorted(Rulesets(["Sym", "Apply2"]).kinds('(array (Sym "a")) (= e (Apply2 "less" x y))'))
-        ['Apply2', 'Sym', 'less']
+        >>> rulesets = Rulesets(["Sym", "Add", "Apply2"], ["array"])
+        >>> sorted(rulesets.kinds('(array (Sym "a")) (= e (Apply2 "less" (Add "index" x y) z))'))
+        ['Add', 'Apply2', 'Sym', 'array', 'less']
+        >>> sorted(rulesets.kinds('(Add "plus_times" x y)'))
+        ['Add', 'Add of values']
         """
-        nodes = [each for each in _NODE.findall(text) if each[0] in self._constructors]
-        functions = (name for constructor, name in nodes if name and constructor.startswith("Apply"))
-        return frozenset((*(constructor for constructor, _ in nodes), *functions))
+        return self._kinds(_NODE.findall(text))
+
+    def _kinds(self, nodes: Iterable[tuple[str, str]]) -> frozenset[str]:
+        """Return the kinds of nodes or facts, each given as its name and its first argument."""
+        found = set[str]()
+        for name, first in nodes:
+            if name in self._constructors:
+                found.add(name)
+                if name in _ARITHMETIC and first.strip('"') != INDEX:
+                    found.add(_of_values(name))
+                if name.startswith("Apply") and first.startswith('"'):
+                    found.add(first.strip('"'))
+            elif name in self._facts:
+                found.add(name)
+        return frozenset(found)
+
+    def _needed(self, facts: str) -> frozenset[str]:
+        """Return the kinds without which facts match nothing; arithmetic may be that of keys."""
+        nodes = _NODE.findall(facts)
+        values = set(_OF_VALUES.findall(facts))
+        either = {_of_values(name) for name in _ARITHMETIC}
+        certain = {_of_values(name) for name, first in nodes if name in _ARITHMETIC and first in values}
+        return self._kinds(nodes) - (either - certain)
+
+    def _kinds_made(self, facts: str, actions: str) -> frozenset[str]:
+        """Return the kinds that actions make; what is made over the semiring of its like is no other kind."""
+        known = {node for node in _NODE.findall(facts) if node[0] in _ARITHMETIC}
+        return self._kinds(node for node in _NODE.findall(actions) if node not in known)
 
     def made(self, rules: Iterable[str]) -> frozenset[str]:
         """Return the kinds of nodes that rules make, given their names."""
         return frozenset[str]().union(*(self._made.get(name, ()) for name in rules))
 
-    def relevant(self, rulesets: Collection[str], present: frozenset[str], *, once: bool) -> list[str]:
-        """Return the parts of rulesets that may match something, if nodes of these kinds are ``present``.
+    def parts(self, ruleset: str) -> tuple[str, ...]:
+        """Return all parts of a ruleset."""
+        return tuple(part.name for part in self._parts.get(ruleset, ()))
 
-        Unless they are run only ``once``, so may those that need what others of them make.
-        """
-        parts = [part for ruleset in rulesets for part in self._parts.get(ruleset, ())]
-        while True:
-            found = [part for part in parts if part.needed <= present]
-            reached = present.union(*(part.made for part in found))
-            if once or reached == present:
-                return [part.name for part in found]
-            present = reached
+    def relevant(self, rulesets: tuple[str, ...], present: frozenset[str]) -> tuple[str, ...]:
+        """Return the parts of rulesets that may match something where these kinds are ``present``."""
+        asked = rulesets, present
+        if asked not in self._relevant:
+            parts = (part for ruleset in rulesets for part in self._parts.get(ruleset, ()))
+            self._relevant[asked] = tuple(part.name for part in parts if part.needed <= present)
+        return self._relevant[asked]
 
     def give(self, names: Collection[str]) -> list[str]:
         """Return the text of these parts that the library does not have, which it is given now."""
@@ -104,6 +137,10 @@ class Rulesets:
                 given += part.waiting
                 part.waiting.clear()
         return given
+
+
+def _of_values(arithmetic: str) -> str:
+    return f"{arithmetic} of values"
 
 
 def _end_of_list(text: str) -> int:

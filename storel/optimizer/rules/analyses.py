@@ -4,6 +4,7 @@
                  on a variable that an equal term lacks
     rank x       0 for scalars, d for dictionaries of rank d, 1 for arrays
     low, high    inclusive bounds of integers
+    asked x v s  whether x is linear, strict or loose in v over s matters: a loop binds v over a dictionary
     linear x v s x is additive in v over semiring s, and zero where v is zero
     strict x v s x is zero where v is zero
     loose x v s  x has a term that is not strict in v over s
@@ -70,6 +71,9 @@ GUARDS: dict[str, tuple[str, str]] = {
 }
 """The guards of the rule language: their arguments, terms (t) or binders (b), and the fact that each is."""
 
+ANSWERED = ("linear", "strict", "loose")
+"""What is found of a variable only if something asks for it: of those of loops over dictionaries it is."""
+
 _ARITHMETIC = re.compile(r"\(([-+*]) (\w+) (\w+)\)")
 
 _DECLARATIONS = """
@@ -82,7 +86,6 @@ _DECLARATIONS = """
 (relation number (Term i64 i64))
 (relation elements (Term i64 i64))
 (relation whole (Term))
-(relation semiring (String))
 (relation array (Term))
 (relation dictionary (Term))
 (relation ascending (Term))
@@ -113,6 +116,9 @@ _DECLARATIONS = """
 (ruleset operators)
 (ruleset analysis)
 """
+
+FACTS = tuple(re.findall(r"\(relation (\S+)", _DECLARATIONS))
+"""The names of what analyses find: relations, which hold of few terms or none."""
 
 # Commands take longer than rules, so that one tells several facts of a name.
 _GIVEN = """
@@ -193,7 +199,7 @@ _RANKS = """
 """
 
 _LINEARITY = """
-(= e (Var v)) (semiring s) => (linear e v s) (strict e v s)
+(asked e v s) (= e (Var v)) => (linear e v s) (strict e v s)
 (linear e v s) => (strict e v s)
 (= e (Sum s r k w b)) (linear b v s) (independent r v) (!= v k) (!= v w) => (linear e v s)
 (= e (Sum s r k w b)) (dictionary r) (linear r v s) (linear b w s) (independent b v) => (linear e v s)
@@ -235,7 +241,8 @@ _LOOSENESS = """
 (= e (Sum s r k v b)) (dictionary r) => (asked b v s)
 (asked (Mul s a b) v s) => (asked a v s) (asked b v s)
 (asked (Add s a b) v s) => (asked a v s) (asked b v s)
-(asked (Sum s r k w b) v s) => (asked b v s)
+(asked (Sum s r k w b) v s) => (asked r v s) (asked b v s)
+(asked (Look s m k) v s) => (asked m v s)
 (asked (Find s r k p b) v s) => (asked b v s)
 (asked (Merge s l r p q x b) v s) => (asked b v s)
 (asked (Single s k b) v s) => (asked b v s)

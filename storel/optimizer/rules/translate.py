@@ -6,6 +6,7 @@
 
 What each of these takes, the encoding says: a guard with names, an operator with indices. Where a variable is
 matched in two scopes, what it is in the second must be in the graph already: a rule of its own asks for it.
+Another one asks whether a body is linear in a variable of a loop over no dictionary, which nothing else does.
 
 ``let x = e in b`` on the right is a substitution. Addresses and values differ in their semiring
 (``encoding.INDEX``); a pattern inside a key matches either spelling and is written as ``index``.
@@ -16,13 +17,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import reduce
 
 from storel.errors import ProgramSyntaxError
 from storel.optimizer.encoding.binders import Encoding, Scope
 from storel.optimizer.encoding.constructors import replaced, rule
 from storel.optimizer.encoding.layouts import ARITHMETIC, INDEX, LAYOUTS, is_index
 from storel.optimizer.encoding.named import NAMED
-from storel.optimizer.rules.analyses import GUARDS
+from storel.optimizer.rules.analyses import ANSWERED, GUARDS
 from storel.optimizer.rules.patterns import SEMIRING, Bound, Hole, Node, Pattern
 from storel.optimizer.rules.rulefile import Guard, Rule
 from storel.semiring import SEMIRINGS
@@ -36,6 +38,10 @@ def translate(source: Rule, encoding: Encoding = NAMED) -> str:
     translation = _Translation(source, encoding)
     facts, actions = translation.run()
     rules = [rule(facts, actions, source.name, source.ruleset(phase)) for phase in source.phases]
+    unanswered = reduce(lambda text, guard: text.replace(guard, ""), translation.asking, facts)
+    for number, guard in enumerate(translation.asking):
+        asked = f"(asked {guard.partition(' ')[2]}"
+        rules.append(rule(unanswered, asked, f"{source.name}-asks-{number}", "analysis"))
     for number, wanted in enumerate(translation.wanted):
         others = facts.replace(f"(= {wanted})", "")
         term = wanted.partition(" ")[2]
@@ -50,6 +56,7 @@ class _Translation:
     facts: list[str] = field(default_factory=list[str])
     crossed: list[str] = field(default_factory=list[str])
     wanted: list[str] = field(default_factory=list[str])
+    asking: list[str] = field(default_factory=list[str])
     fresh: int = 0
     scopes: dict[str, Scope] = field(default_factory=dict[str, Scope])
 
@@ -188,7 +195,21 @@ class _Translation:
             else self._match(argument, False, scope)
             for argument in guard.arguments
         ]
-        return GUARDS[guard.name][1].format(*texts)
+        text = GUARDS[guard.name][1].format(*texts)
+        if guard.name in ANSWERED and not _is_visited(self.source.left, guard.arguments[1]):
+            self.asking.append(text)
+        return text
+
+
+def _is_visited(pattern: Pattern, variable: Pattern) -> bool:
+    """Return whether a variable of a pattern is bound by a loop over a dictionary, whatever matches."""
+    match pattern:
+        case Node("Sum", (_, Node(source), key, value, _)) if variable in (key, value):
+            return source not in ("Range", "Slice")
+        case Node(_, arguments):
+            return any(_is_visited(part, variable) for part in arguments if isinstance(part, Node))
+        case _:
+            return False
 
 
 def _semirings(pattern: Pattern) -> set[str]:

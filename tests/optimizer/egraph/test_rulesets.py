@@ -7,14 +7,19 @@ from collections.abc import Collection
 
 import pytest
 
+from storel.calculus.nodes import Slice, Sum, Symbol, Term, Variable
 from storel.optimizer.egraph import base
 from storel.optimizer.egraph.base import Base
+from storel.optimizer.egraph.facts import encoded
 from storel.optimizer.egraph.rulesets import Rulesets
 from storel.optimizer.egraph.saturate import Saturation
 from storel.optimizer.encoding.constructors import rule
 from storel.optimizer.limits import Limits
+from storel.optimizer.outcome import BINDERS
 from storel.optimizer.rules import rulefile
 from storel.optimizer.rules.rulefile import RuleSet
+from storel.scalars import ScalarType
+from storel.symbols import ArraySymbol, SizeSymbol, Symbols
 
 RULES = "\n".join(
     (
@@ -52,26 +57,56 @@ def test_successive_rules_about_the_same_kinds_are_a_part(rulesets: Rulesets) ->
 def test_a_part_is_run_if_there_are_nodes_of_all_its_kinds(rulesets: Rulesets) -> None:
     rules = taken(rulesets)
 
-    def run(*present: str, ruleset: str = "main", once: bool = True) -> list[str]:
-        parts = rulesets.relevant((ruleset,), frozenset(present), once=once)
+    def run(*present: str, ruleset: str = "main") -> list[str]:
+        parts = rulesets.relevant((ruleset,), frozenset(present))
         return [rule for part in parts for rule in rules[part]]
 
     assert run() == []
     assert run("Mul") == ["turned"]
     assert run("Mul", "Add") == ["commuted", "nested", "turned"]
     assert run("Add") == ["commuted", "nested"]
-    assert run("Add", once=False) == ["commuted", "nested", "turned"]
-    assert run("Apply2", "equal", "If", ruleset="decide", once=False) == []
+    assert run("Apply2", "equal", "If", ruleset="decide") == []
     assert run("Apply2", "less", "If", ruleset="decide") == ["decided"]
-    assert run("Apply2", "less", "If", ruleset="decide", once=False) == ["decided", "taken"]
-    assert rulesets.made(("commuted", "turned")) == {"Add", "Mul"}
+    assert rulesets.made(("commuted", "turned")) == set()
+    assert rulesets.made(("nested",)) == {"If", "Mul", "Mul of values"}
+
+
+def test_sums_of_values_are_told_from_sums_of_keys() -> None:
+    rulesets = Rulesets(("Add", "Mul"))
+    rulesets.take(
+        "\n".join(
+            (
+                rule('(= e (Add s a b)) (!= s "index")', "(union e (Mul s a b))", "of-values", "main"),
+                rule('(= e (Add "index" a b))', '(union e (Mul "index" a b))', "of-keys", "main"),
+            )
+        )
+    )
+    assert rulesets.relevant(("main",), rulesets.kinds('(Add "index" x y)')) == ("main-1",)
+    assert rulesets.relevant(("main",), rulesets.kinds('(Add "plus_times" x y)')) == ("main-0", "main-1")
+    assert rulesets.made(("of-keys",)) == {"Mul"}
+    assert rulesets.made(("of-values",)) == {"Mul", "Mul of values"}
+
+
+def test_rules_about_what_an_analysis_finds_are_run_where_it_found_something() -> None:
+    rulesets = Rulesets(("Sum",), ("dictionary", "linear"))
+    rulesets.take(
+        "\n".join(
+            (
+                rule("(= e (Sum s r k v b)) (dictionary r)", "(linear b v s)", "found", "analysis"),
+                rule("(= e (Sum s r k v b)) (linear b v s)", "(union e r)", "fused", "main"),
+            )
+        )
+    )
+    assert rulesets.relevant(("main",), frozenset(("Sum", "dictionary"))) == ()
+    present = frozenset(("Sum", "dictionary")) | rulesets.made(("found",))
+    assert rulesets.relevant(("main",), present) == ("main-0",)
 
 
 def test_a_copy_is_added_to_alone(rulesets: Rulesets) -> None:
     other = rulesets.copy()
     other.take(RULES)
-    assert rulesets.relevant(("main",), frozenset(("Add",)), once=True) == []
-    assert other.relevant(("main",), frozenset(("Add",)), once=True) == ["main-0"]
+    assert rulesets.relevant(("main",), frozenset(("Add",))) == ()
+    assert other.relevant(("main",), frozenset(("Add",))) == ("main-0",)
 
 
 def test_a_part_is_given_once_to_each_copy(rulesets: Rulesets) -> None:
@@ -132,3 +167,24 @@ def test_what_was_put_by_runs_its_own_rules() -> None:
         graph.run(f"(check (= {added} {made}))")
         graph.pop()
     assert graph.nodes() == 0
+
+
+@pytest.mark.parametrize("binders", BINDERS)
+@pytest.mark.parametrize(("body", "matches"), [(Variable(0), 1), (Symbol("n"), 0)])
+def test_a_rule_may_ask_about_the_variables_of_a_loop_over_an_array(
+    body: Term, matches: int, binders: str
+) -> None:
+    """No shipped rule does, so that only then it is found whether the body is linear in them, and strict."""
+    text = (
+        "rule mine @main: sum(<p, x> in ?a(?l:?h)) ?b  =>  sum(<p, x> in ?a(?h:?l)) ?b "
+        "if linear(?b, x), strict(?b, x)"
+    )
+    symbols: Symbols = {"a": ArraySymbol("a", ScalarType.FLOAT64, 5), "n": SizeSymbol("n", 5)}
+    term = Sum(Slice(Symbol("a"), Symbol("n"), Symbol("n")), body)
+    source = encoded(term, symbols, BINDERS[binders])
+    graph = Base(RuleSet(tuple(rulefile.parse(text))), BINDERS[binders])
+    with graph.holding(source.text, source.facts):
+        state = Saturation(graph, Limits(), math.inf)
+        state.prepare()
+        state.step("main")
+        assert state.matches.get("mine", 0) == matches

@@ -109,9 +109,16 @@ class Base:
             elif self._held > WORN:
                 self._held_in_all += self._held
                 self._held = 0
-                if self._put_by:
-                    self.pop()
-                self.push()
+                self._renew()
+
+    def _renew(self) -> None:
+        """Go on with a fresh copy, which is given what was needed since it was made: others may need it."""
+        given = tuple(self._commands)
+        if self._put_by:
+            self.pop()
+        for parts, steps in given:
+            self._command(parts, steps)
+        self.push()
 
     def push(self) -> None:
         """Put a copy by of all rules and terms."""

@@ -156,6 +156,36 @@ def test_rules_that_nothing_needs_are_not_given_to_the_library(monkeypatch: pyte
     assert [line.rpartition(":name ")[2] for line in given] == ['"relevant-sum")']
 
 
+def test_a_fresh_copy_has_the_rules_that_were_needed_since_the_last_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[str] = []
+    give = Rulesets.give
+
+    def counting(self: Rulesets, names: Collection[str]) -> list[str]:
+        text = give(self, names)
+        given.extend(text)
+        return text
+
+    monkeypatch.setattr(Rulesets, "give", counting)
+    monkeypatch.setattr(base, "WORN", 0)
+    graph = Base(rulefile.shipped())
+
+    def search(term: str) -> int:
+        """Return how many rules were given to the library meanwhile."""
+        with graph.holding(term, ""):
+            before = len(given)
+            state = Saturation(graph, Limits(), math.inf)
+            state.prepare()
+            state.step("main")
+            return len(given) - before
+
+    first, other = ('(Add "plus_times" (Sym "a") (Sym "b"))', '(Mul "plus_times" (Sym "a") (Sym "b"))')
+    assert search(first) > 0
+    assert search(other) > 0
+    assert search(first) == search(other) == 0
+
+
 def test_what_was_put_by_runs_its_own_rules() -> None:
     graph = Base(RuleSet(()))
     added = '(Add "plus_times" (Sym "a") (Sym "b"))'

@@ -15,6 +15,7 @@
     separate x y no entry of y has the same keys in two iterations over x
     over x s     x is a dictionary over semiring s: no entry of it is the zero of s
     whole x      x is the term that is searched from
+    visits       a loop goes over a dictionary, or something is looked up in one
     selects x v  below loops that do not depend on v, x is conditional on an equality with v
     number x l h x is an integer from l to h, and elements x l h an array of such
 
@@ -86,6 +87,7 @@ _DECLARATIONS = """
 (relation number (Term i64 i64))
 (relation elements (Term i64 i64))
 (relation whole (Term))
+(relation visits ())
 (relation array (Term))
 (relation dictionary (Term))
 (relation ascending (Term))
@@ -191,6 +193,7 @@ _RANKS = """
 (= e (Sum s r k v b)) (= n (rank e)) (< 0 n) => (dictionary e)
 (= e (Merge s l r p q x b)) (= n (rank e)) (< 0 n) => (dictionary e)
 (= e (Find s r k p b)) (= n (rank e)) (< 0 n) => (dictionary e)
+(= e (Let x k b)) (dictionary b) => (dictionary e)
 (= e (If s c b)) (dictionary b) => (dictionary e)
 (= e (Add s a b)) (dictionary a) (dictionary b) => (dictionary e)
 (= e (Mul s a b)) (dictionary a) => (dictionary e)
@@ -238,7 +241,9 @@ _SELECTION = """
 """
 
 _LOOSENESS = """
-(= e (Sum s r k v b)) (dictionary r) => (asked b v s)
+(= e (Sum s r k v b)) (dictionary r) => (asked b v s) (visits)
+(= e (Reduce m r k v b)) (dictionary r) => (visits)
+(= e (Look s m k)) (dictionary m) => (visits)
 (asked (Mul s a b) v s) => (asked a v s) (asked b v s)
 (asked (Add s a b) v s) => (asked a v s) (asked b v s)
 (asked (Sum s r k w b) v s) => (asked r v s) (asked b v s)
@@ -281,8 +286,8 @@ _LOOSENESS = """
 (= t (Sum s r p x e)) (= e (Single s k d)) (apart e p) (independent k p) (independent k x) => (apart d p)
 (= t (Sum s r p x e)) (= e (Single s k d)) (apart e x) (independent k p) (independent k x) => (apart d x)
 (apart e v) (= 1 (rank e)) => (distinct e v)
-(= e (Zero s r)) (< 0 r) => (over e s)
-(= e (Single s k v)) (= 0 (rank v)) => (over e s)
+(= e (Zero s r)) (< 0 r) (visits) => (over e s)
+(= e (Single s k v)) (= 0 (rank v)) (visits) => (over e s)
 (= e (Single s k v)) (over v s) => (over e s)
 (= e (Sum s r k v b)) (over b s) => (over e s)
 (= e (Find s r k p b)) (over b s) => (over e s)

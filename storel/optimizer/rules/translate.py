@@ -29,6 +29,9 @@ from storel.optimizer.rules.patterns import SEMIRING, Bound, Hole, Node, Pattern
 from storel.optimizer.rules.rulefile import Guard, Rule
 from storel.semiring import SEMIRINGS
 
+VISITORS, ARRAYS = ("Sum", "Reduce", "Look"), ("Range", "Slice")
+"""What loops over its first child, or looks something up in it, and which nodes of patterns are arrays."""
+
 _ROOT = "root"
 _WORD = re.compile(r'[^\s()"]+(?![^\s()])')
 
@@ -115,6 +118,8 @@ class _Translation:
                 self.facts.append(f"(is-{unit} {variable} {SEMIRING})")
                 return variable
             case Node(constructor, arguments):
+                if constructor in VISITORS and self._is_dictionary(arguments[1]):
+                    self.facts.append("(visits)")
                 texts: list[str] = []
                 inner = _entered(pattern, scope)
                 for argument, kind in zip(arguments, LAYOUTS[constructor], strict=True):
@@ -129,6 +134,16 @@ class _Translation:
                             below = inner if kind == "B" else scope
                             texts.append(self._match(argument, is_index(kind, index), below))
                 return f"({constructor} {' '.join(texts)})"
+
+    def _is_dictionary(self, pattern: str | int | Pattern) -> bool:
+        """Return whether what is visited, a term of rank 1 or more, is a dictionary, whatever matches."""
+        match pattern:
+            case Hole():
+                return Guard("dictionary", (pattern,)) in self.source.guards
+            case Node(constructor):
+                return constructor not in ARRAYS
+            case _:
+                return False
 
     def _matched(self, name: str, scope: Scope) -> str:
         """Return the class that a pattern variable is matched with, the same one in every scope."""
@@ -196,20 +211,20 @@ class _Translation:
             for argument in guard.arguments
         ]
         text = GUARDS[guard.name][1].format(*texts)
-        if guard.name in ANSWERED and not _is_visited(self.source.left, guard.arguments[1]):
+        if guard.name in ANSWERED and not self._is_of_an_entry(guard.arguments[1], self.source.left):
             self.asking.append(text)
         return text
 
-
-def _is_visited(pattern: Pattern, variable: Pattern) -> bool:
-    """Return whether a variable of a pattern is bound by a loop over a dictionary, whatever matches."""
-    match pattern:
-        case Node("Sum", (_, Node(source), key, value, _)) if variable in (key, value):
-            return source not in ("Range", "Slice")
-        case Node(_, arguments):
-            return any(_is_visited(part, variable) for part in arguments if isinstance(part, Node))
-        case _:
-            return False
+    def _is_of_an_entry(self, variable: Pattern, pattern: Pattern) -> bool:
+        """Return whether a variable of a pattern is the key or the value of a loop over a dictionary."""
+        match pattern:
+            case Node("Sum", (_, source, key, value, _)) if variable in (key, value):
+                return self._is_dictionary(source)
+            case Node(_, arguments):
+                parts = (part for part in arguments if isinstance(part, Node))
+                return any(self._is_of_an_entry(variable, part) for part in parts)
+            case _:
+                return False
 
 
 def _semirings(pattern: Pattern) -> set[str]:

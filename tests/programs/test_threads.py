@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import storel
 from storel.host import threads
@@ -200,6 +201,10 @@ LISTS = {
 }
 
 
+def numbered(size: int) -> NDArray[np.float64]:
+    return np.arange(1.0, size + 1)
+
+
 @settings(max_examples=25)
 @pytest.mark.parametrize("backend", ["c", "numba"])
 @pytest.mark.parametrize("name", LISTS)
@@ -212,7 +217,7 @@ def test_lists_are_cut_at_the_same_keys(name: str, backend: str, data: st.DataOb
                 (rows, 9),
                 density=data.draw(st.sampled_from([0, 0.01, 0.5]), f"density of {each}"),
                 rng=data.draw(st.integers(0, 9), f"seed of {each}"),
-                data_sampler=lambda size: np.arange(1.0, size + 1),
+                data_sampler=numbered,
             ),
             storage,
         )

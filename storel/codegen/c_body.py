@@ -158,6 +158,9 @@ class Body:
         """Ask for the streams, and let the compiler write all iterations out."""
         for load in loop.streams:
             self._ask(load, loop.local, loop.low)
+        if loop.partial is not None and length == BLOCK and isinstance(loop.low, Local):
+            self._in_parts(loop, loop.low, *loop.partial)
+            return
         self._line(f"#pragma GCC unroll {length}")
         self._repeat(loop, low, f"{low} + {length}")
 

@@ -86,11 +86,10 @@ class Scans:
         with self.emitter.block() as statements:
             self.emitter.emit(Assign(begin, Binary("maximum", end, search.first)))
             self._approach(search, begin)
-            self.emitter.emit(Assign(end, begin))
-            self._pass_over(search, end)
         is_past = Binary("less", self.load(search.array, begin), search.key)
         is_other = Binary("or", Binary("equal", begin, end), is_past)
-        self.emitter.emit(Branch(is_other, tuple(statements)))
+        self.emitter.emit(Branch(is_other, tuple(statements)), Assign(end, begin))
+        self._pass_over(search, end)
         return begin, end
 
     def _approach(self, search: Search, position: Local) -> None:

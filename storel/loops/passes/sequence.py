@@ -8,6 +8,7 @@ from __future__ import annotations
 from storel.loops.nodes import Kernel
 from storel.loops.passes.ahead import look_ahead
 from storel.loops.passes.coalesce import coalesce
+from storel.loops.passes.fusion import fuse
 from storel.loops.passes.interiors import split_interiors
 from storel.loops.passes.lanes import spread
 from storel.loops.passes.minima import simplify_minima
@@ -27,6 +28,6 @@ def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     """Return the kernel as it is rendered; real sums are added up in any order if ``reorders``."""
     kernel = group(coalesce(simplify(kernel)), symbols)
     kernel = accumulate(spread(reorder(kernel), symbols) if reorders else kernel)
-    kernel = tile(sift(evaluate_padding(kernel, symbols)))
+    kernel = tile(sift(evaluate_padding(fuse(kernel), symbols)))
     kernel = fold_tails(stream(look_ahead(kernel, symbols), symbols), symbols)
     return simplify_minima(split_interiors(kernel), symbols)

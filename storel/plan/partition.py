@@ -10,7 +10,7 @@ No two threads ever write to one place, so none waits for another.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
@@ -129,13 +129,11 @@ def split_of(plan: Plan, symbols: Symbols, *, reorders: bool) -> Split | None:
     each = together([work_of_iteration(loop) for loop in loops])
     part = replace(plan, action=_restricted(plan.action, {source: (LOW, HIGH)}))
     has_keys = isinstance(source, Positions)
-    lists = [found for loop in loops if has_keys for found in _found_by_key(loop.body, 0)]
-    stretches = tuple(_stretch(number, *each, symbols) for number, each in enumerate(lists))
+    lists = (found for loop in loops if has_keys for found in _found_by_key(loop.body, 0))
+    stretches = tuple(_stretches(lists, symbols))
     # What comes before a cut in a list is found by a search, for which the work must be a formula.
     work = at_most(each) if stretches else without_asking(each)
-    return Split(
-        part, source, work, parts, _ends(source, (LOW, HIGH), symbols), tuple(filter(None, stretches))
-    )
+    return Split(part, source, work, parts, _ends(source, (LOW, HIGH), symbols), stretches)
 
 
 def _cut_at_keys(plan: Plan, loops: tuple[Loop, ...], symbols: Symbols) -> Split | None:
@@ -150,8 +148,8 @@ def _cut_at_keys(plan: Plan, loops: tuple[Loop, ...], symbols: Symbols) -> Split
     for loop in loops:
         assert isinstance(loop.source, Elements)
         works.setdefault(loop.source, []).append(at_most(work_of_iteration(loop)))
-    found = (_stretch(n, source, together(works[source]), symbols) for n, source in enumerate(works))
-    stretches = tuple(filter(None, found))
+    lists = ((source, together(each)) for source, each in works.items())
+    stretches = tuple(_stretches(lists, symbols))
     if len(stretches) < len(works):
         return None
     ends: dict[Divisible, tuple[Symbol, ...]]
@@ -201,11 +199,13 @@ def _enters(action: Action, index: int) -> bool:
             return False
 
 
-def _stretch(number: int, source: Elements, each: Action, symbols: Symbols) -> Stretch | None:
-    """Return the stretch of a list, ``each`` for the work on an element; None if the work is no formula."""
-    first, last = (Symbol(f"part.{end}_{number}") for end in ("first", "last"))
-    work = work_until(source, each, last)
-    return None if work is None else Stretch(source, _ends(source, (first, last), symbols), work)
+def _stretches(lists: Iterable[tuple[Elements, Action]], symbols: Symbols) -> Iterator[Stretch]:
+    """Yield the stretches of lists, each with the work on one element, if it makes the work a formula."""
+    for number, (source, each) in enumerate(lists):
+        first, last = (Symbol(f"part.{end}_{number}") for end in ("first", "last"))
+        work = work_until(source, each, last)
+        if work is not None:
+            yield Stretch(source, _ends(source, (first, last), symbols), work)
 
 
 def _ends(source: Divisible, names: tuple[Symbol, Symbol], symbols: Symbols) -> tuple[EndSymbol, EndSymbol]:

@@ -72,8 +72,8 @@ def lower(
         symbols = {**symbols, **split.symbols}
     compute = Frame(symbols, is_finite, stores)
     compute.actions.profile = profile
-    used = free_symbols(plan)
-    for stretch in () if split is None else split.stretches:
+    stretches, used = () if split is None else split.stretches, free_symbols(plan)
+    for stretch in stretches:
         if any(end.name in used for end in stretch.ends):
             find(stretch, compute.actions.iteration.scans, compute.scope)
     match plan.destination:
@@ -81,8 +81,8 @@ def lower(
             needs = _assemble(compute, phase, plan.destination, extents)
         case Coordinates():
             needs = _list_entries(compute, plan.action, plan.destination, extents)
-    # A part needs no more than the whole, whose loops can be counted where the ends of lists are not known.
-    needs += store_needs(compute, plan.action if split is None or not split.stretches else phase.plan.action)
+    # A part needs no more than the whole, which is counted where a part ends at positions that are not known.
+    needs += store_needs(compute, phase.plan.action if stretches else plan.action)
     if profile is not None:
         counters = index(profile.length)
         needs.append(Need(COUNTS, lambda _: counters, 0, True, None, Join.COMBINED))
@@ -192,13 +192,11 @@ def _parameters(
     sizes = {extent.name for extent in lengths if isinstance(extent, Symbol)}
     found: set[str] = set()
     if split is not None:
-        counting = (
-            Loop(split.source, split.work),
-            *(Loop(each.source, Accumulate(each.work)) for each in split.stretches),
-        )
+        lists = (Loop(each.source, Accumulate(each.work)) for each in split.stretches)
+        counting = Together((Loop(split.source, split.work), *lists))
         sizes.update(end.name for end in split.ends)
-        sizes.update(free_symbols(Plan(plan.destination, Together(counting))))
-        found = {end.name for stretch in split.stretches for end in stretch.ends}
+        sizes.update(free_symbols(Plan(plan.destination, counting)))
+        found = {end.name for each in split.stretches for end in each.ends}
     for name in sorted(sizes.union(free_symbols(plan)) - found):
         match symbols[name]:
             case EndSymbol():

@@ -13,10 +13,10 @@ from dataclasses import replace
 
 from storel.codegen.c_expressions import INFIX, Expressions, bare
 from storel.codegen.c_helpers import C_TYPES, LANES
+from storel.codegen.c_requests import Requests
 from storel.codegen.identifiers import Identifiers
 from storel.loops.dependence import added
 from storel.loops.nodes import (
-    Ahead,
     Assign,
     Binary,
     Buffer,
@@ -39,11 +39,8 @@ from storel.loops.nodes import (
 from storel.loops.passes.ahead import CACHE_LINE
 from storel.loops.passes.polynomials import constant_of
 from storel.loops.types import LOGICAL
-from storel.loops.walk import loads_of, substituted, walk
+from storel.loops.walk import substituted, walk
 from storel.scalars import ScalarType
-
-PAGE = 64 * CACHE_LINE
-"""How many bytes ahead a stream is asked for where other places are looked up."""
 
 BLOCK = 8
 """How many iterations share one prefetch per stream: those that read a cache line of the widest numbers."""
@@ -63,6 +60,7 @@ class Body:
         self.lines: list[str] = []
         self._names = names
         self._expressions = Expressions(names, helpers)
+        self._requests = Requests(names, self._expressions)
         self._depth = 0
 
     def block(self, statements: tuple[Statement, ...]) -> None:
@@ -157,7 +155,7 @@ class Body:
     def _written_out(self, loop: For, low: str, length: int) -> None:
         """Ask for the streams, and let the compiler write all iterations out."""
         for load in loop.streams:
-            self._ask(load, loop.local, loop.low)
+            self._line(self._requests.element(load, loop.local, loop.low))
         if loop.partial is not None and length == BLOCK and isinstance(loop.low, Local):
             self._in_parts(loop, loop.low, *loop.partial)
             return
@@ -196,12 +194,12 @@ class Body:
         block = self._names[start.name]
         self._line(f"{C_TYPES[start.type]} {block} = {low};")
         for load in loop.streams:
-            self._ask(load, loop.local, start)
+            self._line(self._requests.element(load, loop.local, start))
         least = BLOCK if isinstance(loop.high, Constant) else 2 * BLOCK
         self._line(f"for (; {block} + {least} <= {high}; {block} += {BLOCK}) {{")
         self._depth += 1
         for load in loop.streams:
-            self._ask(load, loop.local, start)
+            self._line(self._requests.element(load, loop.local, start))
         if loop.partial is not None:
             self._in_parts(loop, start, *loop.partial)
         else:
@@ -209,12 +207,6 @@ class Body:
         self._depth -= 1
         self._line("}")
         return block
-
-    def _ask(self, load: Load, local: Local, start: Expression) -> None:
-        """Ask for the cache line that is read a page after a loop's variable is ``start``."""
-        later = Binary("add", start, Constant(PAGE // load.buffer.type.itemsize, local.type))
-        place = substituted(load.index, {local: later})
-        self._line(f"__builtin_prefetch(&{self._expressions.place(load.buffer, place)});")
 
     def _unrolled(self, loop: For, block: str) -> None:
         self._line(f"#pragma GCC unroll {BLOCK}")
@@ -250,12 +242,12 @@ class Body:
         self._line(f"{C_TYPES[start.type]} {block} = {low};")
         self._line(f"{kind} {lanes} = {{0}};")
         for load in loop.streams:
-            self._ask(load, loop.local, start)
+            self._line(self._requests.element(load, loop.local, start))
         least = BLOCK if tail.mean >= 2 * BLOCK else 2 * BLOCK
         self._line(f"for (; {block} + {least} <= {high}; {block} += {BLOCK}) {{")
         self._depth += 1
         for load in loop.streams:
-            self._ask(load, loop.local, start)
+            self._line(self._requests.element(load, loop.local, start))
         for first in range(0, BLOCK, LANES):
             self._add(lanes, f"({kind})", values[first : first + LANES], "")
         self._depth -= 1
@@ -289,39 +281,12 @@ class Body:
         self._expressions.lane = variable
         self._line(f"for ({kind} {variable} = {low}; {variable} < {high}; ++{variable}) {{")
         if loop.ahead is not None:
-            self._depth += 1
-            self._prefetch(loop.local, loop.ahead)
-            self._depth -= 1
+            for line in self._requests.rows(loop.local, loop.ahead):
+                self._line(f"    {line}")
         self.block(loop.body)
         for line in last:
             self._line(f"    {line}")
         self._line("}")
-
-    def _prefetch(self, local: Local, ahead: Ahead) -> None:
-        """Ask for the rows of a later iteration and, twice as far ahead, for the elements with their starts.
-
-        Those elements are asked for only where their own places are looked up, too.
-        """
-        later = self._later("later", local, ahead, ahead.distance)
-        for row in ahead.rows:
-            start = self._expressions.text(substituted(row.start, {local: later}))
-            step = CACHE_LINE // row.buffer.type.itemsize
-            self._line(f"for (int64_t lane = 0; lane < {row.length}; lane += {step})")
-            self._line(f"    __builtin_prefetch(&{self._names[row.buffer.name]}[{start} + lane]);")
-        looked_up = [load for row in ahead.rows for load in loads_of(row.start) if loads_of(load.index)]
-        if looked_up:
-            further = self._later("further", local, ahead, 2 * ahead.distance)
-            for load in dict.fromkeys(looked_up):
-                place = substituted(load.index, {local: further})
-                self._line(f"__builtin_prefetch(&{self._expressions.place(load.buffer, place)});")
-
-    def _later(self, hint: str, local: Local, ahead: Ahead, distance: int) -> Local:
-        """Declare a later iteration, the present one where there is none."""
-        later = Local(f"{local.name} {hint}", local.type)
-        now, end = self._names[local.name], self._expressions.text(ahead.end)
-        chosen = f"{now} + {distance} < {end} ? {now} + {distance} : {now}"
-        self._line(f"const {C_TYPES[local.type]} {self._names[later.name]} = {chosen};")
-        return later
 
     def _copy(self, name: str, tile: Row, assignment: str) -> None:
         """Copy all elements of a tile by an assignment between it, {0}, and its buffer, {1}."""

@@ -32,6 +32,7 @@ from collections.abc import Iterator
 from storel.functions import FUNCTIONS
 from storel.optimizer.encoding.binders import Encoding
 from storel.optimizer.encoding.constructors import rule
+from storel.optimizer.rules.integer_bounds import BOUNDS, fitting
 
 RULESETS = ("scope", "operators", "analysis")
 
@@ -74,8 +75,6 @@ GUARDS: dict[str, tuple[str, str]] = {
 
 ANSWERED = ("linear", "strict", "loose")
 """What is found of a variable only if something asks for it: of those of loops over dictionaries it is."""
-
-_ARITHMETIC = re.compile(r"\(([-+*]) (\w+) (\w+)\)")
 
 _DECLARATIONS = """
 (function free (Term) BigInt :merge (& old new))
@@ -127,45 +126,6 @@ _GIVEN = """
 (number e l h) => (set (rank e) 0) (set (low e) l) (set (high e) h)
 (elements e l h) => (set (element-low e) l) (set (element-high e) h)
 (array e) => (set (rank e) 1)
-"""
-
-_BOUNDS = """
-(= e (Int n)) => (set (low e) n) (set (high e) n) (set (rank e) 0)
-(= e (Truth n)) => (set (low e) n) (set (high e) n) (set (rank e) 0)
-(= e (Add s a b)) (index-like s) (= x (low a)) (= y (low b)) => (set (low e) (+ x y))
-(= e (Add s a b)) (index-like s) (= x (high a)) (= y (high b)) => (set (high e) (+ x y))
-(= e (Mul s a b)) (index-like s) (= x (low a)) (= y (low b)) (natural a) (natural b) => (set (low e) (* x y))
-(= e (Mul s a b)) (index-like s) (= x (high a)) (= y (high b)) (natural a) (natural b)
-  => (set (high e) (* x y))
-(= e (Mul s a b)) (index-like s) (= c (low a)) (= c (high a)) (< c 0) (= y (high b)) => (set (low e) (* c y))
-(= e (Mul s a b)) (index-like s) (= c (low a)) (= c (high a)) (< c 0) (= y (low b)) => (set (high e) (* c y))
-(= e (Apply1 "negate" a)) (= x (low a)) => (set (high e) (- 0 x))
-(= e (Apply1 "negate" a)) (= x (high a)) => (set (low e) (- 0 x))
-(= e (Apply2 "subtract" a b)) (= x (low a)) (= y (high b)) => (set (low e) (- x y))
-(= e (Apply2 "subtract" a b)) (= x (high a)) (= y (low b)) => (set (high e) (- x y))
-(= e (Apply2 "floor_divide" a b)) (= x (low a)) (natural a) (= y (high b)) (< 0 (low b))
-  => (set (low e) (/ x y))
-(= e (Apply2 "floor_divide" a b)) (= x (high a)) (natural a) (= y (low b)) (< 0 y) => (set (high e) (/ x y))
-(= e (Apply2 "floor_divide" a b)) (= x (low a)) (< x 0) (< 0 (low b)) => (set (low e) x)
-(= e (Apply2 "floor_divide" a b)) (= x (high a)) (= _r (low a)) (< 0 (low b)) => (set (high e) (max x 0))
-(= e (Apply2 "modulo" a b)) (= _r (low a)) (< 0 (low b)) (= y (high b))
-  => (set (low e) 0) (set (high e) (- y 1))
-(= e (Apply2 "bit_and" a b)) (natural a) (= x (high a)) => (set (low e) 0) (set (high e) x)
-(= e (Apply2 "bit_and" a b)) (natural b) (= y (high b)) => (set (low e) 0) (set (high e) y)
-(= e (Apply2 "minimum" a b)) (= x (low a)) (= y (low b)) => (set (low e) (min x y))
-(= e (Apply2 "minimum" a b)) (= x (high a)) (= _r (low b)) => (set (high e) x)
-(= e (Apply2 "minimum" a b)) (= y (high b)) (= _r (low a)) => (set (high e) y)
-(= e (Apply2 "maximum" a b)) (= x (high a)) (= y (high b)) => (set (high e) (max x y))
-(= e (Apply2 "maximum" a b)) (= x (low a)) (= _r (low b)) => (set (low e) x)
-(= e (Apply2 "maximum" a b)) (= y (low b)) (= _r (low a)) => (set (low e) y)
-(= e (Look s a k)) (= x (element-low a)) => (set (low e) x)
-(= e (Look s a k)) (= x (element-high a)) => (set (high e) x)
-(= e (Apply1 "int64" a)) (= x (low a)) => (set (low e) x)
-(= e (Apply1 "int64" a)) (= x (high a)) => (set (high e) x)
-(= e (Uniq a)) (= x (low a)) => (set (low e) x)
-(= e (Uniq a)) (= x (high a)) => (set (high e) x)
-(= e (Slice a l h)) (= x (element-low a)) => (set (element-low e) x)
-(= e (Slice a l h)) (= x (element-high a)) => (set (element-high e) x)
 """
 
 _RANKS = """
@@ -310,20 +270,6 @@ _ORDER = """
 """
 
 
-def _fitting(actions: str) -> str:
-    """Return the facts under which the arithmetic of ``actions`` stays within an i64.
-
-    >>> _fitting("(set (high e) (* x y))")
-    '(< -2147483648 x) (< x 2147483648) (< -2147483648 y) (< y 2147483648)'
-    """
-    return " ".join(
-        f"(< -{limit} {name}) (< {name} {limit})"
-        for operator, *operands in _ARITHMETIC.findall(actions)
-        for name in operands
-        if name.isalpha() and (limit := 1 << (31 if operator == "*" else 62))
-    )
-
-
 def _sides(text: str) -> Iterator[tuple[str, str]]:
     """Yield the facts and the actions of rules, each of which is a line with those that are indented."""
     for line in text.replace("\n  ", " ").splitlines():
@@ -334,9 +280,9 @@ def _sides(text: str) -> Iterator[tuple[str, str]]:
 
 def program(encoding: Encoding) -> str:
     """Return the declarations and the rules of all analyses, and of the encoding's operators."""
-    text = "\n".join((_BOUNDS, _RANKS, _LINEARITY, _SELECTION, _LOOSENESS, _INJECTIVITY, _ORDER))
+    text = "\n".join((BOUNDS, _RANKS, _LINEARITY, _SELECTION, _LOOSENESS, _INJECTIVITY, _ORDER))
     rules = [
-        rule(*encoding.analysis(f"{facts} {_fitting(actions)}", actions), f"{ruleset}-{i}", ruleset)
+        rule(*encoding.analysis(f"{facts} {fitting(actions)}", actions), f"{ruleset}-{i}", ruleset)
         for ruleset, lines in (("scope", _GIVEN), ("analysis", text))
         for i, (facts, actions) in enumerate(_sides(lines))
     ]

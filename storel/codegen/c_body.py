@@ -14,6 +14,7 @@ from dataclasses import replace
 from storel.codegen.c_expressions import INFIX, Expressions, bare
 from storel.codegen.c_helpers import C_TYPES, LANES
 from storel.codegen.c_requests import Requests
+from storel.codegen.c_vectors import EIGHT, Vectors
 from storel.codegen.identifiers import Identifiers
 from storel.loops.dependence import added
 from storel.loops.nodes import (
@@ -61,6 +62,7 @@ class Body:
         self._names = names
         self._expressions = Expressions(names, helpers)
         self._requests = Requests(names, self._expressions)
+        self._vectors = Vectors(names, self._expressions)
         self._depth = 0
 
     def block(self, statements: tuple[Statement, ...]) -> None:
@@ -109,11 +111,14 @@ class Body:
 
     def _for(self, loop: For) -> None:
         variable, kind = self._names[loop.local.name], C_TYPES[loop.local.type]
-        low = bare(self._expressions.text(loop.low))
+        low, high = bare(self._expressions.text(loop.low)), self._expressions.text(loop.high)
+        if (found := self._vectors.any_bit(loop, high)) is not None:
+            self._line(f"for ({kind} {variable} = {low}; {variable} < {high}; {variable} += {EIGHT})")
+            self._line(f"    {found}")
+            return
         if (length := _short_length(loop)) is not None:
             self._written_out(loop, low, length)
             return
-        high = self._expressions.text(loop.high)
         if not isinstance(loop.high, Constant):
             end = self._names.fresh(f"{variable}_end")
             self._line(f"const {kind} {end} = {bare(high)};")

@@ -7,7 +7,7 @@ import re
 
 from storel.codegen.c_helpers import C_TYPES, HELPED, name, suffix
 from storel.codegen.identifiers import Identifiers
-from storel.codegen.powers_of_two import amount_of_shift, as_shift
+from storel.codegen.powers_of_two import as_shift, is_shift_in_range
 from storel.loops.arithmetic import cast
 from storel.loops.nodes import Binary, Buffer, Cast, Constant, Expression, Load, Local, Select, Unary
 from storel.loops.types import type_of
@@ -18,6 +18,8 @@ INFIX = {
     "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "and": "&&", "or": "||",
     "bit_and": "&", "bit_or": "|", "bit_xor": "^",
 }  # fmt: skip
+
+SHIFTS = {"shift_left": "<<", "shift_right": ">>"}
 
 
 class Expressions:
@@ -77,10 +79,10 @@ class Expressions:
         return self.call(operator, of, left, right)
 
     def _binary(self, operation: Binary) -> str:
-        left, amount = self.text(operation.left), amount_of_shift(operation)
-        if amount is not None:
-            return f"({left} {'<<' if operation.operator == 'shift_left' else '>>'} {amount})"
-        return self.applied(operation.operator, type_of(operation.left), left, self.text(operation.right))
+        operator, left, right = operation.operator, self.text(operation.left), self.text(operation.right)
+        if operator in SHIFTS and is_shift_in_range(operation):
+            return f"({left} {SHIFTS[operator]} {right})"
+        return self.applied(operator, type_of(operation.left), left, right)
 
     def _unary(self, operator: str, operand: Expression) -> str:
         of, text = type_of(operand), self.text(operand)

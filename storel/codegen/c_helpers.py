@@ -2,8 +2,9 @@
 
 ``T`` stands for the C type, ``W`` for its width in bits, also in ``intW_t``, ``_N`` for the name of the type,
 ``F`` for what ends the name of a library function of the type. They follow ``loops/arithmetic.py``; ``first``
-is what is left of some values if all but the first ``count`` are zeros. Elementary functions are our own
-(``elementary.py``) unless a kernel is strict.
+is what is left of some values if all but the first ``count`` are zeros, ``eight`` reads up to as many
+neighbours, ``gather`` reads at eight places, ``any`` says whether one of the first ``count`` bits is set.
+Elementary functions are our own (``elementary.py``) unless a kernel is strict.
 """
 
 from __future__ import annotations
@@ -57,6 +58,48 @@ static inline lanes_N first_N(lanes_N values, int64_t count) {
 }
 """
 
+_EIGHT = """\
+typedef T vector_N __attribute__((vector_size(8 * sizeof(T))));
+static inline vector_N lanes_below_N(int64_t count) {
+    const T end = count < 8 ? count : 8;
+    const vector_N lane = {0, 1, 2, 3, 4, 5, 6, 7};
+    return lane < end;
+}
+static inline vector_N eight_N(const T *first, int64_t count) {
+#if defined(__AVX2__) && !defined(__clang__)
+    return __builtin_ia32_maskloadd256((const vector_N *)first, lanes_below_N(count));
+#else
+    vector_N values = {0};
+    for (int64_t n = 0; n < count && n < 8; ++n) values[n] = first[n];
+    return values;
+#endif
+}
+"""
+
+# GCC's own functions, since the header that has their usual names takes as long as a kernel.
+_GATHER = """\
+static inline vector_N gather_N(const T *table, vector_N places) {
+#if defined(__AVX2__) && !defined(__clang__)
+    return __builtin_ia32_gathersiv8si(places, table, places, (vector_N){0} - 1, sizeof(T));
+#else
+    return (vector_N){table[places[0]], table[places[1]], table[places[2]], table[places[3]],
+                      table[places[4]], table[places[5]], table[places[6]], table[places[7]]};
+#endif
+}
+"""
+
+_ANY = """\
+static inline T any_N(vector_N bits, int64_t count) {
+    bits &= lanes_below_N(count);
+#if defined(__AVX2__) && !defined(__clang__)
+    typedef long long quarters __attribute__((vector_size(32)));
+    return !__builtin_ia32_ptestz256((quarters)bits, (quarters)bits);
+#else
+    return bits[0] | bits[1] | bits[2] | bits[3] | bits[4] | bits[5] | bits[6] | bits[7];
+#endif
+}
+"""
+
 _INTEGER = {
     "floor_divide": """\
 static inline T floor_divide_N(T a, T b) {
@@ -96,6 +139,9 @@ static inline T shift_right_N(T a, int64_t b) {
     return a >> ((uint64_t)b < W ? b : W - 1);
 }
 """,
+    "eight": _EIGHT,
+    "gather": _GATHER,
+    "any": _ANY,
     "sort": """\
 static void sort_N(T *a, int64_t low, int64_t high) {
     while (high - low > 32) {
@@ -186,6 +232,8 @@ _TEMPLATES = {
     "relu": _RELU,
 }
 
+_CALLED = {"sigmoid": "exp", "gather": "eight", "any": "eight"}
+
 HELPED = frozenset({*_TEMPLATES, *_INTEGER, *_REAL, *c_functions.TEXTS})
 
 LANES = 4
@@ -217,8 +265,8 @@ def texts(helpers: Iterable[tuple[str, ScalarType]], *, is_strict: bool) -> list
 
 def _texts(operator: str, of: ScalarType, is_strict: bool) -> Iterator[str]:
     """Yield the C functions for one operator, itself the last."""
-    if operator == "sigmoid":
-        yield from _texts("exp", of, is_strict)
+    if operator in _CALLED:
+        yield from _texts(_CALLED[operator], of, is_strict)
     if operator not in c_functions.TEXTS:
         templates = {**_TEMPLATES, **(_REAL if of.is_real else _INTEGER)}
         yield _filled(templates[operator], of)

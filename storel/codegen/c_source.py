@@ -28,7 +28,7 @@ _KEYWORDS = (
 )
 _HELPERS = [
     c_helpers.name(operator, of)
-    for operator in (*sorted(c_helpers.HELPED), "lanes", "marks")
+    for operator in (*sorted(c_helpers.HELPED), "lanes", "marks", "vector")
     for of in ScalarType
 ]
 _RESERVED = (*" ".join(_KEYWORDS).split(), *_HELPERS)

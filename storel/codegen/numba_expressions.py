@@ -6,7 +6,7 @@ import math
 
 from storel.codegen.identifiers import Identifiers
 from storel.codegen.numba_helpers import HELPED, name
-from storel.codegen.powers_of_two import amount_of_shift, as_shift
+from storel.codegen.powers_of_two import as_shift, is_shift_in_range
 from storel.loops.arithmetic import cast
 from storel.loops.nodes import Binary, Buffer, Cast, Constant, Expression, Load, Local, Select, Unary
 from storel.loops.types import PREDICATES, type_of
@@ -17,6 +17,8 @@ INFIX = {
     "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "and": "and", "or": "or",
     "bit_and": "&", "bit_or": "|", "bit_xor": "^",
 }  # fmt: skip
+
+SHIFTS = {"shift_left": "<<", "shift_right": ">>"}
 
 
 class Expressions:
@@ -65,10 +67,10 @@ class Expressions:
 
     def _binary(self, operation: Binary) -> str:
         operator, of = operation.operator, type_of(operation.left)
-        left, amount = self.text(operation.left), amount_of_shift(operation)
-        if amount is not None:
-            return _narrowed(operator, of, f"({left} {'<<' if operator == 'shift_left' else '>>'} {amount})")
-        return self.applied(operator, of, left, self.text(operation.right))
+        left, right = self.text(operation.left), self.text(operation.right)
+        if operator in SHIFTS and is_shift_in_range(operation):
+            return _narrowed(operator, of, f"({left} {SHIFTS[operator]} {right})")
+        return self.applied(operator, of, left, right)
 
     def _unary(self, operator: str, of: ScalarType, operand: str) -> str:
         match operator:

@@ -1,4 +1,4 @@
-"""Division by a power of two, which both languages do faster as a shift."""
+"""Division by powers of two, which both languages do faster as a shift, and shifts that are their own."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def as_shift(operation: Binary) -> Binary:
             return operation
 
 
-def amount_of_shift(operation: Binary) -> int | None:
-    """Return by how much an operation shifts where that is known, and less than the operand is wide."""
-    match operation:
-        case Binary(operator, left, Constant(int(amount))) if (
-            operator in SHIFTS and 0 <= amount < 8 * type_of(left).itemsize
-        ):
-            return amount
+def is_shift_in_range(operation: Binary) -> bool:
+    """Return whether an operation, if it shifts, does so by less than the operand is wide, whatever it is."""
+    match operation.right:
+        case _ if operation.operator not in SHIFTS:
+            return True
+        case Constant(int(most)) | Binary("bit_and", _, Constant(int(most))):
+            return 0 <= most < 8 * type_of(operation.left).itemsize
         case _:
-            return None
+            return False
 
 
 def _is_power_of_two(divisor: Constant) -> bool:

@@ -300,7 +300,7 @@ class Allocation:
     ``Fail`` by which ``compute`` says that the capacity is exhausted: only a buffer that has one may
     be given less than its bound, when the memory limit does not allow more. An output has a ``join``; one
     that is ``SHIFTED`` holds positions in buffers whose length is element ``into`` of ``lengths``.
-    Where an element of ``marks`` is false, that of the buffer is ``fill``, but while it is being written.
+    Where a bit of ``marks`` is 0, that element of the buffer is ``fill``, but while it is being written.
     """
 
     buffer: Buffer

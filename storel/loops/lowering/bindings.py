@@ -51,12 +51,16 @@ Counted: TypeAlias = tuple[HashStore, HashTable] | tuple[RowsStore, Rows]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A workspace that an action needs: places that hold ``fill`` at first, and where there is no mark."""
+    """A workspace that an action needs: places that hold ``fill`` at first, and where there is no mark.
+
+    If they ``are_bits``, as many lie in each element as it has bits.
+    """
 
     buffer: Buffer
     extents: tuple[Term, ...]
     fill: Scalar | None
     marks: Buffer | None = None
+    are_bits: bool = False
 
 
 @dataclass
@@ -143,7 +147,7 @@ class BindingLowering:
         places, marks = list_buffers(number)
         self.requests.append(Request(buffer, (store.extent,), store.zero, marks))
         self.requests.append(Request(places, (store.extent,), None))
-        self.requests.append(Request(marks, (store.extent,), False))
+        self.requests.append(Request(marks, (store.extent,), 0, are_bits=True))
         count = self.emitter.declare("count", index(0))
         extents, limits = self.expressions.extents((store.extent,))
         occupied = Occupied(places, marks, count)

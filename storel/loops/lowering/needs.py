@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from storel.calculus.nodes import Term
+from storel.loops.bits import words_of
 from storel.loops.emitter import index, plus, times
 from storel.loops.lowering.assembly import Assembly
+from storel.loops.lowering.bindings import Request
 from storel.loops.lowering.coordinates import CoordinatesTarget
 from storel.loops.lowering.frame import Frame
 from storel.loops.lowering.rows import SPARE
@@ -122,13 +124,15 @@ def entry_needs(action: Action, destination: Coordinates, target: CoordinatesTar
 def store_needs(compute: Frame, action: Action) -> list[Need]:
     """Return the buffers of the stores that ``action`` binds."""
 
-    def length_of(terms: tuple[Term, ...]) -> Length:
-        return lambda bound: bound.product(terms)
+    def length_of(request: Request) -> Length:
+        def length(bound: Frame) -> Expression:
+            places = bound.product(request.extents)
+            return words_of(places, request.buffer.type) if request.are_bits else places
+
+        return length
 
     bindings = compute.actions.bindings
-    dense = [
-        Need(each.buffer, length_of(each.extents), each.fill, marks=each.marks) for each in bindings.requests
-    ]
+    dense = [Need(each.buffer, length_of(each), each.fill, marks=each.marks) for each in bindings.requests]
     counts = zip(bindings.tables, insertions(action, compute.extents), strict=True)
     hashed = [
         need

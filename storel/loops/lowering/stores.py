@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from storel.calculus.verify import Type, with_zero
+from storel.loops.bits import bit_at, set_bit, word_at
 from storel.loops.emitter import INDEX, Emitter, between, compare, convert, index, plus, times
 from storel.loops.lowering.scope import Occupied, View
 from storel.loops.lowering.targets import Dictionary, ElementTarget, Limit, Target, reduced
@@ -22,7 +23,6 @@ from storel.loops.nodes import (
     Select,
     Sort,
     Store,
-    Unary,
     Update,
     While,
 )
@@ -73,10 +73,11 @@ class ListTarget(Dictionary):
         place = self.emitter.declare("place", key)
         self.emitter.emit(Update(view.buffer, place, view.operator, value))
         with self.emitter.block() as unmarked:
-            self.emitter.emit(Store(occupied.marks, place, Constant(True, ScalarType.BOOL)))
+            self.emitter.emit(set_bit(occupied.marks, place))
             self.emitter.emit(Store(occupied.places, occupied.count, place))
             self.emitter.advance(occupied.count, index(1))
-        self.emitter.emit(Branch(Unary("not", Load(occupied.marks, place)), tuple(unmarked)))
+        is_unmarked = compare("equal", bit_at(occupied.marks, place), Constant(0, occupied.marks.type))
+        self.emitter.emit(Branch(is_unmarked, tuple(unmarked)))
 
 
 def row_of(emitter: Emitter, view: View, key: Expression) -> View:
@@ -158,7 +159,8 @@ def clear_list(emitter: Emitter, view: View) -> None:
     with emitter.block() as body:
         place = emitter.declare("place", Load(occupied.places, counter))
         emitter.emit(Store(view.buffer, place, zero_of(view)))
-        emitter.emit(Store(occupied.marks, place, Constant(False, ScalarType.BOOL)))
+        nothing = Constant(0, occupied.marks.type)
+        emitter.emit(Store(occupied.marks, word_at(occupied.marks, place), nothing))
     emitter.emit(For(counter, index(0), occupied.count, tuple(body), Role.WORKSPACE))
     assert isinstance(occupied.count, Local)
     emitter.emit(Assign(occupied.count, index(0)))
@@ -170,6 +172,6 @@ def _occupied(view: View) -> Occupied:
 
 
 def list_buffers(number: int) -> tuple[Buffer, Buffer]:
-    """Return the buffers for places and marks of the store with this number."""
+    """Return the buffers for places and marks, which are bits, of the store with this number."""
     places = Buffer(f"list.places_{number}", INDEX, Role.INDEX)
-    return places, Buffer(f"list.marks_{number}", ScalarType.BOOL, Role.INDEX)
+    return places, Buffer(f"list.marks_{number}", ScalarType.INT32, Role.INDEX)

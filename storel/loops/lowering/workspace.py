@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from storel.loops.bits import set_bit, word_at, words_of
 from storel.loops.emitter import INDEX, Emitter, convert, index, plus, times
 from storel.loops.nodes import (
     Assign,
@@ -34,8 +35,6 @@ from storel.loops.nodes import If as Branch
 from storel.plan.nodes import Gather, ScalarStore
 from storel.scalars import ScalarType
 
-WORD_BITS = 64
-
 SHORT = 32
 """The most places of a row that is scanned."""
 
@@ -44,11 +43,6 @@ WORDS = Buffer("row.words", INDEX, Role.INDEX)
 SUMMARY = Buffer("row.summary", INDEX, Role.INDEX)
 PLACES = Buffer("row.places", INDEX, Role.INDEX)
 MARKS = Buffer("row.marks", ScalarType.BOOL, Role.INDEX)
-
-
-def words_of(extent: Expression) -> Expression:
-    """Return how many words hold ``extent`` bits."""
-    return Binary("shift_right", plus(extent, index(WORD_BITS - 1)), index(6))
 
 
 @dataclass
@@ -87,7 +81,8 @@ class Workspace:
             return [values]
         if not self.level.by_bitmap:
             return [values, (PLACES, extent, None), (MARKS, extent, False)]
-        return [values, (WORDS, words_of(extent), 0), (SUMMARY, words_of(words_of(extent)), 0)]
+        words = words_of(extent, WORDS.type)
+        return [values, (WORDS, words, 0), (SUMMARY, words_of(words, SUMMARY.type), 0)]
 
     def insert(self, key: Expression, value: Expression) -> None:
         """Emit the addition of ``value`` at ``key``."""
@@ -98,10 +93,7 @@ class Workspace:
         place = self.emitter.declare("place", key)
         self.emitter.emit(Update(self.values, place, self.leaf.operator, value))
         if self.level.by_bitmap:
-            word = self.emitter.declare("word", Binary("shift_right", place, index(6)))
-            self.emitter.emit(
-                _set_bit(WORDS, word, place), _set_bit(SUMMARY, Binary("shift_right", word, index(6)), word)
-            )
+            self.emitter.emit(set_bit(WORDS, place), set_bit(SUMMARY, word_at(WORDS, place)))
             return
         assert self.count is not None
         with self.emitter.block() as unmarked:
@@ -151,7 +143,7 @@ class Workspace:
         bits = self._bits
         with self.emitter.block() as groups, bits(SUMMARY, group) as word, bits(WORDS, word) as place:
             self._take(place, consume)
-        high = words_of(words_of(extent))
+        high = words_of(words_of(extent, WORDS.type), SUMMARY.type)
         self.emitter.emit(For(group, index(0), high, tuple(groups), Role.WORKSPACE))
 
     @contextmanager
@@ -161,12 +153,7 @@ class Workspace:
         self.emitter.emit(Store(words, number, index(0)))
         with self.emitter.block() as body:
             lowest = Unary("trailing_zeros", bits)
-            yield self.emitter.declare("bit", plus(times(index(WORD_BITS), number), lowest))
+            yield self.emitter.declare("bit", plus(times(index(8 * words.type.itemsize), number), lowest))
             without_lowest = Binary("bit_and", bits, Binary("subtract", bits, index(1)))
             self.emitter.emit(Assign(bits, without_lowest))
         self.emitter.emit(While(Binary("not_equal", bits, index(0)), tuple(body), Role.WORKSPACE))
-
-
-def _set_bit(words: Buffer, word: Expression, bit: Expression) -> Update:
-    mask = Binary("shift_left", index(1), Binary("bit_and", bit, index(WORD_BITS - 1)))
-    return Update(words, word, "bit_or", mask)

@@ -23,6 +23,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from storel.loops.bits import bit_at
 from storel.loops.dependence import declared
 from storel.loops.emitter import Emitter, compare, convert, index, plus, times
 from storel.loops.nodes import (
@@ -44,6 +45,7 @@ from storel.loops.nodes import (
     Update,
     While,
 )
+from storel.loops.types import type_of
 from storel.loops.walk import note, parts, substituted
 from storel.semiring import Scalar
 
@@ -106,8 +108,11 @@ class _Sifting:
             case _:
                 return statement
 
-    def _marked(self, loop: For) -> Load | None:
-        """Return the mark, by the loop's variable, without which an iteration has no effect, if there is."""
+    def _marked(self, loop: For) -> Expression | None:
+        """Return the mark, by the loop's variable, without which an iteration has no effect, if there is one.
+
+        It is 0 or 1.
+        """
         known: dict[Local, Expression] = {}
         for statement in loop.body[:-1]:
             if not isinstance(statement, Declare) or not note(statement, known):
@@ -129,12 +134,12 @@ class _Sifting:
         for load in looked_up:
             row = self.rows[load.buffer]
             if operator in NEUTRAL and _value(value, load, row.fill) == NEUTRAL[operator]:
-                return Load(row.marks, load.index)
+                return bit_at(row.marks, load.index)
         return None
 
-    def _sifted(self, loop: For, marked: Load) -> Statement:
+    def _sifted(self, loop: For, marked: Expression) -> Statement:
         emitter = self.emitter
-        met, tried = emitter.fresh("met"), emitter.fresh("tried")
+        met, tried, nothing = emitter.fresh("met"), emitter.fresh("tried"), Constant(0, type_of(marked))
         self.counters += (Declare(met, index(0)), Declare(tried, index(0)))
 
         def is_marked(place: Expression) -> Expression:
@@ -148,7 +153,7 @@ class _Sifting:
             with emitter.block() as inside:
                 number = emitter.fresh("block")
                 first = emitter.declare("first", plus(begin, times(number, index(BLOCK))))
-                found = emitter.declare("found", index(0))
+                found = emitter.declare("found", nothing)
                 emitter.emit(self._test(found, is_marked, first, plus(first, index(BLOCK)), loop.role))
                 with emitter.block() as here:
                     emitter.advance(met, index(1))
@@ -156,10 +161,10 @@ class _Sifting:
                     body = emitter.iteration(loop, plus(first, lane))
                     hit = For(lane, index(0), index(BLOCK), body, Role.INDEX, partial=loop.partial)
                     emitter.emit(hit)
-                emitter.emit(If(compare("less", index(0), found), tuple(here)))
+                emitter.emit(If(compare("not_equal", found, nothing), tuple(here)))
             emitter.emit(For(number, index(0), blocks, tuple(inside), Role.INDEX))
             emitter.advance(tried, blocks)
-            self._rest(loop, is_marked, begin, end, blocks)
+            self._rest(loop, is_marked, begin, end, blocks, nothing)
         is_seldom = compare("less_equal", times(met, index(OFTEN)), tried)
         return If(is_seldom, tuple(seldom), (loop,))
 
@@ -170,18 +175,19 @@ class _Sifting:
         begin: Expression,
         end: Expression,
         blocks: Expression,
+        nothing: Constant,
     ) -> None:
         """Emit the iterations after the blocks, run if any of the last elements is marked. A test of a whole
         block needs no branches, so it covers the last ``BLOCK`` elements, where there are as many.
         """
         emitter = self.emitter
-        found = emitter.declare("found", index(0))
+        found = emitter.declare("found", nothing)
         last = self._test(found, is_marked, plus(end, index(-BLOCK)), end, loop.role)
         few = self._test(found, is_marked, begin, end, loop.role)
         emitter.emit(If(compare("less", index(0), blocks), (last,), (few,)))
         rest = emitter.fresh(loop.local.name)
         first = plus(begin, times(blocks, index(BLOCK)))
-        is_hit = compare("less", index(0), found)
+        is_hit = compare("not_equal", found, nothing)
         emitter.emit(If(is_hit, (For(rest, first, end, emitter.iteration(loop, rest), Role.INDEX),)))
 
     def _test(
@@ -197,8 +203,7 @@ class _Sifting:
         It does so in a number, whose bits are combined without asking which ones there are already.
         """
         place = self.emitter.fresh("place")
-        mark = convert(is_marked(place), found.type)
-        return For(place, first, end, (Assign(found, Binary("bit_or", found, mark)),), role)
+        return For(place, first, end, (Assign(found, Binary("bit_or", found, is_marked(place))),), role)
 
 
 def _is_scattered(load: Load, local: Local) -> bool:

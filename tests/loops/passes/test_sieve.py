@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from strategies.loops import BOOL, FLOAT64, INT64, N, check, index, integer, kernel
+from strategies.loops import FLOAT64, INT32, INT64, N, check, index, integer, kernel
 
 from storel.arrays import Array
+from storel.loops.bits import set_bit, words_of
 from storel.loops.nodes import (
     Allocation,
     Assign,
@@ -33,12 +34,11 @@ from storel.loops.nodes import (
 from storel.loops.passes.sieve import sift
 from storel.loops.verify import verify
 from storel.loops.walk import walk
-from storel.scalars import ScalarType
 from storel.semiring import Scalar
 
 IDX, PLACES = Buffer("idx", INT64, Role.INDEX), Buffer("places", INT64, Role.INDEX)
 VAL, ROW, Y = Buffer("val", FLOAT64), Buffer("row", FLOAT64), Buffer("y", FLOAT64)
-MARKS = Buffer("marks", BOOL, Role.INDEX)
+MARKS = Buffer("marks", INT32, Role.INDEX)
 K, P, Q = index("k"), index("p"), index("q")
 T = Local("t", FLOAT64)
 VALUE, FOUND = Load(VAL, Q), Load(ROW, K)
@@ -55,7 +55,7 @@ def times(left: Expression, right: Expression) -> Binary:
 def scanning(body: tuple[Statement, ...], fill: Scalar = 0.0, start: float = 0.0, *, is_marked: bool = True):
     """Mark the first three places, then scan n elements into t."""
     place, size = Declare(P, Load(PLACES, index("i"))), Binary("maximum", N, integer(3))
-    marked = (place, Store(ROW, P, real(2.0)), Store(MARKS, P, Constant(True, ScalarType.BOOL)))
+    marked = (place, Store(ROW, P, real(2.0)), set_bit(MARKS, P))
     statements: list[Statement] = [
         Declare(T, real(start)),
         For(index("i"), integer(0), integer(3), marked),
@@ -64,7 +64,7 @@ def scanning(body: tuple[Statement, ...], fill: Scalar = 0.0, start: float = 0.0
     ]
     allocations: list[tuple[Allocation, Expression]] = [
         (Allocation(ROW, 0, fill, marks=MARKS if is_marked else None), size),
-        (Allocation(MARKS, 1, False), size),
+        (Allocation(MARKS, 1, 0), words_of(size, INT32)),
         (Allocation(Y, 2, 0.0, is_output=True), integer(1)),
     ]
     return kernel([IDX, PLACES, VAL], allocations, statements)

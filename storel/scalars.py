@@ -49,7 +49,7 @@ class ScalarType(Enum):
         return math.inf if self.is_real else True
 
     def join(self, other: ScalarType) -> ScalarType:
-        """Return the type that arithmetic between the two yields (``language.md``: Values)."""
+        """Return the type that arithmetic between the two yields (``docs/language.md``, on types)."""
         return self if _PLACES[self] >= _PLACES[other] else other
 
     @staticmethod

@@ -5,7 +5,7 @@
 
 0 is the semiring's zero for scalars and {} for dictionaries, ⊕ its sum. "Yes" is a proof, "no" is
 ignorance. Both are equalities over the reals: floating-point addition keeps them up to rounding.
-They decide whether stored zeros, and repeated keys, need a guard (``optimizer.md``).
+They decide whether stored zeros, and repeated keys, need a guard (ARCHITECTURE.md, what must stay true).
 """
 
 from __future__ import annotations

@@ -235,7 +235,9 @@ class Body:
     def _with_tail(self, loop: For, tail: Tail, low: str, high: str) -> None:
         """Add up in lanes: whole blocks, then what is left, with what lies beyond the end for nothing.
 
-        Iterations are run one by one where not even the tail fills the lanes, at the end of all segments.
+        Iterations are run one by one where not even the tail fills the lanes, at the end of all segments. The
+        vectors are the compiler's own type: GCC makes branches of scalars, and of ``omp simd`` masks in
+        memory.
         """
         found, start = added(loop), _block_of(loop)
         assert found is not None

@@ -34,7 +34,10 @@ WITHOUT = '__attribute__((optimize("no-tree-loop-if-convert")))'
 """Keeps a procedure from masks; other compilers do not know it, and need not."""
 
 UNROLLED = 16
-"""Up to how many iterations GCC unrolls a loop as a whole: its parameter ``max-completely-peel-times``."""
+"""Up to how many iterations GCC unrolls a loop as a whole: its parameter ``max-completely-peel-times``.
+
+No wrong number was found among random loops of 17 to 24 iterations, nor where single places are read.
+"""
 
 
 def may_be_confused(body: tuple[Statement, ...]) -> bool:

@@ -46,6 +46,7 @@ class Expressions:
             case Cast(to, operand):
                 return f"np.{to.value}({self.text(operand)})"
             case Select(condition, positive, negative, True) if (of := type_of(positive)).is_real:
+                # of the arguments of a function both are evaluated, so that LLVM need not branch
                 return self.call("select", of, *map(self.text, (condition, positive, negative)))
             case Select(condition, positive, negative):
                 return f"({self.text(positive)} if {self.text(condition)} else {self.text(negative)})"

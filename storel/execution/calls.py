@@ -3,7 +3,8 @@
 What a call must know of an operand depends on the operand alone: whether the kernel is right for it, and
 where its arrays are. Tensors do not change, so both are found once and kept as long as the tensor lives; a
 tensor that is converted first is converted once (``Tensor.converted``). A ``Call`` refers to no data by
-itself.
+itself. It takes few steps: behind a kernel that emptied the caches, each step of the interpreter takes three
+times as long.
 """
 
 from __future__ import annotations

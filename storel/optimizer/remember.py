@@ -3,6 +3,9 @@
 The name of a plan says all that the search depends on: the term, the facts about its names (statistics
 included), the rules, the options, and the code, but not what the user calls things (``naming.py``). A search
 that ran out of time is not remembered, since it might end elsewhere the next time.
+
+Facts are not rounded, though more searches would share a plan then: plans are proved with them, and none may
+depend on what was asked before.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ where i does not change in the loop and all that happens to b there are such upd
 
 so that what is read in the inner loop is consecutive, if only in this order it is. And a loop is marked as a
 reduction where all that it reads and writes is consecutive: partial sums then fill the lanes of a vector.
-Where it is not, a few of them at a time need not wait for each other.
+Where it is not, a few of them at a time need not wait for each other. What is read in order is added without
+a branch, too, where it may be evaluated in any case: lanes add zeros, and no branch is a surprise.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     sum(<i,_> in 0:m) { i -> sum(<p,j> in idx(pos(i):pos(i+1))) { j -> val(p) } }
       =  for i in 0:m, for p in pos(i):pos(i+1), j = idx(p): key (i, j), leaf val(p)
 
-A mapping is a sum of chains (formats.md, "Packing is derived", step 1).
+A mapping is a sum of chains (``docs/formats.md``: How data is stored).
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from storel.loops.nodes import (
     Load,
     Local,
     Role,
+    Statement,
     Store,
 )
 from storel.scalars import ScalarType
@@ -37,7 +38,7 @@ def scan(of: ScalarType, low: Expression, high: Expression, operator: str = "bit
     idx = Buffer("idx", of, Role.INDEX)
     bit = bit_at(WORDS, Cast(INT64, Load(idx, P)))
     loop = For(P, low, high, (Assign(FOUND, Binary(operator, FOUND, bit)),))
-    body = [Declare(FOUND, Constant(0, INT32)), loop, Store(Y, integer(0), FOUND)]
+    body: list[Statement] = [Declare(FOUND, Constant(0, INT32)), loop, Store(Y, integer(0), FOUND)]
     return kernel([idx, WORDS], [(Allocation(Y, 0, is_output=True), integer(1))], body)
 
 
@@ -81,7 +82,7 @@ def test_what_becomes_a_vector(made: Kernel, expected: bool) -> None:
 def test_what_is_not_looked_up_is_the_compilers_own() -> None:
     bit = Binary("bit_and", Load(WORDS, P), Constant(1, INT32))
     loop = For(P, integer(0), N, (Assign(FOUND, Binary("bit_or", FOUND, bit)),))
-    body = [Declare(FOUND, Constant(0, INT32)), loop, Store(Y, integer(0), FOUND)]
+    body: list[Statement] = [Declare(FOUND, Constant(0, INT32)), loop, Store(Y, integer(0), FOUND)]
     made = kernel([WORDS], [(Allocation(Y, 0, is_output=True), integer(1))], body)
     assert "eight_int32" not in c_source.render(made)
     check(made, {"n": 3}, {"words": np.array([2, 5, 4], np.int32)}, {"y": np.array([1], np.int32)})

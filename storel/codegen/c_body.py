@@ -33,14 +33,13 @@ from storel.loops.nodes import (
     Sort,
     Statement,
     Store,
-    Tail,
     Update,
     While,
 )
 from storel.loops.passes.ahead import CACHE_LINE
 from storel.loops.passes.polynomials import constant_of
 from storel.loops.types import LOGICAL
-from storel.loops.walk import substituted, walk
+from storel.loops.walk import loads_of, parts, substituted, walk
 from storel.scalars import ScalarType
 
 BLOCK = 8
@@ -232,12 +231,12 @@ class Body:
         self._unrolled(replace(loop, body=tuple(body)), self._names[start.name])
         self._combine(total, operator, [Load(made, Constant(n, start.type)) for n in range(BLOCK)])
 
-    def _with_tail(self, loop: For, tail: Tail, low: str, high: str) -> None:
+    def _with_tail(self, loop: For, tail: Expression, low: str, high: str) -> None:
         """Add up in lanes: whole blocks, then what is left, with what lies beyond the end for nothing.
 
-        Iterations are run one by one where not even the tail fills the lanes, at the end of all segments. The
-        vectors are the compiler's own type: GCC makes branches of scalars, and of ``omp simd`` masks in
-        memory.
+        How much is left is a surprise, so that no loop goes over it. Iterations are run one by one where not
+        even the tail fills a block, at the end of all segments. The vectors are the compiler's own type: GCC
+        makes branches of scalars, and of ``omp simd`` masks in memory.
         """
         found, start = added(loop), _block_of(loop)
         assert found is not None
@@ -250,8 +249,7 @@ class Body:
         self._line(f"{kind} {lanes} = {{0}};")
         for load in loop.streams:
             self._line(self._requests.element(load, loop.local, start))
-        least = BLOCK if tail.mean >= 2 * BLOCK else 2 * BLOCK
-        self._line(f"for (; {block} + {least} <= {high}; {block} += {BLOCK}) {{")
+        self._line(f"for (; {block} + {BLOCK} <= {high}; {block} += {BLOCK}) {{")
         self._depth += 1
         for load in loop.streams:
             self._line(self._requests.element(load, loop.local, start))
@@ -259,12 +257,20 @@ class Body:
             self._add(lanes, f"({kind})", values[first : first + LANES], "")
         self._depth -= 1
         self._line("}")
-        last = f"{block} + {LANES} <= {bare(self._expressions.text(tail.end))}"
-        self._line(f"for (; {block} < {high} && {last}; {block} += {LANES})")
+        is_reached = f"{block} + {BLOCK} <= {bare(self._expressions.text(tail))}"
+        if not all(loop.local in parts(load.index) for load in loads_of(value)):
+            is_reached = f"{block} < {high} && {is_reached}"  # what is the same in all of them may not exist
+        self._line(f"if ({is_reached}) {{")
         self._depth += 1
         taken = self._expressions.helper("first", total.type)
         self._add(lanes, f"{taken}(({kind})", values[:LANES], f", {high} - {block})")
+        self._line(f"if ({block} + {LANES} < {high})")
+        self._depth += 1
+        self._add(lanes, f"{taken}(({kind})", values[LANES:], f", {high} - {block} - {LANES})")
         self._depth -= 1
+        self._line(f"{block} = {high};")
+        self._depth -= 1
+        self._line("}")
         self._combine(total, "add", [Load(sums, Constant(n, start.type)) for n in range(LANES)])
         self._repeat(loop, block, high)
 

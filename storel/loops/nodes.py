@@ -177,17 +177,6 @@ class Ahead:
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
-    """The values of a loop's variable from the loop's end up to ``end``, exclusive, if it has an iteration.
-
-    ``mean`` is how many iterations the loop has on the average, 0 if that is not known.
-    """
-
-    end: Expression
-    mean: float = 0
-
-
-@dataclass(frozen=True, slots=True)
 class For:
     """``local`` runs over low … high - 1, ascending; ``high`` is evaluated once.
 
@@ -200,7 +189,7 @@ class For:
     ``ahead`` is worth asking the memory for early, and so are the ``streams``, at places that grow by one
     with the loop's variable; in a ``reduction`` they are long, and worth more partial results. The next
     loops may go on from here up to ``until``, where that is given: what is read of inputs at this loop's
-    variable may be read up to there. What a loop adds in any order may be evaluated in its ``tail``, too.
+    variable may be read up to there. What a loop adds in any order may be evaluated up to its ``tail``, too.
     """
 
     local: Local
@@ -215,7 +204,7 @@ class For:
     ahead: Ahead | None = None
     streams: tuple[Load, ...] = ()
     until: Expression | None = None
-    tail: Tail | None = None
+    tail: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,7 @@ def _hints(loop: For) -> str:
     lanes = " in lanes" if loop.in_lanes else ""
     ahead = "" if loop.ahead is None else _rows(" ahead ", loop.ahead.rows)
     streams = " streaming " + ", ".join(map(text, loop.streams)) if loop.streams else ""
-    tail = "" if loop.tail is None else f" with a tail up to {text(loop.tail.end)}"
+    tail = "" if loop.tail is None else f" with a tail up to {text(loop.tail)}"
     return reduced + lanes + _rows(" holding ", loop.tiles) + ahead + streams + tail
 
 

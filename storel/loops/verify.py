@@ -172,7 +172,7 @@ class _Scope:
         if loop.until is not None:
             self._typed(loop.until, loop.local.type, f"the end of what follows {loop.local.name}")
         if loop.tail is not None:
-            self._typed(loop.tail.end, loop.local.type, f"the end of the tail of {loop.local.name}")
+            self._typed(loop.tail, loop.local.type, f"the end of the tail of {loop.local.name}")
             self._require(added(loop) is not None, f"{loop.local.name} adds nothing in any order")
         if loop.ahead is not None:
             self._typed(loop.ahead.end, loop.local.type, f"the last end of {loop.local.name}")

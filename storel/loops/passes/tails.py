@@ -31,7 +31,6 @@ from storel.loops.nodes import (
     Local,
     Select,
     Statement,
-    Tail,
     Unary,
     While,
 )
@@ -46,7 +45,7 @@ CHEAP = frozenset({"add", "subtract", "multiply"})
 REGULAR = 0.7
 """The share of segments as long as the one before from which on enough of their ends are foreseen."""
 
-FEW = 10
+FEW = 8
 """Iterations up to which lookups take less time one by one than in lanes, if the ends are foreseen."""
 
 LONG = 32
@@ -94,8 +93,8 @@ class _Folding:
             case _:
                 return statement
 
-    def _tail(self, loop: For, outer: For) -> Tail | None:
-        """Return where ``loop`` may be evaluated beyond its end, None if it may not, or need not.
+    def _tail(self, loop: For, outer: For) -> Expression | None:
+        """Return up to where ``loop`` may be evaluated beyond its end, None if it may not, or need not.
 
         What follows a failure may only exist where nothing failed. Segments whose bounds are computed are all
         of one length, which is no surprise.
@@ -112,8 +111,7 @@ class _Folding:
         is_foreseen = not is_in_order and mean <= FEW and boundaries <= self.regular
         if is_foreseen or (is_in_order and mean >= LONG):
             return None
-        end = last_boundary(loop.low, loop.high, outer, self.constant)
-        return None if end is None else Tail(end, mean)
+        return last_boundary(loop.low, loop.high, outer, self.constant)
 
     def _exists(self, part: Expression, loop: For, outer: For) -> bool:
         """Return whether a part of what ``loop`` adds can be evaluated for its next segments, too.

@@ -56,15 +56,19 @@ def _free_variables(known: Sequence[Signature]) -> Iterator[str]:
 
 
 def _substitution(known: Sequence[Signature]) -> Iterator[str]:
-    """Push ``Subst x t b`` (b with x replaced by t) down, binders that t would capture renamed first."""
+    """Push ``Subst x t b`` (b with x replaced by t) down, binders that t would capture renamed first.
+
+    Whether x is free in b is asked once: if it is in none, the rules of constructors need not be run.
+    """
     yield rule("(= e (Subst x t (Var x)))", "(union e t)", "substitute-here", "operators")
     yield rule("(= e (Subst x t b)) (independent b x)", "(union e b)", "substitute-nowhere", "operators")
+    below = "(= e (Subst x t b)) (!= (bigint 0) (& (free b) (<< (bigint 1) x)))"
+    yield rule(below, "(moving e x t b)", "substitute-below", "operators")
     for each in known:
         if not each.terms + each.bodies:
             continue
         name = each.constructor
-        here = f"(= e (Subst x t b)) (= b {each.pattern})"
-        here += " (!= (bigint 0) (& (free b) (<< (bigint 1) x)))"
+        here = f"(moving e x t b) (= b {each.pattern})"
         here += "".join(f" (= f{part} (free {part}))" for part in each.terms + each.bodies)
         inside = {part: f"(Subst x t {part})" for part in each.terms + each.bodies}
         apart = "".join(f" (!= x {binder}) (independent t {binder})" for binder in each.binders)

@@ -17,6 +17,7 @@
     whole x      x is the term that is searched from
     visits       a loop goes over a dictionary, or something is looked up in one
     selects x v  below loops that do not depend on v, x is conditional on an equality with v
+    moving e x t b  e is b with t for x, which is free in b: substitution goes on below (named binders)
     number x l h x is an integer from l to h, and elements x l h an array of such
 
 An analysis holds for the class: whatever is proved of one term is true of all terms equal to it. Bounds
@@ -87,6 +88,7 @@ _DECLARATIONS = """
 (relation elements (Term i64 i64))
 (relation whole (Term))
 (relation visits ())
+(relation moving (Term i64 Term Term))
 (relation array (Term))
 (relation dictionary (Term))
 (relation ascending (Term))

@@ -27,7 +27,7 @@ from storel.optimizer.cost import variations
 from storel.optimizer.cost.model import NANOSECONDS
 from storel.optimizer.egraph.base import Base
 from storel.optimizer.egraph.extract import Classes, Extractor, read
-from storel.optimizer.egraph.facts import encoded
+from storel.optimizer.egraph.facts import Encoded, encoded
 from storel.optimizer.egraph.saturate import Saturation
 from storel.optimizer.encoding.binders import Encoding
 from storel.optimizer.encoding.layouts import LAYOUTS, TERMS, decode
@@ -96,16 +96,17 @@ def _why_never(rule: Rule) -> str:
     if not binds_in_two_loops(rule.left) or backwards(rule) is not None:
         return ""
     return (
-        "\n  loops with the same variables are only made by rewriting, and the right side, "
-        "read backwards, does not say all of the left one"
+        "\n  loops with the same variables that are not added are only made by rewriting, and the right "
+        "side, read backwards, does not say all of the left one"
     )
 
 
 def check(rule: Rule, examples: int, encoding: Encoding = NAMED, *, minimized: bool = True) -> Verdict:
     """Try ``rule`` on random instances, the same ones every time.
 
-    Encoding never gives two loops of a term the same binders, rewriting does. So a rule about such loops is
-    tried on what it makes itself, read backwards: instances are those of its right side.
+    Encoding gives two loops of a term the same binders only where they are added, rewriting does elsewhere,
+    too. So a rule about such loops is tried on what it makes itself, read backwards: instances are those of
+    its right side.
 
     A counterexample is the first one found unless it is to be ``minimized``, which takes far longer than
     to find one.
@@ -236,12 +237,21 @@ def _rewritten(
 
     Raises EndlessError for a rule that does not come to an end by itself.
 
-    Rules about keys apply where a key stands: such an instance is encoded as the key of a singleton.
+    Rules about keys apply where a key stands: such an instance is encoded as the key of a singleton. Loops
+    that are added are encoded with variables of their own, and with those that they share.
     """
     is_key = infer(term, around.symbols) == KEY
     whole = Singleton(term, Literal(1.0, ScalarType.FLOAT64)) if is_key else term
-    source = encoded(whole, around.symbols, encoding)
     rules = (rule,) if after is None else (after, rule)
+    both = [encoded(whole, around.symbols, encoding, shares=shares) for shares in (False, True)]
+    sources = {source.text: source for source in both}.values()  # mostly one
+    return [made for source in sources for made in _made(rules, source, around, encoding, is_key=is_key)]
+
+
+def _made(
+    rules: tuple[Rule, ...], source: Encoded, around: Surroundings, encoding: Encoding, *, is_key: bool
+) -> list[Term]:
+    """Return the terms that are equal to an encoded one by one step of each rule; see ``_rewritten``."""
     classes = _classes(rules, encoding, source.text, source.facts)
     if classes is None:
         return []

@@ -52,7 +52,7 @@ WITNESSES = {
     "sum-factor-back": ("mttkrp", 3),
     "sum-factor-singleton": ("mmm", 1),
     "sum-interchange": ("mttkrp", 3),
-    "sum-unite": ("add2", 3),
+    "sum-unite-same": ("add2", 3),
 }
 
 
@@ -92,4 +92,17 @@ def test_without_factors_moved_to_found_entries_a_chain_takes_longer() -> None:
     compilation = storel.compile(script, **given, x=storel.tensor(rng.random(20))).compilation
     found = optimize(compilation.term, compilation.symbols)
     without = optimize(compilation.term, compilation.symbols, shipped().without("find-factor-back"))
+    assert without.cost.nanoseconds > 1.1 * found.cost.nanoseconds
+
+
+def test_without_loops_united_that_are_added_later_a_sum_takes_longer() -> None:
+    """Rows of two matrices, one of which is scaled, are added up without a table of each."""
+    rng, given = np.random.default_rng(0), dict[str, storel.Tensor]()
+    for name in "AB":
+        values = rng.random((40, 40))
+        given[name] = storel.tensor(np.where(values < 0.9, 0, values)).to("csr")
+    script = "PARAMETER c: real = 2.0\nCREATE TENSOR R AS c * A + B"
+    compilation = storel.compile(script, **given).compilation
+    found = optimize(compilation.term, compilation.symbols)
+    without = optimize(compilation.term, compilation.symbols, shipped().without("sum-unite"))
     assert without.cost.nanoseconds > 1.1 * found.cost.nanoseconds

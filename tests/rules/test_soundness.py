@@ -119,14 +119,16 @@ def test_a_rule_that_grows_what_it_applies_to_is_found_out() -> None:
 
 SAME_LOOPS = """
 rule products: (sum(<k, v> in ?R) ?a) * sum(<k, v> in ?R) ?b  =>  sum(<k, v> in ?R) ?a * ?b
-rule forgotten: (sum(<k, v> in ?R) ?a) + sum(<k, v> in ?R) ?b  =>  sum(<k, v> in ?R) ?a
+rule forgotten: (sum(<k, v> in ?R) ?a) * sum(<k, v> in ?R) ?b  =>  sum(<k, v> in ?R) ?a
+rule added: (sum(<k, v> in ?R) ?a) + sum(<k, v> in ?R) ?b  =>  sum(<k, v> in ?R) ?a
 """
 
 
-def test_loops_with_the_same_variables_are_made_by_the_rule_itself() -> None:
-    products, forgotten = rulefile.parse(SAME_LOOPS)
+def test_loops_with_the_same_variables_are_made_by_the_rule_itself_or_added() -> None:
+    products, forgotten, added = rulefile.parse(SAME_LOOPS)
     assert check(products, 100).counterexample is not None
     assert "does not say all of the left one" in str(check(forgotten, 10))
+    assert check(added, 100).counterexample is not None
 
 
 def test_what_is_an_array_is_no_dictionary() -> None:

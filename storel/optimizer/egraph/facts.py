@@ -7,7 +7,7 @@ over others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -49,21 +49,32 @@ class Encoded:
     estimates: dict[int, Estimate]
 
 
-def encoded(term: Term, symbols: Symbols, encoding: Encoding = NAMED) -> Encoded:
-    """Return ``term`` (closed) for the e-graph."""
+def encoded(term: Term, symbols: Symbols, encoding: Encoding = NAMED, *, shares: bool = True) -> Encoded:
+    """Return ``term`` (closed) for the e-graph.
+
+    Loops over one source that are added share their variables, so that to unite them takes no renaming.
+    """
     numbering = Numbering(encoding)
     estimates: dict[int, Estimate] = {}
     bound: list[Bound] = []
+    numbered: dict[Hashable, tuple[int, ...]] = {}
 
-    def bind(binding: Term, scope: tuple[int, ...]) -> tuple[int, ...]:
-        types = tuple(numbering.binders[number][0] for number in scope)
-        intervals = tuple(numbering.binders[number][1] for number in scope)
+    def bind(binding: Term, scope: tuple[int, ...], path: tuple[int, ...]) -> tuple[int, ...]:
+        sources = (child for child, binders in children(binding) if not binders)
+        place = (type(binding), path, scope, *sources) if shares else len(bound)
+        if place not in numbered:
+            numbered[place] = number(binding, scope)
+        bound.append((binding, scope, numbered[place]))
+        return numbered[place]
+
+    def number(binding: Term, scope: tuple[int, ...]) -> tuple[int, ...]:
+        types = tuple(numbering.binders[each][0] for each in scope)
+        intervals = tuple(numbering.binders[each][1] for each in scope)
         kinds, ranges = binder_facts(binding, symbols, types, intervals)
         numbers = tuple(map(numbering.binder, zip(kinds, map(_taken, ranges), strict=True)))
-        known = bound_estimates(binding, symbols, tuple(estimates[number] for number in scope))
-        for number, estimate in zip(numbers, known, strict=True):
-            estimates.setdefault(number, estimate)
-        bound.append((binding, scope, numbers))
+        known = bound_estimates(binding, symbols, tuple(estimates[each] for each in scope))
+        for each, estimate in zip(numbers, known, strict=True):
+            estimates.setdefault(each, estimate)
         return numbers
 
     text = encode(term, numbering, bind)
@@ -73,8 +84,8 @@ def encoded(term: Term, symbols: Symbols, encoding: Encoding = NAMED) -> Encoded
         for fact in symbols.values():
             if isinstance(fact, MappingSymbol):
                 lines += _about_mapping(fact, bound, numbering)
-    for number, (kind, interval) in enumerate(numbering.binders):
-        lines += _about(encoding.binder(number), kind, interval)
+    for place, (kind, interval) in enumerate(numbering.binders):
+        lines += _about(encoding.binder(place), kind, interval)
     for index, literal in enumerate(numbering.literals):
         lines += _about_literal(f"(Const {index})", literal)
     return Encoded(text, "\n".join(lines), numbering, estimates)
@@ -106,7 +117,7 @@ def _about_entries(bound: Sequence[Bound], numbering: Numbering, symbols: Symbol
         known = determined(loop.body, symbols, context)
         if known.by_all:
             following = (binders for _, _, binders in bound[place + 1 :])
-            text = encode(loop.body, numbering, lambda _, __: next(following), inner)  # noqa: B023
+            text = encode(loop.body, numbering, lambda _, __, ___: next(following), inner)  # noqa: B023
             variables = list(reversed(numbering.encoding.inside(numbers)))
             for relation, indices in (("distinct", known.by_outermost), ("apart", known.by_all)):
                 yield from (f"({relation} {text} {variables[index]})" for index in sorted(indices))
@@ -120,7 +131,7 @@ def _about_mapping(mapping: MappingSymbol, bound: Sequence[Bound], numbering: Nu
 
     def text(term: Term, place: int, scope: tuple[int, ...]) -> str:
         following = (binders for _, _, binders in bound[place:])
-        return encode(term, numbering, lambda _, __: next(following), scope)
+        return encode(term, numbering, lambda _, __, ___: next(following), scope)
 
     def visit(term: Term, place: int, scope: tuple[int, ...]) -> Iterator[str]:
         match term:

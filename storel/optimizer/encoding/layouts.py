@@ -18,6 +18,7 @@ semiring: both spellings mean the same.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -110,27 +111,39 @@ class Numbering:
         return self.literals.index(literal)
 
 
-Bind: TypeAlias = Callable[[Term, tuple[int, ...]], tuple[int, ...]]
-"""Numbers what a term binds, given the scope outside it."""
+Bind: TypeAlias = Callable[[Term, tuple[int, ...], tuple[int, ...]], tuple[int, ...]]
+"""Numbers what a term binds, given the scope outside it, and the path to it less additions."""
 
 
 def encode(
-    term: Term, numbering: Numbering, bind: Bind, scope: tuple[int, ...] = (), index: bool = False
+    term: Term,
+    numbering: Numbering,
+    bind: Bind,
+    scope: tuple[int, ...] = (),
+    index: bool = False,
+    path: tuple[int, ...] = (),
 ) -> str:
-    """Return ``term`` as egglog text; ``scope`` holds the enclosing binders, the innermost first."""
+    """Return ``term`` as egglog text; ``scope`` holds the enclosing binders, the innermost first.
+
+    ``path`` leads to it by the places of children, less those in additions: what is added has the same one.
+    """
+    places = itertools.count()
+
+    def below() -> tuple[int, ...]:
+        return path if isinstance(term, Add) else (*path, next(places))
 
     def value(child: Term) -> str:
-        return encode(child, numbering, bind, scope, index)
+        return encode(child, numbering, bind, scope, index, below())
 
     def key(child: Term) -> str:
-        return encode(child, numbering, bind, scope, True)
+        return encode(child, numbering, bind, scope, True, below())
 
     def plain(child: Term) -> str:
-        return encode(child, numbering, bind, scope, False)
+        return encode(child, numbering, bind, scope, False, below())
 
     def bound(body: Term) -> str:
-        names = bind(term, scope)
-        text = encode(body, numbering, bind, (*reversed(names), *scope), False)
+        names = bind(term, scope, path)
+        text = encode(body, numbering, bind, (*reversed(names), *scope), False, below())
         return f"{' '.join(map(str, names))} {text}"
 
     match term:

@@ -1,5 +1,7 @@
 """Named binders: integers, one for each binder of the term, so that moving a term needs no rewriting.
 
+Only loops over one source that are added, of which none is inside of another one, have the same.
+
     (Sum s R k v b)  binds k and v in b        (Var k)  is what k binds
 
 A term may stand under other binders than before if it depends on none that it leaves or enters. A cycle in

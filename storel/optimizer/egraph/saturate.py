@@ -96,11 +96,13 @@ class Saturation:
         """
         changed = False
         for _ in range(ANALYSIS):
-            for ruleset in ("scope", "analysis", "decide"):
-                changed = self.settle(ruleset) or changed
-            changed = self._operate() or changed
-            others = [self.settle("analysis"), self.settle("decide"), self.step("simplify")]
-            changed = changed or any(others)
+            found = [self.settle("scope"), self.settle("analysis")]
+            made = [self.settle("decide"), self._operate()]
+            if any(made):  # or else both are settled still
+                others = [self.settle("analysis"), self.settle("decide"), self.step("simplify")]
+            else:
+                others = [self.step("simplify")]
+            changed = changed or any((*found, *made, *others))
             self.is_prepared = not any(others)
             if not others[-1] or self.exhausted() is not None:
                 break

@@ -53,11 +53,12 @@ def divided(term: Term, symbols: Symbols) -> Iterator[Term]:
     """Yield ``term`` (closed) with one sum divided as a whole."""
     for found in occurrences(term, symbols):
         loop = found.term
-        if not isinstance(loop, Sum) or loop.semiring != _RING or not _adds(loop, symbols, found.intervals):
+        if not isinstance(loop, Sum) or loop.semiring != _RING:
             continue
         kind = infer(loop, symbols, found.types)
         top = _Inside(kind.rank)
-        for divisor in dict.fromkeys(_divisors(loop, top)):
+        divisors = dict.fromkeys(_divisors(loop, top))
+        for divisor in divisors if divisors and _adds(loop, symbols, found.intervals) else ():
             whole = _undivided(loop, divisor, top)
             if whole is not None and not is_safe(whole, symbols, found.types, found.intervals):
                 whole = _undivided(loop, divisor, replace(top, is_guarded=True))

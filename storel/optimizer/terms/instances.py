@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from storel.calculus.binding import free_mask, shift
 from storel.calculus.nodes import Empty, Term, Variable, children, map_children
-from storel.optimizer.terms.occurrences import abstracted
 
 
 def instance(pattern: Term, term: Term) -> Term | None:
@@ -37,8 +36,18 @@ def covering(term: Term, count: int) -> Iterator[Term]:
     """
     some = (1 << count) - 1
     for part in _around_first(term, 0, some):
-        if not free_mask(abstracted(shift(term, 1), shift(part, 1), 0)) >> 1 & some:
+        if _covers(part, term, some):
             yield part
+
+
+def _covers(part: Term, term: Term, some: int) -> bool:
+    """Return whether none of ``some`` variables is in ``term`` outside of a part of it."""
+    if not free_mask(term) & some or term == part:
+        return True
+    inside = children(term)
+    return bool(inside) and all(
+        _covers(shift(part, binders), child, some << binders) for child, binders in inside
+    )
 
 
 def _around_first(term: Term, inside: int, some: int) -> Iterator[Term]:

@@ -10,6 +10,8 @@ it.
 from __future__ import annotations
 
 import math
+from itertools import repeat
+from types import UnionType
 
 from storel.calculus.bounds import bounds
 from storel.calculus.nodes import Term
@@ -55,12 +57,12 @@ def footprint(term: Term, symbols: Symbols) -> float:
         action = planner.value(normalized(term, symbols), Scope(), sum_over(semiring_of(term)))
     except MemoryLimitError:
         return math.inf
-    if not _has_store(action):  # as of most plans: what is expected of them is not asked for
-        return 0.0
-    expected = iter(forecast(action, symbols))
+    # Of most plans what is expected is not asked for: they store nothing, or what has a place for each key.
+    is_asked = _has_store(action, HashStore | RowsStore)
+    arrivals = (each.arrivals for each in forecast(action, symbols)) if is_asked else repeat(0.0)
 
     def most(action: Action) -> float:
-        here = next(expected)
+        arriving = next(arrivals)
         match action:
             case Accumulate():
                 return 0.0
@@ -68,24 +70,24 @@ def footprint(term: Term, symbols: Symbols) -> float:
                 return most(body)
             case Bind(store, value, body):
                 filling = most(value)
-                return max(filling, _bytes(store, here.arrivals, symbols) + most(body))
+                return max(filling, _bytes(store, arriving, symbols) + most(body))
             case Together(parts) | Unite(parts):
                 return max(map(most, parts), default=0.0)
 
     return most(action)
 
 
-def _has_store(action: Action) -> bool:
-    """Return whether an action stores more than scalars."""
+def _has_store(action: Action, kinds: UnionType) -> bool:
+    """Return whether an action stores something in one of some kinds of stores."""
     match action:
         case Accumulate():
             return False
         case Enter(_, body) | Loop(_, body) | Guard(_, body):
-            return _has_store(body)
+            return _has_store(body, kinds)
         case Bind(store, value, body):
-            return not isinstance(store, ScalarStore) or _has_store(value) or _has_store(body)
+            return isinstance(store, kinds) or _has_store(value, kinds) or _has_store(body, kinds)
         case Together(parts) | Unite(parts):
-            return any(map(_has_store, parts))
+            return any(_has_store(part, kinds) for part in parts)
 
 
 def _bytes(store: Store, arrivals: float, symbols: Symbols) -> float:

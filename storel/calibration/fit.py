@@ -20,7 +20,8 @@ from scipy.optimize import least_squares
 
 from storel.calculus.nodes import Term
 from storel.optimizer.cost.constants import CONSTANTS, Constants
-from storel.optimizer.cost.model import Nanoseconds, estimate
+from storel.optimizer.cost.model import Nanoseconds
+from storel.optimizer.cost.whole import estimate
 from storel.symbols import Symbols
 
 Vector = NDArray[np.float64]

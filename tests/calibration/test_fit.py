@@ -10,7 +10,8 @@ from storel.calibration.fit import LARGEST_CHANGE, Measured, fit
 from storel.calibration.measure import measure
 from storel.calibration.probes import matrix, table, vector
 from storel.optimizer.cost.constants import CONSTANTS, Constants
-from storel.optimizer.cost.model import Nanoseconds, estimate
+from storel.optimizer.cost.model import Nanoseconds
+from storel.optimizer.cost.whole import estimate
 
 SUM = ("CREATE TENSOR s AS sum(<i, v> in x) v", {"x": vector(4_000)})
 FUNCTION = ("CREATE TENSOR s AS sum(<i, v> in x) exp(v)", {"x": vector(4_000)})

@@ -16,7 +16,8 @@ from storel.calculus.nodes import Literal, Singleton, Sum, Symbol, Term, Variabl
 from storel.calculus.printer import show
 from storel.calculus.verify import infer, verify
 from storel.optimizer.cost import variations
-from storel.optimizer.cost.model import NANOSECONDS, estimate
+from storel.optimizer.cost.model import NANOSECONDS
+from storel.optimizer.cost.whole import estimate
 from storel.optimizer.egraph.base import base
 from storel.optimizer.egraph.extract import Classes, Extractor
 from storel.optimizer.egraph.facts import Encoded, encoded

@@ -19,14 +19,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from storel.calculus.nodes import Term
 from storel.optimizer.cost.constants import CONSTANTS, FREE, Constants, function, gather
-from storel.optimizer.cost.prices import require_price
-from storel.optimizer.cost.variations import FULL, Variation
-from storel.optimizer.estimation.cardinality import TILE, Appraised, Fold, Place, Price
+from storel.optimizer.cost.variations import Variation
+from storel.optimizer.estimation.appraised import Place
+from storel.optimizer.estimation.cardinality import TILE
 from storel.optimizer.estimation.estimate import Estimate
 from storel.optimizer.estimation.estimates import iterations
-from storel.symbols import Symbols
 
 LINE = 8
 """Places that are read together, so that an entry among places not used takes as much of a cache."""
@@ -113,50 +111,6 @@ class Cost:
 
     nanoseconds: float
     iterations: tuple[float, ...]
-
-
-def estimate(term: Term, symbols: Symbols, model: CostModel = NANOSECONDS) -> Cost:
-    """Return the full cost of a closed term as it stands."""
-    return Estimator(symbols, model).cost(term)
-
-
-class Estimator:
-    """The full costs of closed terms; what they have in common is looked at once."""
-
-    def __init__(self, symbols: Symbols, model: CostModel = NANOSECONDS) -> None:
-        self._fold = Fold(symbols, full_price(model))
-        self._model = model
-        self._priced: dict[Term, float] = {}
-
-    def nanoseconds(self, term: Term) -> float:
-        """Return the estimated time of a term as it stands."""
-        if term not in self._priced:
-            self._priced[term] = self._price(term)
-        return self._priced[term]
-
-    def _price(self, term: Term) -> float:
-        found = self._fold.visit(term).appraised
-        known = found.estimate
-        whole = self._model.price("Result", "", [found.cost], [known], known, FULL, 0)
-        return require_price(whole, self._model, "Result", [found.cost])
-
-    def cost(self, term: Term) -> Cost:
-        """Return the estimated time of a term, and the iterations of its loops."""
-        loops = self._fold.visit(term).loops()
-        return Cost(self.nanoseconds(term), tuple(loop.iterations for loop in loops))
-
-
-def full_price(model: CostModel = NANOSECONDS) -> Price:
-    """Return the price of a node that stands in a whole term."""
-
-    def price(
-        constructor: str, text: str, children: Sequence[Appraised], result: Estimate, place: Place
-    ) -> float:
-        costs, known = [child.cost for child in children], [child.estimate for child in children]
-        found = model.price(constructor, text, costs, known, result, FULL, 2, place)
-        return require_price(found, model, constructor, costs)
-
-    return price
 
 
 def is_hashed(places: float, entries: float) -> bool:

@@ -7,8 +7,8 @@ by their probability.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Hashable, Sequence
+from typing import TypeAlias
 
 from storel.calculus.binding import free_variables
 from storel.calculus.intervals import ANY, Interval
@@ -37,41 +37,10 @@ from storel.calculus.nodes import (
 from storel.degrees import KnownDegrees
 from storel.optimizer.encoding.layouts import INDEX, LAYOUTS, TERMS
 from storel.optimizer.estimation import estimates
+from storel.optimizer.estimation.appraised import OUTSIDE, Appraised, Loop, Place, Price, Visited
 from storel.optimizer.estimation.estimate import Estimate, integer, symbol, variable
 from storel.optimizer.estimation.joins import both, drawn_elements, found_positions, visits
 from storel.symbols import SizeSymbol, Symbols
-
-
-class Appraised(NamedTuple):
-    """A term's estimate and price (a tuple, as what follows, since thousands are made for each plan)."""
-
-    estimate: Estimate
-    cost: float
-
-
-class Loop(NamedTuple):
-    """A loop of a term, with the number of times that its body is evaluated in all."""
-
-    term: Term
-    iterations: float
-
-
-class Place(NamedTuple):
-    """Where a node stands.
-
-    ``innermost`` are the binders of the innermost loop around it, ``fills_tile`` says that it fills a small
-    table, and ``is_repeated`` that there is a loop around it.
-    """
-
-    innermost: frozenset[int] = frozenset()
-    fills_tile: bool = False
-    is_repeated: bool = False
-
-
-OUTSIDE = Place()
-
-Price: TypeAlias = Callable[[str, str, Sequence[Appraised], Estimate, Place], float]
-"""The price of a node: constructor, string, children, estimate, place."""
 
 CONSTRUCTORS: dict[type, str] = {
     Sum: "Sum",
@@ -135,21 +104,6 @@ def fold(
     return found.appraised
 
 
-class _Visited(NamedTuple):
-    """What came of a term: if it is a loop that loop, and its parts, each with how often it is evaluated."""
-
-    appraised: Appraised
-    own: Loop | None = None
-    parts: tuple[tuple[float, _Visited], ...] = ()
-
-    def loops(self, times: float = 1.0) -> Iterator[Loop]:
-        """Yield the loops in preorder, the term being evaluated so many times."""
-        if self.own is not None:
-            yield Loop(self.own.term, times * self.own.iterations)
-        for each, part in self.parts:
-            yield from part.loops(times * each)
-
-
 class _Bound:
     """A variable in scope, told by its identity as an object; ``name`` is above those of outer loops.
 
@@ -169,7 +123,7 @@ class _Bound:
         self.estimate = estimate
         self.name = name
         self.pair = pair
-        self.visited = _Visited(Appraised(estimate, 0.0))
+        self.visited = Visited(Appraised(estimate, 0.0))
 
 
 _Scope: TypeAlias = tuple[_Bound, ...]
@@ -190,19 +144,19 @@ class Fold:
     def __init__(self, symbols: Symbols, price: Price) -> None:
         self._symbols = symbols
         self._price = price
-        self._visited: dict[Hashable, _Visited] = {}
-        self._leaves: dict[Term, _Visited] = {}
+        self._visited: dict[Hashable, Visited] = {}
+        self._leaves: dict[Term, Visited] = {}
         self._bindings: dict[Hashable, tuple[Sequence[Estimate], tuple[_Bound, ...]]] = {}
         self._recurring: dict[Hashable, tuple[Sequence[Estimate], _Bound]] = {}
 
-    def visit(self, term: Term, scope: _Scope = (), place: Place = OUTSIDE, index: bool = False) -> _Visited:
+    def visit(self, term: Term, scope: _Scope = (), place: Place = OUTSIDE, index: bool = False) -> Visited:
         """Return what comes of ``term`` in a scope, at a place, as a part of an ``index`` or else a value."""
         if isinstance(term, Variable):
             return scope[term.index].visited
         if not children(term):
             leaf = self._leaves.get(term)
             if leaf is None:
-                leaf = self._leaves[term] = _Visited(Appraised(self._leaf(term), 0.0))
+                leaf = self._leaves[term] = Visited(Appraised(self._leaf(term), 0.0))
             return leaf
         free = [scope[number] for number in free_variables(term)]
         if place.innermost:
@@ -215,12 +169,12 @@ class Fold:
             found = self._visited[key] = self._node(term, scope, first, place, index)
         return found
 
-    def _node(self, term: Term, scope: _Scope, first: int, place: Place, index: bool) -> _Visited:
+    def _node(self, term: Term, scope: _Scope, first: int, place: Place, index: bool) -> Visited:
         constructor, text = shape(term)
         if index and constructor in ("Add", "Mul"):
             text = INDEX
         is_loop = isinstance(term, _LOOPS)
-        own, done, parts = 0.0, list[Appraised](), list[tuple[float, _Visited]]()
+        own, done, parts = 0.0, list[Appraised](), list[tuple[float, Visited]]()
         names: tuple[int, ...] = ()
         for (child, binders), kind in zip(children(term), _KINDS[constructor], strict=True):
             inner, times, within = scope, 1.0, place
@@ -246,7 +200,8 @@ class Fold:
         known = [part.estimate for part in done]
         result = estimates.combine(constructor, text, known, names, identity, self._symbols)
         appraised = Appraised(result, self._price(constructor, text, done, result, place))
-        return _Visited(appraised, Loop(term, own) if is_loop else None, tuple(parts))
+        loop = Loop(term, own) if is_loop else None
+        return Visited(appraised, loop, tuple(parts), (constructor, text, place))
 
     def _bound(
         self, constructor: str, known: Sequence[Estimate], first: int, scope: _Scope

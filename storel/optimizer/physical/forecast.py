@@ -15,9 +15,11 @@ from functools import reduce
 
 from storel.calculus.nodes import Range, Slice, Symbol, Term
 from storel.optimizer.cost.constants import CONSTANTS, Constants
-from storel.optimizer.cost.model import Nanoseconds, full_price
+from storel.optimizer.cost.model import Nanoseconds
+from storel.optimizer.cost.whole import full_price
 from storel.optimizer.estimation import estimates
-from storel.optimizer.estimation.cardinality import OUTSIDE, Appraised, Place, fold
+from storel.optimizer.estimation.appraised import OUTSIDE, Appraised, Place
+from storel.optimizer.estimation.cardinality import fold
 from storel.optimizer.estimation.estimate import Estimate, variable
 from storel.plan.count import total
 from storel.plan.nodes import (

@@ -32,7 +32,8 @@ from storel.calculus.nodes import (
     length,
 )
 from storel.calculus.verify import infer
-from storel.optimizer.cost.model import ARITHMETIC, CostModel, Estimator, Nanoseconds
+from storel.optimizer.cost.model import CostModel, Nanoseconds
+from storel.optimizer.cost.whole import Estimator
 from storel.optimizer.limits import FEW_TERM_NODES, TERM_NODE, Stop
 from storel.optimizer.sharing.collecting import collected
 from storel.optimizer.sharing.dividing import divided
@@ -75,7 +76,7 @@ class Sharing:
         self._estimator = Estimator(symbols, model)
         self.cost = self._estimator.cost
         self.price = self._estimator.nanoseconds
-        self.operations = Estimator(symbols, ARITHMETIC).nanoseconds
+        self.operations = self._estimator.operations
         self._arranged: Arranged = {}
         self._shared: dict[Term, Term] = {}
         self._settled: dict[Term, Term] = {}

@@ -7,7 +7,7 @@ from strategies.terms import REAL, Surroundings, dictionary, real, surroundings,
 
 from storel.calculus.binding import shift
 from storel.calculus.nodes import Let, Multiply, Term, Variable
-from storel.optimizer.cost.model import Estimator, estimate
+from storel.optimizer.cost.whole import Estimator, estimate
 
 ONE = real(1.0)
 

@@ -9,7 +9,7 @@ import pytest
 
 import storel
 from storel.calculus.nodes import Add, Find, Literal, Lookup, Slice, Sum, Symbol, Variable
-from storel.optimizer.cost.model import estimate
+from storel.optimizer.cost.whole import estimate
 from storel.scalars import ScalarType
 from storel.storage.facts import symbols_of
 

@@ -6,7 +6,7 @@ from strategies.structured import FITTING, SQUARE
 
 import storel
 from storel.calculus.lower import lower
-from storel.optimizer.cost.model import estimate
+from storel.optimizer.cost.whole import estimate
 from storel.optimizer.estimation import sampling
 from storel.optimizer.estimation.sampling import Bound, LoopSample, constant
 from storel.storage.compose import View, compose

@@ -29,7 +29,7 @@ from storel.calculus.nodes import (
 )
 from storel.calculus.printer import show
 from storel.calculus.verify import infer
-from storel.optimizer.cost.model import estimate
+from storel.optimizer.cost.whole import estimate
 from storel.optimizer.limits import Limits
 from storel.optimizer.optimize import optimize
 from storel.optimizer.outcome import DEFAULT, Options

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
         FrozenEGraph,
         Int,
         Lit,
+        PanicSpan,
         PrintAllFunctionsSize,
         RunScheduleOutput,
-        RustSpan,
         String,
         Value,
     )
@@ -56,7 +56,7 @@ else:
     Lit = _module.Lit
     PrintAllFunctionsSize = _module.PrintAllFunctionsSize
     RunScheduleOutput = _module.RunScheduleOutput
-    RustSpan = _module.RustSpan
+    PanicSpan = _module.PanicSpan
     String = _module.String
     Value = _module.Value
 
@@ -69,9 +69,9 @@ __all__ = [
     "FrozenEGraph",
     "Int",
     "Lit",
+    "PanicSpan",
     "PrintAllFunctionsSize",
     "RunScheduleOutput",
-    "RustSpan",
     "String",
     "Value",
 ]

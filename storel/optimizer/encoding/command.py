@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from storel.optimizer.encoding.bindings import ActionCommand, Call, Expr_, Int, Lit, RustSpan, String
+from storel.optimizer.encoding.bindings import ActionCommand, Call, Expr_, Int, Lit, PanicSpan, String
 
 _TOKEN = re.compile(r'"[^"]*"|[()]|[^\s()"]+')
-_PLACE = RustSpan("term", 1, 1)
+_PLACE = PanicSpan()
 """Where all nodes are said to come from."""
 
 

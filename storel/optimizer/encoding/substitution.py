@@ -35,7 +35,7 @@ def program(layouts: Mapping[str, str]) -> Iterator[str]:
     yield from _substitution(known)
     for number, line in enumerate(_INHERITED.strip().splitlines()):
         fact, _, action = line.partition(" => ")
-        facts = f"(= e (Var k)) (>= k {RENAMED}) (= o (Var (- k {RENAMED}))) {fact}"
+        facts = f"(renamed k) (= e (Var k)) (= o (Var (- k {RENAMED}))) {fact}"
         yield rule(facts, action, f"renamed-{number}", "analysis")
 
 
@@ -82,4 +82,5 @@ def _substitution(known: Sequence[Signature]) -> Iterator[str]:
             captured += "".join(f" (independent {body} {fresh})" for body in each.bodies)
             bodies = {part: f"(Subst {binder} (Var {fresh}) {part})" for part in each.bodies}
             renamed = each.filled({binder: fresh, **bodies})
-            yield rule(captured, f"(union e (Subst x t {renamed}))", f"rename-{name}-{binder}", "operators")
+            actions = f"(union e (Subst x t {renamed})) (renamed {fresh})"
+            yield rule(captured, actions, f"rename-{name}-{binder}", "operators")

@@ -18,6 +18,7 @@
     visits       a loop goes over a dictionary, or something is looked up in one
     selects x v  below loops that do not depend on v, x is conditional on an equality with v
     moving e x t b  e is b with t for x, which is free in b: substitution goes on below (named binders)
+    renamed v    v was another variable, of which the same is known
     number x l h x is an integer from l to h, and elements x l h an array of such
 
 An analysis holds for the class: whatever is proved of one term is true of all terms equal to it. Bounds
@@ -89,6 +90,7 @@ _DECLARATIONS = """
 (relation whole (Term))
 (relation visits ())
 (relation moving (Term i64 Term Term))
+(relation renamed (i64))
 (relation array (Term))
 (relation dictionary (Term))
 (relation ascending (Term))
@@ -238,7 +240,7 @@ _LOOSENESS = """
 (asked e v s) (= e (Mul t a b)) (!= s t) => (loose e v s)
 (asked e v s) (= e (Add t a b)) (!= s t) => (loose e v s)
 (asked e v s) (= e (Sum t r k w b)) (!= s t) => (loose e v s)
-(= e (Sum s (Var v) k w b)) (= 0 (rank (Var w))) (independent b v) => (separable e v s)
+(visits) (= e (Sum s (Var v) k w b)) (= 0 (rank (Var w))) (independent b v) => (separable e v s)
 (= e (Sum s (Var v) k w b)) (separable b w s) (independent b v) => (separable e v s)
 (= e (Sum s r k w b)) (separable b v s) (independent r v) => (separable e v s)
 (= e (Single s k b)) (separable b v s) (independent k v) => (separable e v s)

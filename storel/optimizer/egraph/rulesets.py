@@ -80,7 +80,7 @@ class Rulesets:
 
         >>> rulesets = Rulesets(["Sym", "Add", "Apply2"], ["array"])
         >>> sorted(rulesets.kinds('(array (Sym "a")) (= e (Apply2 "less" (Add "index" x y) z))'))
-        ['Add', 'Apply2', 'Sym', 'array', 'less']
+        ['Add', 'Add of keys', 'Apply2', 'Sym', 'array', 'less']
         >>> sorted(rulesets.kinds('(Add "plus_times" x y)'))
         ['Add', 'Add of values']
         """
@@ -92,8 +92,8 @@ class Rulesets:
         for name, first in nodes:
             if name in self._constructors:
                 found.add(name)
-                if name in _ARITHMETIC and first.strip('"') != INDEX:
-                    found.add(_of_values(name))
+                if name in _ARITHMETIC:
+                    found |= _either(name, first)
                 if name.startswith("Apply") and first.startswith('"'):
                     found.add(first.strip('"'))
             elif name in self._facts:
@@ -101,17 +101,15 @@ class Rulesets:
         return frozenset(found)
 
     def _needed(self, facts: str) -> frozenset[str]:
-        """Return the kinds without which facts match nothing; arithmetic may be that of keys."""
-        nodes = _NODE.findall(facts)
-        values = set(_OF_VALUES.findall(facts))
-        either = {_of_values(name) for name in _ARITHMETIC}
-        certain = {_of_values(name) for name, first in nodes if name in _ARITHMETIC and first in values}
-        return self._kinds(nodes) - (either - certain)
+        """Return the kinds without which facts match nothing; arithmetic may be that of keys or of values."""
+        nodes = set(_known_values(facts, facts))
+        open_ = {node for node in nodes if node[0] in _ARITHMETIC and len(_either(*node)) > 1}
+        return self._kinds(nodes - open_) | {name for name, _ in open_}
 
     def _kinds_made(self, facts: str, actions: str) -> frozenset[str]:
         """Return the kinds that actions make; what is made over the semiring of its like is no other kind."""
-        known = {node for node in _NODE.findall(facts) if node[0] in _ARITHMETIC}
-        return self._kinds(node for node in _NODE.findall(actions) if node not in known)
+        known = {node for node in _known_values(facts, facts) if node[0] in _ARITHMETIC}
+        return self._kinds(node for node in _known_values(actions, facts) if node not in known)
 
     def made(self, rules: Iterable[str]) -> frozenset[str]:
         """Return the kinds of nodes that rules make, given their names."""
@@ -139,8 +137,18 @@ class Rulesets:
         return given
 
 
-def _of_values(arithmetic: str) -> str:
-    return f"{arithmetic} of values"
+def _either(arithmetic: str, semiring: str) -> frozenset[str]:
+    """Return the kinds that a sum or product may be of: a variable may be any semiring."""
+    of_keys, of_values = f"{arithmetic} of keys", f"{arithmetic} of values"
+    if not semiring.startswith('"'):
+        return frozenset((of_keys, of_values))
+    return frozenset((of_keys if semiring.strip('"') == INDEX else of_values,))
+
+
+def _known_values(text: str, facts: str) -> list[tuple[str, str]]:
+    """Return nodes, each with its first argument, which is a literal if facts say that it is of values."""
+    values = set(_OF_VALUES.findall(facts))
+    return [(name, f'"{first}"' if first in values else first) for name, first in _NODE.findall(text)]
 
 
 def _end_of_list(text: str) -> int:

@@ -18,7 +18,8 @@ from storel.scalars import ScalarType
 EIGHT = 8
 """How many integers of 32 bits a vector holds."""
 
-_INFIX = {name: INFIX[name] for name in ("add", "subtract", "bit_and", "bit_or", "bit_xor")} | SHIFTS
+_INFIX = {"bit_and": INFIX["bit_and"], **SHIFTS}
+"""Operators that make 0 of 0: lanes beyond the end hold it, and look up the first element, which exists."""
 
 
 class Vectors:

@@ -38,9 +38,13 @@ def test_tensors_are_sorted_and_skewed_where_that_is_asked() -> None:
     assert np.median(skewed.coordinates[2]) < np.median(uniform.coordinates[2]) / 2
 
 
-def test_limits_are_shares_of_what_a_probe_does() -> None:
-    _, done = peak(1)
-    found = probes(2**30, 2 * done, (Gather(np.array([3, 0, 3]), 4, 2),))
+@pytest.mark.parametrize("has_compiler", [True, False])
+def test_limits_are_shares_of_what_a_probe_does(has_compiler: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not has_compiler:
+        monkeypatch.setattr("storel.runtime.toolchain.find", lambda: None)
+    _, done = peak(2)
+    gathers = Gather(np.array([3, 0, 3]), 4, 2), Gather(np.arange(11), 11), Gather(np.arange(5), 5, 9)
+    found = probes(2**30, 2 * done, gathers, threads=2)
     assert {name: probe.share for name, probe in found.items()} == {
         "stream": 4.0,
         "flops": 2.0,

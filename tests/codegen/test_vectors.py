@@ -79,6 +79,18 @@ def test_what_becomes_a_vector(made: Kernel, expected: bool) -> None:
     assert is_vector(made) == expected
 
 
+def test_places_beyond_the_end_exist() -> None:
+    """Were 0 no place that is looked up, there might be none."""
+    idx = Buffer("idx", INT32, Role.INDEX)
+    bit = bit_at(WORDS, Cast(INT64, Binary("subtract", Load(idx, P), Constant(9, INT32))))
+    loop = For(P, integer(0), N, (Assign(FOUND, Binary("bit_or", FOUND, bit)),))
+    body: list[Statement] = [Declare(FOUND, Constant(0, INT32)), loop, Store(Y, integer(0), FOUND)]
+    made = kernel([idx, WORDS], [(Allocation(Y, 0, is_output=True), integer(1))], body)
+    assert not is_vector(made)
+    inputs = {"idx": np.array([9, 12], np.int32), "words": np.array([8], np.int32)}
+    check(made, {"n": 2}, inputs, {"y": np.array([1], np.int32)})
+
+
 def test_what_is_not_looked_up_is_the_compilers_own() -> None:
     bit = Binary("bit_and", Load(WORDS, P), Constant(1, INT32))
     loop = For(P, integer(0), N, (Assign(FOUND, Binary("bit_or", FOUND, bit)),))

@@ -18,7 +18,6 @@ semiring: both spellings mean the same.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -127,30 +126,54 @@ def encode(
 
     ``path`` leads to it by the places of children, less those in additions: what is added has the same one.
     """
-    places = itertools.count()
+    return _text(term, _Children(term, numbering, bind, scope, index, path))
 
-    def below() -> tuple[int, ...]:
-        return path if isinstance(term, Add) else (*path, next(places))
 
-    def value(child: Term) -> str:
-        return encode(child, numbering, bind, scope, index, below())
+@dataclass(slots=True)
+class _Children:
+    """What a term is made of, in text: its children are asked for in their order, what binds last."""
 
-    def key(child: Term) -> str:
-        return encode(child, numbering, bind, scope, True, below())
+    term: Term
+    numbering: Numbering
+    bind: Bind
+    scope: tuple[int, ...]
+    index: bool
+    path: tuple[int, ...]
+    place: int = 0
 
-    def plain(child: Term) -> str:
-        return encode(child, numbering, bind, scope, False, below())
+    def value(self, child: Term) -> str:
+        """Return a child that is a key where the term is one."""
+        return encode(child, self.numbering, self.bind, self.scope, self.index, self._below())
 
-    def bound(body: Term) -> str:
-        names = bind(term, scope, path)
-        text = encode(body, numbering, bind, (*reversed(names), *scope), False, below())
+    def key(self, child: Term) -> str:
+        return encode(child, self.numbering, self.bind, self.scope, True, self._below())
+
+    def plain(self, child: Term) -> str:
+        return encode(child, self.numbering, self.bind, self.scope, False, self._below())
+
+    def bound(self, body: Term) -> str:
+        """Return the binders of the term, and the body in which they are bound."""
+        names = self.bind(self.term, self.scope, self.path)
+        scope = (*reversed(names), *self.scope)
+        text = encode(body, self.numbering, self.bind, scope, False, self._below())
         return f"{' '.join(map(str, names))} {text}"
 
+    def _below(self) -> tuple[int, ...]:
+        """Return the path to the next child."""
+        if isinstance(self.term, Add):
+            return self.path
+        self.place += 1
+        return (*self.path, self.place)
+
+
+def _text(term: Term, of: _Children) -> str:
+    """Return a term as egglog text, made of its children's."""
+    value, key, plain, bound = of.value, of.key, of.plain, of.bound
     match term:
         case Variable(number):
-            return numbering.encoding.variable(number, scope)
+            return of.numbering.encoding.variable(number, of.scope)
         case Literal(number, type):
-            return _literal(Literal(number, type), numbering)
+            return _literal(Literal(number, type), of.numbering)
         case Symbol(name):
             return f'(Sym "{name}")'
         case Sum(source, body, semiring):
@@ -172,9 +195,9 @@ def encode(
         case If(condition, body, semiring):
             return f'(If "{semiring}" {key(condition)} {value(body)})'
         case Add(left, right, semiring):
-            return f'(Add "{spelled(semiring, index)}" {value(left)} {value(right)})'
+            return f'(Add "{spelled(semiring, of.index)}" {value(left)} {value(right)})'
         case Multiply(left, right, semiring):
-            return f'(Mul "{spelled(semiring, index)}" {value(left)} {value(right)})'
+            return f'(Mul "{spelled(semiring, of.index)}" {value(left)} {value(right)})'
         case Apply(function, arguments):
             return f'(Apply{len(arguments)} "{function}" {" ".join(map(value, arguments))})'
         case Merge(left, right, body, semiring):

@@ -98,12 +98,14 @@ class SizeSymbol:
 class ParameterSymbol:
     """A scalar whose value is only known when running: a ``PARAMETER`` or a tensor of rank 0.
 
-    Whether it is finite is known: a kernel is compiled anew for one that is not.
+    Whether it is finite is known: a kernel is compiled anew for one that is not. That it is ``nonzero`` is a
+    fact like those of data: whoever relies on it must see to it in each call.
     """
 
     name: str
     type: ScalarType
     finite: bool = True
+    nonzero: bool = False
 
 
 @dataclass(frozen=True, slots=True)

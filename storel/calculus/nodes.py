@@ -27,7 +27,7 @@ Source: the calculus of STOREL (Schleich, Shaikhha, Suciu; PVLDB 16, 2022, secti
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
@@ -308,6 +308,13 @@ def length(term: Term) -> int:
         found = 1 + sum([length(child) for child, _ in children(term)])
         object.__setattr__(term, "kept_length", found)
     return found
+
+
+def subterms(term: Term) -> Iterator[Term]:
+    """Yield ``term`` and all that it is made of."""
+    yield term
+    for child, _ in children(term):
+        yield from subterms(child)
 
 
 def names_in(term: Term) -> frozenset[str]:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from storel.calculus.finite import is_finite as all_finite
 from storel.calculus.nodes import Term
 from storel.codegen import c_contraction, c_source, numba_source
+from storel.compilation.reliance import Reliance, reliance
 from storel.compilation.results import Collector, ResultFormat
 from storel.compilation.schedule import Schedule
 from storel.loops.lowering.assembly import result_names
@@ -59,7 +59,7 @@ class Compilation:
     plan: Plan
     backend: Literal["c", "numba"]
     converted: Mapping[str, Tensor]
-    is_finite: bool
+    reliance: Reliance
     is_reordered: bool
     constants: Constants
     threads: int
@@ -68,7 +68,8 @@ class Compilation:
 
     @property
     def symbols(self) -> Symbols:
-        return self.composed.symbols
+        """The facts that the kernel relies on."""
+        return self.reliance.symbols
 
     @cached_property
     def kernel(self) -> Kernel:
@@ -162,7 +163,8 @@ class Compilation:
 
     def _lowered(self, phase: Phase, profile: Profile | None = None) -> Kernel:
         symbols, extents = phase.known(self.symbols), phase.extents(self.entered_extents)
-        kernel = lower(phase, extents, symbols, is_finite=self.is_finite, profile=profile)
+        is_unguarded = self.reliance.nonzero is not None
+        kernel = lower(phase, extents, symbols, is_unguarded=is_unguarded, profile=profile)
         return improved(kernel, symbols, reorders=self.is_reordered)
 
     def rendered(self, kernel: Kernel, *, is_numbered: bool = True) -> str:
@@ -178,5 +180,5 @@ class Compilation:
         return replace(
             self,
             plan=plan_term(term, request, self.symbols, self.definition.semiring),
-            is_finite=self.is_finite and all_finite(term, self.symbols),
+            reliance=reliance(term, self.composed.symbols, self.composed.dense),
         )

@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
 from storel.calculus import printer as term_printer
-from storel.calculus.finite import is_finite as all_finite
 from storel.calculus.generators import ByColumns, Total, asks_for_columns
 from storel.calculus.lower import lower as lower_expression
 from storel.calculus.lower import lower_mapping
@@ -30,6 +29,7 @@ from storel.calculus.verify import verify as verify_term
 from storel.compilation import machine
 from storel.compilation.compiled import Compilation
 from storel.compilation.environment import Environment
+from storel.compilation.reliance import reliance
 from storel.compilation.results import choose_result_format
 from storel.host import memory, threads
 from storel.loops import printer as loop_printer
@@ -145,7 +145,7 @@ def compile_as_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONV
         plan=plan_term(optimized.term, request, symbols, definition.semiring),
         backend=choose("auto" if options.backend == "interpret" else options.backend),
         converted=converted,
-        is_finite=all_finite(optimized.term, symbols) and environment.has_only_finite_parameters(),
+        reliance=reliance(optimized.term, symbols, composed.dense),
         is_reordered=options.floating_point != "strict",
         constants=budgets.cost.constants if isinstance(budgets.cost, Nanoseconds) else machine.constants(),
         threads=threads.count(options.threads),

@@ -153,7 +153,7 @@ class Environment:
         """Return what the compiler knows about the names that are no tensors."""
         found: dict[str, Fact] = dict(self.array_symbols)
         for name, value in self.parameters.items():
-            found[name] = ParameterSymbol(name, *parameter_fact(value))
+            found[name] = ParameterSymbol(name, *parameter_fact(value), nonzero=value != 0)
         for name, value in self.sizes.items():
             found.setdefault(name, SizeSymbol(name, value))
         return found
@@ -179,10 +179,6 @@ class Environment:
     def parameter_facts(self) -> dict[str, ParameterFact]:
         """Return what a plan may rely on about each scalar."""
         return {name: parameter_fact(value) for name, value in self.parameters.items()}
-
-    def has_only_finite_parameters(self) -> bool:
-        """Return whether no scalar is inf or NaN."""
-        return all(math.isfinite(value) for value in self.parameters.values())
 
     def _require_new(self, name: str, span: Span | None) -> None:
         if name in self:

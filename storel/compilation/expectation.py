@@ -97,7 +97,7 @@ def foreseen(compilation: Compilation, formats: Formats) -> Tensor:
             "nnz": round(estimate),
             "type": SEMIRINGS[definition.semiring].with_zero(definition.type).value,
             "semiring": definition.semiring,
-            "finite": compilation.is_finite,
+            "finite": compilation.reliance.nonzero is not None,
             "closed": all(extent.is_closed for extent in definition.extents),
         },
         f"the estimates of {definition.name}",

@@ -10,7 +10,7 @@ times as long.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
@@ -77,14 +77,16 @@ class Converted(NamedTuple):
 class Operand:
     """What a kernel was compiled for: tensors like ``own``, which are read as they are, or ``converted``.
 
-    Arrays of this ``form`` are read as they lie, without making a tensor of them; it is None where the tensor
-    has to be inspected or converted.
+    In none of the arrays ``nonzero``, named as in the kernel, is an element zero. Arrays of this ``form`` are
+    read as they lie, without making a tensor of them; it is None where the tensor has to be inspected or
+    converted.
     """
 
     name: str
     own: Likeness
     converted: Mapping[str, Converted]
     form: ArrayForm | None
+    nonzero: frozenset[str]
     _inputs: WeakKeyDictionary[Tensor, Inputs] = field(
         default_factory=WeakKeyDictionary[Tensor, Inputs], repr=False
     )
@@ -108,6 +110,9 @@ class Operand:
         found = located(
             {f"{name}_{array}": each for name, made in stored.items() for array, each in made.arrays.items()}
         )
+        relied = [found[name].array for name in self.nonzero if name in found]
+        if any(np.count_nonzero(array) < array.size for array in relied):
+            return None
         self._inputs[tensor] = found
         return found
 
@@ -120,7 +125,7 @@ class Operand:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how the operand is pickled: the tensors that were met stay behind."""
-        return Operand, (self.name, self.own, self.converted, self.form)
+        return Operand, (self.name, self.own, self.converted, self.form, self.nonzero)
 
 
 @dataclass(frozen=True)
@@ -129,8 +134,8 @@ class Call:
 
     ``expression`` is what it was compiled from. ``defaults`` are the scalars that a call may leave out,
     ``facts`` what the plan relies on about each, ``declared`` the types that the program says of some,
-    ``fixed`` the sizes that were given as scalars, ``unsigned`` the operands without negative numbers. A
-    call that ``is_long`` can be interrupted.
+    ``fixed`` the sizes that were given as scalars, ``nonzero`` what must not be zero, ``unsigned`` the
+    operands without negative numbers. A call that ``is_long`` can be interrupted.
     """
 
     program: Program
@@ -143,6 +148,7 @@ class Call:
     facts: Mapping[str, ParameterFact]
     declared: Mapping[str, str]
     fixed: Mapping[str, int]
+    nonzero: frozenset[str]
     memory_limit: int | None
     unsigned: Mapping[str, str]
     is_long: bool
@@ -153,11 +159,14 @@ class Call:
         converted: dict[str, dict[str, Converted]] = {name: {} for name in environment.tensors}
         for name, tensor in compilation.converted.items():
             converted[operand_of(name)][name] = Converted(tensor.storage, likeness(tensor))
-        unsigned = compilation.composed.unsigned
+        unsigned, reliance = compilation.composed.unsigned, compilation.reliance
+        nonzero = reliance.nonzero or frozenset()
         operands: dict[str, Operand] = {}
         for name, tensor in environment.tensors.items():
             form = None if converted[name] or name in unsigned else ArrayForm.of(tensor)
-            operands[name] = Operand(name, likeness(tensor), converted[name], form)
+            if form is not None and not reliance.is_on_numbers(f"{name}_{form.values.name}"):
+                form = replace(form, promises=None)
+            operands[name] = Operand(name, likeness(tensor), converted[name], form, nonzero)
         return Call(
             program=compilation.program,
             definition=compilation.definition,
@@ -169,6 +178,7 @@ class Call:
             facts=environment.parameter_facts(),
             declared=dict(environment.declared),
             fixed=dict(environment.fixed),
+            nonzero=nonzero,
             memory_limit=memory_limit,
             unsigned=unsigned,
             is_long=compilation.is_long,
@@ -223,6 +233,8 @@ class Call:
             return None
         if name in self.fixed and type_of(scalar) is ScalarType.INT64:
             return scalar if scalar == self.fixed[name] else None
+        if name in self.nonzero and scalar == 0:
+            return None
         return scalar if self.facts.get(name) == parameter_fact(scalar) else None
 
 

@@ -12,12 +12,12 @@ Uses of a tensor may be stored otherwise than the rest: ``A@1,3`` stands for the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from storel.errors import ProgramSyntaxError
 from storel.semiring import SEMIRINGS
-from storel.storage.facts import symbols_of
+from storel.storage.facts import lies_as_arrays_do, symbols_of
 from storel.storage.tensor import Tensor
 from storel.symbols import ArraySymbol, Fact, SizeSymbol, Symbols
 from storel.syntax.bits import expand_bits
@@ -33,7 +33,8 @@ class Composed:
 
     ``unsigned`` are the tensors that may not hold negative numbers, each with the semiring that says so;
     ``mappings`` are those of stored tensors that make no entry twice, ``uses`` says how often each is used,
-    ``opened`` are those whose arrays the program reads itself, so that these must stay what they are.
+    ``opened`` are those whose arrays the program reads itself, so that these must stay what they are, and
+    ``dense`` the arrays of those that are arrays in memory.
     """
 
     expression: Expression
@@ -42,6 +43,7 @@ class Composed:
     mappings: tuple[Mapped, ...] = ()
     uses: Mapping[str, int] = field(default_factory=dict[str, int])
     opened: frozenset[str] = frozenset()
+    dense: frozenset[str] = frozenset()
 
 
 DEEPEST = 200
@@ -74,6 +76,7 @@ def compose(view: View, views: Mapping[str, View], tensors: Mapping[str, Tensor]
         composer.mappings(),
         composer.uses,
         frozenset(composer.opened),
+        frozenset(composer.dense()),
     )
 
 
@@ -136,6 +139,13 @@ class _Composer:
                 return replace(node, low=self.with_sizes(low, bound), high=Name(self._extents[value]))
             case _:
                 return map_scoped(node, bound, self.with_sizes)
+
+    def dense(self) -> Iterator[str]:
+        """Yield the arrays of tensors that are arrays in memory."""
+        for name in self._mapped:
+            tensor = self.tensors.get(name)
+            if tensor is not None and lies_as_arrays_do(tensor):
+                yield from (f"{name}_{array}" for array in tensor.arrays)
 
     def mappings(self) -> tuple[Mapped, ...]:
         """Return the mappings that make no entry twice, of tensors that are no nests of levels.

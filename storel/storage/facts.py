@@ -100,34 +100,42 @@ def _promises(declaration: ArrayDeclaration, array: NDArray[Any]) -> tuple[str, 
 class ArrayForm:
     """Which arrays are a tensor's values as they lie in memory, so that kernels read them without one.
 
-    ``order`` are the dimensions as the format has them, ``values`` declares its only array.
+    ``order`` are the dimensions as the format has them, ``values`` declares its only array. ``promises`` are
+    what the elements are relied on to be, None if nothing is.
     """
 
     shape: tuple[int, ...]
     order: tuple[int, ...]
     values: ArrayDeclaration
-    promises: tuple[str, str, bool, Span | None]
+    dtype: np.dtype[Any]
+    promises: tuple[str, str, bool, Span | None] | None
 
     @staticmethod
     def of(tensor: Tensor) -> ArrayForm | None:
         """Return the form of arrays that are like ``tensor``; None where its format is not how arrays lie."""
         signature = tensor.signature
-        if signature is None or not signature.is_full or tensor.declared is not None:
-            return None
-        if tensor.semiring != PLUS_TIMES.name or not tensor.is_closed:
+        if signature is None or not lies_as_arrays_do(tensor):
             return None
         (values,), (promises,) = tensor.storage.arrays, likeness(tensor).arrays
-        return ArrayForm(tensor.shape, signature.order, values, promises)
+        dtype = tensor.arrays[values.name].dtype
+        return ArrayForm(tensor.shape, signature.order, values, dtype, promises)
 
     def values_of(self, array: NDArray[Any]) -> NDArray[Any] | None:
         """Return the elements of an array of this form in the order of the format, None of another one."""
         if array.shape != self.shape or not array.flags.aligned:
             return None
         ordered = array.transpose(self.order)
-        if not ordered.flags.c_contiguous or array.dtype.str != self.promises[1]:
+        if not ordered.flags.c_contiguous or array.dtype != self.dtype:
             return None
         values = ordered.reshape(-1)
-        return values if _promises(self.values, values) == self.promises else None
+        is_right = self.promises is None or _promises(self.values, values) == self.promises
+        return values if is_right else None
+
+
+def lies_as_arrays_do(tensor: Tensor) -> bool:
+    """Return whether a tensor is an array in memory, and is read as one."""
+    is_full = tensor.signature is not None and tensor.signature.is_full
+    return is_full and tensor.declared is None and tensor.semiring == PLUS_TIMES.name and tensor.is_closed
 
 
 def counted(tensor: Tensor) -> tuple[int, ...]:

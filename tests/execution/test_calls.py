@@ -116,6 +116,23 @@ def test_other_tensors_are(count: Count, matrix: Any, vector: Any) -> None:
     np.testing.assert_allclose(dense(kernel(A=sparse(), x=np.ones(5))), sparse() @ np.ones(5))
 
 
+@pytest.mark.parametrize("backend", ["c", "numba"])
+def test_numbers_need_not_be_looked_at_where_zero_meets_none_of_them(count: Count, backend: str) -> None:
+    matrix = sparse()
+    kernel = storel.compile(MULTIPLY, A=matrix, x=np.ones(5), backend=backend)
+    for vector in (np.ones(5), np.array([0.0, math.inf, 1.0, math.nan, 0.0]), np.arange(5.0)):
+        expected = dense(storel.run(MULTIPLY, A=matrix, x=vector, backend="interpret"))
+        runs = count.runs
+        np.testing.assert_allclose(dense(kernel(A=matrix, x=vector)), expected)
+        assert count.runs == runs
+    with_zeros = other_values(matrix)
+    with_zeros.data[::2] = 0.0
+    for vector in (np.full(5, math.inf), np.ones(5)):
+        expected = dense(storel.run(MULTIPLY, A=with_zeros, x=vector, backend="interpret"))
+        found = dense(kernel(A=storel.tensor(with_zeros), x=vector))
+        np.testing.assert_allclose(found, expected)
+
+
 UNALIGNED = np.zeros(41, np.uint8)[1:].view(np.float64)
 
 
@@ -523,7 +540,7 @@ def test_operands_without_a_step_are_copied() -> None:
 
 def test_an_operand_refers_to_no_tensor() -> None:
     tensor = storel.tensor(np.ones(3))
-    operand = Operand("x", likeness(tensor), {}, None)
+    operand = Operand("x", likeness(tensor), {}, None, frozenset())
     definition = storel.compile(SCALE, x=tensor, c=1.0).compilation.definition
     found = operand.inputs(tensor, definition, {})
     assert found is not None and found is operand.inputs(tensor, definition, {})

@@ -55,12 +55,12 @@ def outputs_of(
     extents: tuple[Term, ...],
     memory_limit: int | None = None,
     *,
-    is_finite: bool = True,
+    is_unguarded: bool = True,
 ) -> Outputs:
     """Return the buffers that both ways to run the kernel of a plan agree on."""
     plan = Plan(destination, action)
     verify_plan(plan, symbols)
-    kernel = simplify(lower(Phase(plan), extents, symbols, is_finite=is_finite))
+    kernel = simplify(lower(Phase(plan), extents, symbols, is_unguarded=is_unguarded))
     verify(kernel)
     scalars = {local.name: _size(symbols, local.name) for local in kernel.compute.scalars}
     inputs = {buffer.name: data[buffer.name] for buffer in kernel.inputs}

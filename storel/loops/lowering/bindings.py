@@ -124,8 +124,8 @@ class BindingLowering:
         zero = convert(Constant(store.zero or 0, store.type), store.type)
         local = self.emitter.declare("t", zero)
         if store.zero is not None:
-            is_finite = self.expressions.is_finite
-            target = accumulating(self.emitter, local, store.operator, is_finite=is_finite)
+            is_unguarded = self.expressions.is_unguarded
+            target = accumulating(self.emitter, local, store.operator, is_unguarded=is_unguarded)
             self.run(value, target, scope)
         else:
             seen = self.emitter.declare("seen", Constant(False, ScalarType.BOOL))

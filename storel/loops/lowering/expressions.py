@@ -3,7 +3,7 @@
 Laws that hold of what is generated:
 
 - an array is read in bounds: either the intervals of the calculus prove it, or a check precedes it;
-- where a zero meets inf or NaN under ``times`` the product is zero, unless all data is known finite;
+- where a zero meets inf or NaN under ``times`` the product is zero, by a guard unless they never meet;
 - the body of an ``if`` is evaluated only where its condition holds.
 """
 
@@ -85,7 +85,7 @@ class ExpressionLowering:
 
     emitter: Emitter
     symbols: Symbols
-    is_finite: bool
+    is_unguarded: bool
 
     def lower(self, term: Term, scope: Scope, role: Role = Role.VALUE) -> Expression:
         """Return an expression for ``term``; its arithmetic counts as ``role``."""
@@ -104,7 +104,7 @@ class ExpressionLowering:
                 return arithmetic(operator, holding_zero(one, semiring), two, role)
             case Multiply(left, right, semiring):
                 one, two = self.lower(left, scope, role), self.lower(right, scope, role)
-                return product(self.emitter, semiring, one, two, role, is_finite=self.is_finite)
+                return product(self.emitter, semiring, one, two, role, is_unguarded=self.is_unguarded)
             case Apply("and" | "or" as operator, (left, right)):
                 return self._connected(operator, left, right, scope, role)
             case Apply(function, arguments):

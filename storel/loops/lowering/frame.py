@@ -31,7 +31,7 @@ class Frame:
     def __init__(
         self,
         symbols: Symbols,
-        is_finite: bool,
+        is_unguarded: bool,
         stores: tuple[Store, ...] = (),
         failures: list[Failure] | None = None,
     ) -> None:
@@ -39,7 +39,7 @@ class Frame:
         self.extents = tuple(map(store_terms, stores))
         self._counts: dict[tuple[int, bool], Expression] = {}
         self._inserted: dict[int, tuple[Expression, Expression]] = {}
-        self.expressions = ExpressionLowering(self.emitter, symbols, is_finite)
+        self.expressions = ExpressionLowering(self.emitter, symbols, is_unguarded)
         self.actions = ActionLowering(self.expressions)
         self.scope = given(stores, self.expressions)
 

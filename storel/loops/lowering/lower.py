@@ -56,21 +56,21 @@ def lower(
     extents: tuple[Term, ...],
     symbols: Symbols,
     *,
-    is_finite: bool,
+    is_unguarded: bool,
     profile: Profile | None = None,
 ) -> Kernel:
     """Return the kernel of ``phase``; a plan that is run as a whole is its only phase.
 
     ``extents`` are the closed terms of the dimensions of what the phase fills, in the order in which its plan
-    enters them. ``is_finite`` promises that no value in any array or parameter is inf or NaN. With a
-    ``profile`` the kernel has one more output, which counts what each action does.
+    enters them. ``is_unguarded`` promises that where a factor is zero the other is neither inf nor NaN. With
+    a ``profile`` the kernel has one more output, which counts what each action does.
 
     The stores that other kernels filled are further inputs. With a split the kernel computes one part.
     """
     plan, split, stores = phase.part, phase.split, phase.stores
     if split is not None:
         symbols = {**symbols, **split.symbols}
-    compute = Frame(symbols, is_finite, stores)
+    compute = Frame(symbols, is_unguarded, stores)
     compute.actions.profile = profile
     stretches, used = () if split is None else split.stretches, free_symbols(plan)
     for stretch in stretches:
@@ -159,7 +159,7 @@ def _store_scalar(compute: Frame, phase: Phase, assembly: Assembly) -> None:
         leaf.operator,
         assembly.zero,
         is_simple=adds_one_value(action),
-        is_finite=compute.expressions.is_finite,
+        is_unguarded=compute.expressions.is_unguarded,
     )
     if phase.continues:
         compute.emitter.emit(Update(assembly.val, index(0), leaf.operator, value))

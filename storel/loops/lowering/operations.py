@@ -20,13 +20,13 @@ from storel.semiring import SEMIRINGS
 
 
 def product(
-    emitter: Emitter, semiring: str, left: Expression, right: Expression, role: Role, *, is_finite: bool
+    emitter: Emitter, semiring: str, left: Expression, right: Expression, role: Role, *, is_unguarded: bool
 ) -> Expression:
-    """Return a product over ``semiring``: zero where a factor is, unless both are known to be finite."""
+    """Return a product over ``semiring``: zero where a factor is, by a guard unless ``is_unguarded``."""
     ring = SEMIRINGS[semiring]
     left = holding_zero(left, semiring)
     plain = arithmetic(ring.times_name, left, right, role)
-    if is_finite or not type_of(plain).is_real:
+    if is_unguarded or not type_of(plain).is_real:
         return plain
     joined = type_of(plain)
     zero = convert(Constant(ring.zero, joined), joined)

@@ -79,7 +79,7 @@ class ProductTarget(LocalTarget):
 
     def add(self, value: Expression) -> None:
         value = convert(value, self.local.type)
-        total = product(self.emitter, "plus_times", self.local, value, Role.VALUE, is_finite=False)
+        total = product(self.emitter, "plus_times", self.local, value, Role.VALUE, is_unguarded=False)
         self.emitter.emit(Assign(self.local, total))
 
 
@@ -166,10 +166,10 @@ def add_where(emitter: Emitter, target: Target, condition: Expression, value: Ex
 
 
 def accumulating(
-    emitter: Emitter, local: Local, operator: str, zero: Constant | None = None, *, is_finite: bool
+    emitter: Emitter, local: Local, operator: str, zero: Constant | None = None, *, is_unguarded: bool
 ) -> LocalTarget:
-    """Return the target that accumulates into a local; ``is_finite`` says that no value is inf or NaN."""
-    is_plain = operator != "multiply" or is_finite or not local.type.is_real
+    """Return the target that accumulates into a local; products have a guard unless ``is_unguarded``."""
+    is_plain = operator != "multiply" or is_unguarded or not local.type.is_real
     return (LocalTarget if is_plain else ProductTarget)(emitter, local, operator, zero)
 
 
@@ -181,11 +181,11 @@ def reduced(
     zero: Constant,
     *,
     is_simple: bool,
-    is_finite: bool = True,
+    is_unguarded: bool = True,
 ) -> Local:
     """Run ``fill`` on a fresh scalar and return the local that holds the outcome.
 
-    ``is_finite``, which matters to products alone, says that no value is inf or NaN.
+    Products of reals have a guard unless ``is_unguarded``.
     """
     if is_simple:
         target = AssignTarget(emitter, "value", scalar_type)
@@ -193,5 +193,5 @@ def reduced(
         assert target.local is not None
         return target.local
     local = emitter.declare("sum", zero)
-    fill(accumulating(emitter, local, operator, zero, is_finite=is_finite))
+    fill(accumulating(emitter, local, operator, zero, is_unguarded=is_unguarded))
     return local

@@ -81,7 +81,7 @@ def test_a_key_outside_is_refused() -> None:
 
 
 def kernel_of(action: Action) -> Kernel:
-    return lower(Phase(Plan(SUM, action)), (), csr_symbols(), is_finite=True)
+    return lower(Phase(Plan(SUM, action)), (), csr_symbols(), is_unguarded=True)
 
 
 def test_the_capacity_is_twice_what_the_fullest_row_holds() -> None:

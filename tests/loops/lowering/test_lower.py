@@ -127,7 +127,7 @@ def test_sums_that_are_hardly_ever_zero_are_appended_under_a_branch(
 ) -> None:
     """The place of the next entry does not wait for a sum; other values may be zero at any time."""
     plan = Plan(Levels((Append(),), ADD), Loop(upto("m"), Enter(var(0), value)))
-    text = c_source.render(lower(Phase(plan), (M,), csr_symbols(), is_finite=True))
+    text = c_source.render(lower(Phase(plan), (M,), csr_symbols(), is_unguarded=True))
     assert ("!= 0.0) {" in text) is is_under_a_branch
     assert lowered(plan.destination, plan.action, M)["idx_0"] == [0, 2]
 
@@ -349,7 +349,7 @@ def test_what_is_outside_fails_with_a_message(
     message: str, destination: Destination, action: Action, extents: tuple[Term, ...], backend: str
 ) -> None:
     symbols = csr_symbols()
-    kernel = simplify(lower(Phase(Plan(destination, action)), extents, symbols, is_finite=True))
+    kernel = simplify(lower(Phase(Plan(destination, action)), extents, symbols, is_unguarded=True))
     inputs = {buffer.name: DATA[buffer.name] for buffer in kernel.inputs}
     with pytest.raises(EvaluationError, match=message):
         if backend == "c":
@@ -370,15 +370,15 @@ def test_places_of_other_semirings_hold_their_zero_at_first() -> None:
     assert lowered(Levels((Place(M), Append()), least), per_row, M, N)["val"] == [1.0, 2.0, 3.0, 4.0]
 
 
-@pytest.mark.parametrize("is_finite", [True, False])
-def test_a_zero_annihilates_inf_and_nan_unless_all_is_finite(is_finite: bool) -> None:
+@pytest.mark.parametrize("is_unguarded", [True, False])
+def test_a_zero_annihilates_inf_and_nan_unless_they_are_known_not_to_meet(is_unguarded: bool) -> None:
     data = {"a": np.array([0.0, 1.0, np.inf, np.nan]), "b": np.array([np.inf, 2.0, 0.0, 0.0])}
     symbols = {name: array(name, each) for name, each in data.items()} | {"n": SizeSymbol("n", 4)}
     product = Accumulate(Multiply(read("a", var(0)), read("b", var(0))))
     action = Loop(upto("n"), Enter(var(0), product))
     plan = Levels((Place(N, once=True),), ADD)
-    found = outputs_of(plan, action, symbols, data, (N,), is_finite=is_finite)["val"]
-    if is_finite:
+    found = outputs_of(plan, action, symbols, data, (N,), is_unguarded=is_unguarded)["val"]
+    if is_unguarded:
         assert np.isnan(found).tolist() == [True, False, True, True]
     else:
         assert found == [0.0, 2.0, 0.0, 0.0]

@@ -10,7 +10,7 @@ is taken.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from storel.calculus.binding import free_variables
 from storel.calculus.nodes import (
@@ -63,10 +63,11 @@ def least_conversion_cost(tensor: Tensor) -> float:
 
 
 def convertible_operands(
-    term: Term, environment: Environment, nanoseconds: float, *, is_listed: bool = False
+    term: Term, environment: Environment, time: Callable[[], float], *, is_listed: bool = False
 ) -> list[str]:
     """Return the tensors that ``term`` reads in another order, if a conversion is cheap beside that.
 
+    Its ``time`` is asked for where there are such tensors: most terms have none.
     A result that is listed in no order, and sorted afterwards, is as good a reason.
 
     Not only what is searched is worth converting: of two operands stored by columns the one that is
@@ -81,12 +82,14 @@ def convertible_operands(
         arrays = array_names(name, tensor)
         return bool(arrays & crossed) or (_may_be_sparse(tensor) and bool(arrays & (searched | repeated)))
 
-    return [
-        name
+    tensors = {
+        name: tensor
         for name, tensor in sorted(environment.tensors.items())
-        if tensor.rank > 1
-        and is_turned(name, tensor)
-        and nanoseconds > WORTHWHILE + 2 * conversion_cost(tensor)
+        if tensor.rank > 1 and is_turned(name, tensor)
+    }
+    nanoseconds = time() if tensors else 0.0
+    return [
+        name for name, tensor in tensors.items() if nanoseconds > WORTHWHILE + 2 * conversion_cost(tensor)
     ]
 
 

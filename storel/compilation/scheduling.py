@@ -207,10 +207,10 @@ def _against_order(compilation: Compilation, environment: Environment) -> list[s
     names = convertible_operands(
         compilation.optimized.term,
         replace(environment, tensors=tensors),
-        expected_time(compilation),
+        lambda: expected_time(compilation),
         is_listed=isinstance(compilation.plan.destination, Coordinates),
     )
-    read = _read_by_loops(compilation)
+    read = _read_by_loops(compilation) if names else set[str]()
     return [name for name in names if not read.isdisjoint(array_names(name, tensors[name]))]
 
 

@@ -60,7 +60,7 @@ def _bases(task: Task, stored: Compilation, own: Compilation) -> Iterator[Compil
     if own.converted:
         yield stored
     environment, cost = task.environment, stored.optimized.cost.nanoseconds
-    names = convertible_operands(stored.optimized.term, environment, cost)
+    names = convertible_operands(stored.optimized.term, environment, lambda: cost)
     for name in (each for each in names if each not in stored.composed.opened):
         for tensor in conversions(environment.tensors[name], environment):
             base = compile_as_stored(task, {name: tensor})

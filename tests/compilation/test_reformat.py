@@ -94,7 +94,7 @@ def test_a_conversion_stores_all_parts() -> None:
 def test_only_what_is_searched_or_repeated_for_long_is_converted(
     term: Term, nanoseconds: float, found: list[str]
 ) -> None:
-    assert convertible_operands(term, environment(), nanoseconds) == found
+    assert convertible_operands(term, environment(), lambda: nanoseconds) == found
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_only_what_is_searched_or_repeated_for_long_is_converted(
 def test_what_is_found_anywhere_is_not_converted(data: Any, storage: str, found: list[str]) -> None:
     made = Environment()
     made.add_tensor("A", storel.tensor(data, storage))
-    assert convertible_operands(SEARCH, made, 100 * WORTHWHILE) == found
+    assert convertible_operands(SEARCH, made, lambda: 100 * WORTHWHILE) == found
 
 
 def column_of(factor: Term) -> Term:
@@ -130,7 +130,7 @@ def column_of(factor: Term) -> Term:
 def test_what_is_read_by_columns_is_turned(data: Any, term: Term, found: list[str]) -> None:
     made = Environment()
     made.add_tensor("A", storel.tensor(data))
-    assert convertible_operands(term, made, 100 * WORTHWHILE) == found
+    assert convertible_operands(term, made, lambda: 100 * WORTHWHILE) == found
 
 
 def test_turning_is_cheap_and_keeps_the_entries() -> None:

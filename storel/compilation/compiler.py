@@ -36,7 +36,6 @@ from storel.loops import printer as loop_printer
 from storel.loops.verify import verify as verify_loops
 from storel.optimizer.arrangement.join_order import orders
 from storel.optimizer.cost.model import Nanoseconds
-from storel.optimizer.estimation.cardinality import appraise
 from storel.optimizer.limits import Limits
 from storel.optimizer.outcome import Options as SearchOptions
 from storel.optimizer.physical.plan import Request, plan_term
@@ -133,9 +132,9 @@ def compile_as_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONV
     budgets = search_options(options)
     others = () if options.floating_point == "strict" else _others(composed, definition, term)
     optimized = search(term, symbols, options.rules, budgets, others)
-    estimate = appraise(optimized.term, symbols)
-    result = choose_result_format(task.storage, definition.shape, estimate.counts, environment.formats)
-    request = Request(definition.shape, result.candidate, estimate.total)
+    cost = optimized.cost
+    result = choose_result_format(task.storage, definition.shape, cost.counts, environment.formats)
+    request = Request(definition.shape, result.candidate, cost.entries)
     compilation = Compilation(
         definition=definition,
         composed=composed,

@@ -10,7 +10,6 @@ from storel.calculus.bounds import bounds
 from storel.compilation.compiled import Compilation
 from storel.compilation.reformat import conversion_cost
 from storel.optimizer.cost.constants import Constants
-from storel.optimizer.estimation.cardinality import entries
 from storel.optimizer.physical.destination import is_dense
 from storel.optimizer.physical.forecast import counting, entering
 from storel.plan.contraction import Contraction
@@ -90,7 +89,7 @@ def foreseen(compilation: Compilation, formats: Formats) -> Tensor:
     definition, storage = compilation.definition, compilation.result.wanted
     shape = tuple(extent.size for extent in definition.extents)
     places = math.prod(shape)
-    estimate = min(entries(compilation.optimized.term, compilation.symbols), places)
+    estimate = min(compilation.optimized.cost.entries, places)
     summary = summary_from(
         {
             "shape": list(shape),

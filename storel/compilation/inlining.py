@@ -20,7 +20,6 @@ from storel.compilation.expectation import expected_time, foreseen
 from storel.compilation.scheduling import planned, with_dense_products
 from storel.errors import MemoryLimitError
 from storel.host import memory
-from storel.optimizer.estimation.cardinality import entries
 from storel.storage.compose import View
 from storel.syntax.analyze import Definition
 from storel.syntax.free_names import free_names
@@ -77,9 +76,8 @@ class Inlining:
                     return self._fits(self._planned(definition))
                 return are_sums and self._saves(definition, user)
             case _:
-                compilation = self._planned(definition)
-                estimate = entries(compilation.optimized.term, compilation.symbols)
-                return compilation.optimized.cost.nanoseconds > CHEAP * max(1.0, estimate)
+                cost = self._planned(definition).optimized.cost
+                return cost.nanoseconds > CHEAP * max(1.0, cost.entries)
 
     def outgrows(self, definition: Definition) -> bool:
         """Return whether a definition would be written out more than once, and is long."""
@@ -108,7 +106,7 @@ class Inlining:
     def _fits(self, compilation: Compilation) -> bool:
         """Return whether a view is small beside the memory that may be used."""
         limit = self.options.memory_limit
-        expected = BYTES * entries(compilation.optimized.term, compilation.symbols)
+        expected = BYTES * compilation.optimized.cost.entries
         return expected <= (memory.available() if limit is None else limit) / SHARE
 
     def _planned(self, definition: Definition) -> Compilation:

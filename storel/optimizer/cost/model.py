@@ -107,10 +107,19 @@ ARITHMETIC = Nanoseconds(replace(FREE, flop=1.0))
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The estimated time of a whole term, and how often each of its loops iterates, in preorder."""
+    """The estimated time of a whole term, how often each of its loops iterates, in preorder, and its entries.
+
+    ``counts`` are those of a dictionary down to each depth.
+    """
 
     nanoseconds: float
     iterations: tuple[float, ...]
+    counts: tuple[float, ...]
+
+    @property
+    def entries(self) -> float:
+        """The number of scalar entries; 1 for a scalar."""
+        return self.counts[-1] if self.counts else 1.0
 
 
 def is_hashed(places: float, entries: float) -> bool:

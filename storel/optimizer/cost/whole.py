@@ -38,9 +38,10 @@ class Estimator:
         return _whole(self._fold.visit(term).priced(full_price(ARITHMETIC)), ARITHMETIC)
 
     def cost(self, term: Term) -> Cost:
-        """Return the estimated time of a term, and the iterations of its loops."""
-        loops = self._fold.visit(term).loops()
-        return Cost(self.nanoseconds(term), tuple(loop.iterations for loop in loops))
+        """Return the estimated time of a term, the iterations of its loops, and its entries."""
+        found = self._fold.visit(term)
+        iterations = tuple(loop.iterations for loop in found.loops())
+        return Cost(self.nanoseconds(term), iterations, found.appraised.estimate.counts)
 
 
 def _whole(found: Appraised, model: CostModel) -> float:

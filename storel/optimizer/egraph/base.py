@@ -64,6 +64,7 @@ class Base:
         self._commands: _Commands = {}
         self._combined = itertools.count()
         self._put_by: list[tuple[Rulesets, _Commands]] = []
+        self._size: int | None = None
         self._run(constructors.schema(encoding).splitlines())
         self._present = frozenset[str]()
         self.run(analyses.program(encoding))
@@ -140,6 +141,7 @@ class Base:
         """Run commands. They are parsed one by one: each node that is parsed holds a copy of its text."""
         parsed = (self.graph.parse_program(line) for line in lines if line)
         self.graph.run_program(*itertools.chain.from_iterable(parsed))
+        self._size = None
 
     def _add(self, rule: Rule) -> None:
         """Add a rule; where matches are limited, it becomes a part of its phases that runs by itself."""
@@ -189,6 +191,8 @@ class Base:
         report = output.report  # a copy each time
         matches = report.num_matches_per_rule
         self._present |= self._rulesets.made(name for name, count in matches.items() if count)
+        if report.updated:
+            self._size = None
         return report.updated, matches
 
     def _command(self, parts: tuple[str, ...], steps: int) -> list[Any]:
@@ -202,10 +206,12 @@ class Base:
         return self._commands[asked]
 
     def nodes(self) -> int:
-        """Return the number of e-nodes."""
-        (output,) = self.graph.run_program(*self._sizes)
-        assert isinstance(output, PrintAllFunctionsSize)
-        return sum(count for name, count in output.sizes if name in self._counted)
+        """Return the number of e-nodes, counted again only where something has changed."""
+        if self._size is None:
+            (output,) = self.graph.run_program(*self._sizes)
+            assert isinstance(output, PrintAllFunctionsSize)
+            self._size = sum(count for name, count in output.sizes if name in self._counted)
+        return self._size
 
 
 def _require(ruleset: str, known: Collection[str], shown: Collection[str]) -> None:

@@ -97,7 +97,10 @@ class Saturation:
         changed = False
         for _ in range(ANALYSIS):
             found = [self.settle("scope"), self.settle("analysis")]
-            made = [self.settle("decide"), self._operate()]
+            decided = self.settle("decide")
+            if decided:  # what is free in what that made
+                self.settle("scope")
+            made = [decided, self._operate()]
             if any(made):  # or else both are settled still
                 others = [self.settle("analysis"), self.settle("decide"), self.step("simplify")]
             else:
@@ -109,8 +112,8 @@ class Saturation:
         return changed
 
     def _operate(self) -> bool:
-        """Find free variables and push operators down until nothing changes; return whether anything did."""
-        changed = self.settle("scope")
+        """Push operators down until nothing changes, and find what is free there; return whether any did."""
+        changed = False
         for _ in range(ANALYSIS):
             if not self.settle("operators"):
                 break

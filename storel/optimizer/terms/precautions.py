@@ -86,6 +86,8 @@ def _cautious(term: Term, place: _Place) -> Term:
     if isinstance(term, Multiply):
         term = _sum_first(term, place)
     for position, (child, binders) in enumerate(children(term)):
+        if not _may_be_cautious(child):
+            continue
         made = _cautious(child, place.below(term, position, binders))
         if made is not child:
             term = replaced(term, (position,), made)

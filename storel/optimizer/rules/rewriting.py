@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TypeAlias
 
 from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Let, Term, children
@@ -23,7 +22,7 @@ from storel.optimizer.rules.guards import holds
 from storel.optimizer.rules.matching import Match, MismatchError, Place, head, is_repeated, matched
 from storel.optimizer.rules.patterns import Hole, Node
 from storel.optimizer.rules.rulefile import EAGER, Rule, RuleSet
-from storel.optimizer.rules.skeletons import Skeleton, fits, skeleton
+from storel.optimizer.rules.skeletons import Fitting
 from storel.optimizer.terms.occurrences import has_loop, replaced
 from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
@@ -40,9 +39,6 @@ _KINDS = {
 }
 """What the children of a constructor are, "" being a leaf that no rule names."""
 
-_Rules: TypeAlias = dict[str, tuple[tuple[Skeleton | None, Rule], ...]]
-"""Rules by constructors, each with what it asks of the nodes of a term."""
-
 _Seen = tuple[Term, bool, tuple[Type, ...], tuple[Interval, ...]]
 
 
@@ -54,7 +50,7 @@ class Rewriter:
     """Rewrites terms by the eager rules; ``matches`` counts what each of them did."""
 
     def __init__(self, rules: RuleSet, symbols: Symbols) -> None:
-        self._eager = _by_constructor(rules, EAGER)
+        self._eager = _fitting(rules, EAGER)
         self._rules = rules
         self._symbols = symbols
         self._known: dict[_Seen, Term] = {}
@@ -106,7 +102,7 @@ class Rewriter:
 
     def _rewritten(self, term: Term, place: Place, *, inlines: bool = False) -> Term | None:
         """Return what the first rule that matches makes of a term; loops are inlined only if that is said."""
-        for rule in _candidates(self._eager, term, place):
+        for rule in self._eager.to(term):
             match = _matched(rule, term, place)
             if match is not None and all(holds(guard, match) for guard in rule.guards):
                 made = _made(rule, match, term, place, inlines=inlines)
@@ -144,19 +140,19 @@ class Rewriter:
         both cost the same.
         """
         phases = (*EAGER, phase)
-        exchanged = list(self._exchanged(term, _by_constructor(self._rules, phases, exchanging=True)))
-        others = _by_constructor(self._rules, phases, exchanging=False)
+        exchanged = list(self._exchanged(term, _fitting(self._rules, phases, exchanging=True)))
+        others = _fitting(self._rules, phases, exchanging=False)
         return len(exchanged) <= 1 and not any(
             self._may_change(rule, part, place)
             for each in (term, *exchanged)
             for _, part, place in _parts(each, Place(self._symbols))
-            for rule in _candidates(others, part, place)
+            for rule in others.to(part)
         )
 
-    def _exchanged(self, term: Term, rules: _Rules) -> Iterator[Term]:
+    def _exchanged(self, term: Term, rules: Fitting) -> Iterator[Term]:
         """Yield ``term`` changed at one place by one of these rules, which exchange sides."""
         for path, part, place in _parts(term, Place(self._symbols)):
-            for rule in _candidates(rules, part, place):
+            for rule in rules.to(part):
                 match = _matched(rule, part, place)
                 made = None if match is None else _made(rule, match, part, place)
                 if made is not None:
@@ -203,18 +199,13 @@ def _parts(
 
 
 @lru_cache(maxsize=32)
-def _by_constructor(rules: RuleSet, phases: tuple[str, ...], exchanging: bool | None = None) -> _Rules:
-    """Return the rules of some phases by the constructor of their left sides, "" for any.
-
-    They are those that exchange the sides of an operation, or the others, if that is asked for.
-    """
-    found: dict[str, list[tuple[Skeleton | None, Rule]]] = {}
-    for rule in rules.rules:
-        if any(phase in phases for phase in rule.phases) and exchanging in (None, _exchanges_sides(rule)):
-            constructor = rule.left.constructor if isinstance(rule.left, Node) else ""
-            name = constructor if constructor in LAYOUTS else ""
-            found.setdefault(name, []).append((skeleton(rule.left), rule))
-    return {name: tuple(rules) for name, rules in found.items()}
+def _fitting(rules: RuleSet, phases: tuple[str, ...], exchanging: bool | None = None) -> Fitting:
+    """Return the rules of some phases: all, or those that exchange sides of an operation, or the others."""
+    return Fitting(
+        rule
+        for rule in rules.rules
+        if any(phase in phases for phase in rule.phases) and exchanging in (None, _exchanges_sides(rule))
+    )
 
 
 def _exchanges_sides(rule: Rule) -> bool:
@@ -224,13 +215,6 @@ def _exchanges_sides(rule: Rule) -> bool:
             return rule.right == Node(operation, (name, right, left)) and not rule.guards
         case _:
             return False
-
-
-def _candidates(rules: _Rules, term: Term, place: Place) -> Iterator[Rule]:
-    for name in ("", head(term, place)[0]):
-        for asked, rule in rules.get(name, ()):
-            if fits(asked, term):
-                yield rule
 
 
 def _matched(rule: Rule, term: Term, place: Place) -> Match | None:

@@ -25,7 +25,7 @@ from storel.calculus.nodes import (
 from storel.optimizer.encoding.layouts import LAYOUTS, TERMS
 from storel.optimizer.rules.matching import Place, head, matched
 from storel.optimizer.rules.rulefile import parse, shipped
-from storel.optimizer.rules.skeletons import fits, skeleton
+from storel.optimizer.rules.skeletons import Fitting
 from storel.scalars import ScalarType
 
 ZERO, FIVE = (Literal(value, ScalarType.INT64) for value in (0, 5))
@@ -50,17 +50,18 @@ CASES = [
 
 @pytest.mark.parametrize(("law", "term", "expected"), CASES)
 def test_nodes_are_asked_for(law: str, term: Term, expected: bool) -> None:
-    (rule,) = parse(f"rule it: {law}")
-    assert fits(skeleton(rule.left), term) == expected
+    rules = tuple(parse(f"rule it: {law}"))
+    assert Fitting(rules).to(term) == (rules if expected else ())
 
 
 @settings(max_examples=30, deadline=None)
 @given(surroundings(), terms(REAL) | terms(dictionary(2)))
 def test_what_matches_fits(around: Surroundings, term: Term) -> None:
+    fitting = Fitting(shipped().rules)
     for part, place in parts(term, Place(around.symbols)):
         for rule in shipped().rules:
             if matched(rule.left, part, place, is_key=rule.is_about_keys) is not None:
-                assert fits(skeleton(rule.left), part), rule.name
+                assert rule in fitting.to(part), rule.name
 
 
 def parts(term: Term, place: Place) -> Iterator[tuple[Term, Place]]:

@@ -161,12 +161,12 @@ class Extractor:
         self.settle()
 
     def settle(self) -> None:
-        """Evaluate nodes in turn until no class gets cheaper; a node again only if a child's class did."""
+        """Evaluate nodes in turn until no class gets cheaper: leaves, and others if a child's class did."""
         users: dict[int, list[int]] = {}
         for number, candidate in enumerate(self.candidates):
             for term in candidate.terms:
                 users.setdefault(term, []).append(number)
-        is_due = [True] * len(self.candidates)
+        is_due = [not candidate.terms for candidate in self.candidates]
         while any(is_due):
             for number, candidate in enumerate(self.candidates):
                 if not is_due[number]:

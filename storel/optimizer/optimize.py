@@ -32,14 +32,14 @@ from storel.optimizer.arrangement.expansion import monomials
 from storel.optimizer.arrangement.pairs import in_pairs
 from storel.optimizer.cost.variations import ARITHMETIC, PLAIN, SHARED, TAKEN_APART, Variation
 from storel.optimizer.egraph.browse import Graph, graph_of
-from storel.optimizer.egraph.extract import Extractor
+from storel.optimizer.egraph.extract import extracted
 from storel.optimizer.egraph.facts import encoded
 from storel.optimizer.egraph.saturate import alternate, only_analyzed, saturate
 from storel.optimizer.limits import E_NODE, TERM_NODE, Limits, PhaseReport, Stop
 from storel.optimizer.outcome import BINDERS, DEFAULT, Optimized, Options, Priced
 from storel.optimizer.physical.footprint import footprint
 from storel.optimizer.rules import rulefile
-from storel.optimizer.rules.rewriting import Rewriter, is_outgrown, size
+from storel.optimizer.rules.rewriting import Rewriter, size
 from storel.optimizer.rules.rulefile import IN_ORDER, RuleSet
 from storel.optimizer.sharing.share import Sharing, hoisted
 from storel.optimizer.terms.conversions import converted, plain
@@ -331,16 +331,7 @@ def _phase(
     if report.stop in (Stop.TIME, Stop.NODES) and not classes.is_analyzed:
         terms = [term] * len(variations)
     else:
-        found = [_extracted(extractor, term) for extractor in extractors]
+        found = extracted(extractors, term)
         careful = {each: cautious(each, symbols) for each in dict.fromkeys(found)}  # most are the same
         terms = [careful[each] for each in found]
     return terms, report, graph_of(extractors[0])
-
-
-def _extracted(extractor: Extractor, term: Term) -> Term:
-    """Return the best of the terms that are equal to ``term``: itself if rules let them grow without end."""
-    try:
-        found = extractor.term()
-    except RecursionError:  # deeper than can be written down
-        return term
-    return term if is_outgrown(found) else found

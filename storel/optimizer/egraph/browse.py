@@ -52,10 +52,9 @@ class Class:
 def graph_of(extractor: Extractor) -> Graph:
     """Return what is left to look at of an extraction."""
     literals = tuple(extractor.source.numbering.literals)
-    chosen = {number: best.node for number, best in extractor.best.items()}
     costs = {number: best.cost for number, best in extractor.best.items()}
     classes = replace(extractor.classes, candidates=(), appraised={})
-    return Graph(classes, extractor.encoding.layouts, literals, chosen, costs)
+    return Graph(classes, extractor.encoding.layouts, literals, extractor.chosen, costs)
 
 
 def reached(graph: Graph) -> Iterator[Class]:

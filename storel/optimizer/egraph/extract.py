@@ -25,6 +25,7 @@ from storel.optimizer.encoding.layouts import TERMS, ENode, decode
 from storel.optimizer.encoding.named import NAMED
 from storel.optimizer.estimation import estimates
 from storel.optimizer.estimation.estimate import Estimate, integer, symbol, unknown, variable
+from storel.optimizer.rules.rewriting import is_outgrown
 from storel.symbols import SizeSymbol, Symbols
 
 if TYPE_CHECKING:  # what was extracted is looked at without an e-graph at hand
@@ -229,6 +230,11 @@ class Extractor:
             return Estimate(identity, counts=(0.0,) * rank, spans=(0.0,) * rank, length=0.0)
         return Estimate(identity)
 
+    @property
+    def chosen(self) -> dict[int, ENode]:
+        """The node that is taken of each class."""
+        return {identity: best.node for identity, best in self.best.items()}
+
     def in_scope(self) -> set[tuple[int, ENode]]:
         """Return the nodes that may be taken, each with its class."""
         return {(each.identity, each.node) for each in self.candidates}
@@ -247,3 +253,22 @@ class Extractor:
                 hint="a schedule prepares its state; an extractor takes nodes whose children have theirs",
             )
         return decode(chosen.node, self.source.numbering, scope, self._build)
+
+
+def extracted(extractors: Sequence[Extractor], term: Term) -> list[Term]:
+    """Return what each extractor takes for ``term``; most take the same nodes, whose term is made once."""
+    found: list[tuple[dict[int, ENode], Term]] = []
+    for extractor in extractors:
+        chosen = extractor.chosen
+        same = next((made for nodes, made in found if nodes == chosen), None)
+        found.append((chosen, _best_of(extractor, term) if same is None else same))
+    return [made for _, made in found]
+
+
+def _best_of(extractor: Extractor, term: Term) -> Term:
+    """Return the best of the terms that are equal to ``term``: itself if rules let them grow without end."""
+    try:
+        found = extractor.term()
+    except RecursionError:  # deeper than can be written down
+        return term
+    return term if is_outgrown(found) else found

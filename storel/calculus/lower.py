@@ -7,7 +7,7 @@ seen over the semiring of what reads it (``views.py``) unless it is the source o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from storel.calculus.binding import shift, substitute
 from storel.calculus.bounds import bounds
@@ -70,12 +70,16 @@ class _Lowering:
     Its readers may rely on keys that are not negative. Code that stores a result checks each value itself.
     One that ``is_natural`` is known to have no negative keys. Where a loop counts keys up, a condition says
     so: it costs nothing, since it becomes a bound of the loop, and proves that reads there are in bounds.
+    ``mapped`` are the terms of stored tensors, of which one may be read several times.
     """
 
     symbols: Symbols
     drops_zeros: bool = False
     is_natural: bool = False
     total: type[Total] = Total
+    mapped: dict[tuple[syntax.Mapped, bool, bool], Term] = field(
+        default_factory=dict[tuple[syntax.Mapped, bool, bool], Term]
+    )
 
     def term(self, node: Expression, scope: Scope, semiring: str) -> Term:
         """Lower any expression; its values are over ``semiring``."""
@@ -140,9 +144,13 @@ class _Lowering:
         return made if kind.rank > 0 else unless_zero(made, unproved, value, kind, semiring)
 
     def _mapped(self, node: syntax.Mapped) -> Term:
-        is_natural = node.has_natural_keys
-        lowering = _Lowering(self.symbols, is_natural=self.drops_zeros) if is_natural else self
-        return separate(lowering.term(node.mapping, Scope(), node.semiring), self.symbols)
+        asked = node, self.drops_zeros, self.is_natural
+        if asked not in self.mapped:
+            is_natural = node.has_natural_keys
+            lowering = _Lowering(self.symbols, is_natural=self.drops_zeros) if is_natural else self
+            made = lowering.term(node.mapping, Scope(), node.semiring)
+            self.mapped[asked] = separate(made, self.symbols)
+        return self.mapped[asked]
 
     def _scalar(self, node: Expression, scope: Scope, semiring: str) -> Term:
         """Lower a scalar; ``{}`` is its zero."""

@@ -20,6 +20,7 @@ from typing import TypeAlias
 
 from storel.calculus.lower import lower
 from storel.optimizer.estimation.cardinality import appraise
+from storel.optimizer.estimation.estimate import Estimate
 from storel.symbols import Symbols
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.expressions import Expression, Generator, Mapped, Range, Sum
@@ -41,10 +42,14 @@ ENDLESS = 1e12
 _Ordered: TypeAlias = Callable[[tuple[Generator, ...]], list[tuple[Generator, ...]]]
 """The orders of some generators, the best ones first."""
 
+_Estimated: TypeAlias = Callable[[Mapped], Estimate]
+"""The estimates of stored tensors: one may be the source of several generators."""
+
 
 def orders(expression: Expression, symbols: Symbols) -> tuple[Expression, ...]:
     """Return a composed expression with the generators of its sums in other orders, the best ones first."""
-    ordered = cache(partial(_ordered, symbols=symbols))
+    estimate = cache(partial(_estimate, symbols=symbols))
+    ordered = cache(partial(_ordered, estimate=estimate))
     found = [_reordered(expression, ordered, 0)]
     while len(found) < TRIED and (another := _reordered(expression, ordered, len(found))) != found[-1]:
         found.append(another)
@@ -92,12 +97,12 @@ class _Source:
         return self.entries / max(1.0, math.prod(span for key, span in spans if key in bound))
 
 
-def _ordered(generators: tuple[Generator, ...], symbols: Symbols) -> list[tuple[Generator, ...]]:
+def _ordered(generators: tuple[Generator, ...], estimate: _Estimated) -> list[tuple[Generator, ...]]:
     """Return generators in orders of which each begins with another one, the best ones first.
 
     Unless there are several, one order is all. They are left as they are where one is not known beforehand.
     """
-    sources = [_source(each, symbols) for each in generators]
+    sources = [_source(each, estimate) for each in generators]
     names = frozenset(name for each in sources for name in each.keys if name is not None)
     values = frozenset(each.value.name for each in generators if each.value.name is not None)
     if any(math.isnan(each.entries) for each in sources) or names & values:
@@ -137,12 +142,16 @@ def _partial_results(order: Sequence[_Source]) -> float:
     return total
 
 
-def _source(generator: Generator, symbols: Symbols) -> _Source:
+def _source(generator: Generator, estimate: _Estimated) -> _Source:
     match generator.source:
-        case Mapped(_, mapping, semiring):
-            estimate, depth = appraise(lower(mapping, symbols, semiring), symbols), len(generator.keys)
-            return _Source(generator, estimate.counts[depth - 1], estimate.spans[:depth])
+        case Mapped() as stored:
+            known, depth = estimate(stored), len(generator.keys)
+            return _Source(generator, known.counts[depth - 1], known.spans[:depth])
         case Range():
             return _Source(generator, ENDLESS, (ENDLESS,))
         case _:
             return _Source(generator, math.nan, ())
+
+
+def _estimate(stored: Mapped, symbols: Symbols) -> Estimate:
+    return appraise(lower(stored.mapping, symbols, stored.semiring), symbols)

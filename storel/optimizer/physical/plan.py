@@ -52,10 +52,9 @@ def plan_term(term: Term, request: Request, symbols: Symbols, semiring: str | No
     rank, candidate = len(request.extents), request.candidate
     if rank == 0:
         return Plan(Levels((), planner.leaf(term)), planner.action(term))
-    natural = tuple(range(rank))
-    listed = planner.planned(term, None)
     if candidate is None:
-        return listed
+        return planner.planned(term, None)
+    natural = tuple(range(rank))
     tried: set[tuple[int, ...]] = set()
     for order in (candidate.dimensions, natural, *binding_orders(term, rank)):
         moved = None if order in tried else reordered(term, order)
@@ -74,7 +73,7 @@ def plan_term(term: Term, request: Request, symbols: Symbols, semiring: str | No
             found = planner.planned(by_row, entered)
             if isinstance(found.destination, Levels):
                 return found
-    return listed
+    return planner.planned(term, None)
 
 
 @dataclass(frozen=True, slots=True)

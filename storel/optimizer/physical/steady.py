@@ -20,8 +20,17 @@ from storel.optimizer.terms.occurrences import abstracted, has_loop, replaced
 from storel.symbols import Symbols
 
 
-def name_steady(term: Term, symbols: Symbols, types: tuple[Type, ...] = (), intervals: Context = ()) -> Term:
-    """Return ``term`` with a name for what its innermost loops over ranges read again and again."""
+def name_steady(term: Term, symbols: Symbols) -> Term:
+    """Return ``term`` (closed) with a name for what its innermost loops over ranges read again and again."""
+    return _name_steady(term, symbols, (), ()) if _asks(term) else term
+
+
+def _asks(term: Term) -> bool:
+    """Return whether there is a condition in ``term``."""
+    return isinstance(term, If) or any(_asks(child) for child, _ in children(term))
+
+
+def _name_steady(term: Term, symbols: Symbols, types: tuple[Type, ...], intervals: Context) -> Term:
     if not has_loop(term):
         return term
     for position, (child, binders) in enumerate(children(term)):
@@ -29,7 +38,7 @@ def name_steady(term: Term, symbols: Symbols, types: tuple[Type, ...] = (), inte
         if binders:
             new_types, new = binder_facts(term, symbols, types, intervals)
             inner_types, inner = (*reversed(new_types), *types), (*reversed(new), *intervals)
-        made = name_steady(child, symbols, inner_types, inner)
+        made = _name_steady(child, symbols, inner_types, inner)
         if made is not child:
             term = replaced(term, (position,), made)
     if isinstance(term, Sum) and isinstance(term.source, Range) and not has_loop(term.body):

@@ -147,7 +147,10 @@ NEGATIVE_POWER = "an integer to the negative power {} is no integer: make one of
 
 def _power(a: Scalar, b: Scalar) -> Scalar:
     if isinstance(a, float):
-        return _ieee(np.power)(a, b)
+        try:
+            return math.pow(a, b)  # NumPy takes the square root of -inf for its power 0.5, which is inf
+        except (OverflowError, ValueError):  # these are right: too large, a pole, a root of a negative number
+            return _ieee(np.power)(a, b)
     if b < 0:
         raise EvaluationError(NEGATIVE_POWER.replace("{}", str(b)))
     return int(a) ** int(b)

@@ -36,6 +36,10 @@ CASES: list[tuple[str, tuple[Scalar, ...], Scalar]] = [
     ("modulo", (7, -2), -1),
     ("power", (2, 10), 1024),
     ("power", (4.0, 0.5), 2.0),
+    ("power", (-math.inf, 0.5), math.inf),
+    ("power", (-math.inf, 3.0), -math.inf),
+    ("power", (-1e200, 3.0), -math.inf),
+    ("power", (0.0, -1.0), math.inf),
     ("minimum", (3, 2), 2),
     ("maximum", (3.0, 2.0), 3.0),
     ("shift_left", (1, 5), 32),
@@ -69,13 +73,21 @@ def test_functions_of_one_real_are_numpys(name: str, x: float) -> None:
 
 @pytest.mark.parametrize(
     ("name", "ufunc"),
-    [("divide", np.divide), ("modulo", np.mod), ("power", np.power), ("maximum", np.maximum)],
+    [("divide", np.divide), ("modulo", np.mod), ("maximum", np.maximum)],
 )
 @given(x=REALS, y=REALS)
 def test_functions_of_two_reals_are_numpys(name: str, ufunc: Any, x: float, y: float) -> None:
     with np.errstate(all="ignore"):
         expected = ufunc(np.float64(x), np.float64(y))
     np.testing.assert_equal(np.float64(FUNCTIONS[name].meaning(x, y)) + 0.0, expected + 0.0)
+
+
+@given(x=REALS, y=REALS)
+def test_powers_are_numpys(x: float, y: float) -> None:
+    """Those of arrays: NumPy takes square roots for a single power 0.5, also of -inf."""
+    with np.errstate(all="ignore"):
+        expected = np.power(np.full(2, x), np.full(2, y))[0]
+    np.testing.assert_allclose(FUNCTIONS["power"].meaning(x, y), expected, rtol=5e-16, atol=5e-324)
 
 
 @given(WORDS, WORDS.filter(bool))

@@ -24,7 +24,7 @@ from storel.calculus.nodes import (
     children,
     subterms,
 )
-from storel.semiring import PLUS_TIMES
+from storel.semiring import PLUS_TIMES, SEMIRINGS
 from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols
 
 _MAY_OVERFLOW = frozenset({"divide", "exp", "log", "sqrt", "power", "floor_divide", "modulo"})
@@ -34,15 +34,21 @@ _MAY_OVERFLOW = frozenset({"divide", "exp", "log", "sqrt", "power", "floor_divid
 def is_finite(term: Term, symbols: Symbols, *, is_made_so: bool = False) -> bool:
     """Return whether no value that ``term`` multiplies or makes can be inf or NaN, overflow excepted.
 
-    ``is_made_so`` says to take it that all functions make finite numbers of finite ones.
+    The zero of a semiring does not count, unless another semiring multiplies. ``is_made_so`` says to take it
+    that all functions make finite numbers of finite ones.
     """
+    return not _is_mixed(term) and _is_finite(term, symbols, is_made_so=is_made_so)
 
+
+def _is_finite(term: Term, symbols: Symbols, *, is_made_so: bool) -> bool:
     def of(part: Term) -> bool:
-        return is_finite(part, symbols, is_made_so=is_made_so)
+        return _is_finite(part, symbols, is_made_so=is_made_so)
 
     match term:
-        case Apply("divide", (dividend, Literal(value))) if value != 0:
-            return math.isfinite(value) and of(dividend)
+        case Apply("divide" | "floor_divide" | "modulo", (dividend, divisor)) if _is_nonzero(
+            divisor, symbols
+        ):
+            return of(dividend)
         case Apply(function, _) if function in _MAY_OVERFLOW and not is_made_so:
             return False
         case Reduce("least" | "greatest"):
@@ -70,18 +76,41 @@ def nonzero_factors(term: Term, symbols: Symbols) -> frozenset[str] | None:
     """
     names: set[str] = set()
     for part in subterms(term):
-        if getattr(part, "semiring", PLUS_TIMES.name) != PLUS_TIMES.name:
+        if _semiring(part) != PLUS_TIMES.name:
             return None
         if isinstance(part, Reduce) and part.monoid not in ("any", "all"):
             return None
-        if isinstance(part, Multiply) and not any(
-            _is_nonzero_constant(each, symbols) for each, _ in children(part)
-        ):
+        if isinstance(part, Multiply) and not any(_is_nonzero(each, symbols) for each, _ in children(part)):
             found = _nonzero_name(part.left, symbols) or _nonzero_name(part.right, symbols)
             if found is None:
                 return None
             names.add(found)
     return frozenset(names)
+
+
+def _is_mixed(term: Term) -> bool:
+    """Return whether a value may be the infinite zero of a semiring, where another semiring multiplies."""
+    values = list(_values(term))
+    infinite = {ring for each in values if not math.isfinite(SEMIRINGS[ring := _semiring(each)].zero)}
+    multiplying = {each.semiring for each in values if isinstance(each, Multiply)}
+    return any(ring != other for ring in infinite for other in multiplying)
+
+
+def _semiring(term: Term) -> str:
+    return getattr(term, "semiring", PLUS_TIMES.name)
+
+
+def _values(term: Term) -> Iterator[Term]:
+    """Yield ``term`` and all that its values are made of, but no keys, positions and conditions."""
+    yield term
+    match term:
+        case Range():
+            return
+        case Lookup(part, _) | Slice(part, _, _) | Singleton(_, part) | If(_, part):
+            yield from _values(part)
+        case _:
+            for child, _ in children(term):
+                yield from _values(child)
 
 
 def _products(term: Term) -> Iterator[Term]:
@@ -91,7 +120,7 @@ def _products(term: Term) -> Iterator[Term]:
             yield part
 
 
-def _is_nonzero_constant(factor: Term, symbols: Symbols) -> bool:
+def _is_nonzero(factor: Term, symbols: Symbols) -> bool:
     """Return whether a factor is always the same number, which is neither zero nor inf nor NaN."""
     match factor:
         case Literal(value):

@@ -74,8 +74,6 @@ class Expressions:
         """Return ``left operator right`` for operands of type ``of``."""
         if operator in INFIX:
             return f"({left} {INFIX[operator]} {right})"
-        if operator == "power" and of.is_real:
-            return f"__builtin_pow{suffix(of)}({left}, {right})"
         return self.call(operator, of, left, right)
 
     def _binary(self, operation: Binary) -> str:

@@ -200,6 +200,12 @@ static inline T sigmoid_N(T a) {
     return 1 / (1 + exp_N(-a));
 }
 """,
+    "power": """\
+static inline T power_N(T a, T b) {
+    if (b == 0.5 && a == -__builtin_inf()) return -a; /* GCC takes the square root, which is NaN */
+    return __builtin_powF(a, b);
+}
+""",
     "select": """\
 static inline T select_N(_Bool condition, T a, T b) {
     union { T value; intW_t bits; } positive = {a}, negative = {b};

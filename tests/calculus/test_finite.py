@@ -39,6 +39,8 @@ def number(value: float) -> Literal:
         (Multiply(number(0.0), number(-math.inf)), False),
         (Apply("divide", (number(1.0), number(2.0))), True),
         (Apply("divide", (number(1.0), number(0.0))), False),
+        (Apply("floor_divide", (number(1.0), number(2.0))), True),
+        (Apply("modulo", (number(1.0), number(0.0))), False),
         (Apply("divide", (number(1.0), number(math.nan))), False),
         (Apply("divide", (number(math.inf), number(2.0))), False),
         (Apply("divide", (number(1.0), Apply("abs", (number(2.0),)))), False),

@@ -110,3 +110,20 @@ def test_sums_that_are_reordered_leave_them_as_they_are(name: str, backend: Back
     found = storel.run(f"CREATE TENSOR s AS sum(<i, v> in x) {name}(v)", backend=backend, x=x)
     assert isinstance(found, storel.Tensor)
     np.testing.assert_allclose(found.to_numpy(), FUNCTIONS[name][0](x).sum(), rtol=1e-13)
+
+
+@pytest.mark.parametrize("backend", ["interpret", *BACKENDS])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("exponent", ["0.5", "-0.5", "1.5", "2", "3", "-1", "0", "e(i)"])
+def test_powers_of_what_is_infinite(exponent: str, dtype: Any, backend: str) -> None:
+    """Compilers that know the exponent may take roots, which differ there."""
+    x = np.array([-np.inf, np.inf, -4.0, 4.0, -1e30, np.nan], dtype)
+    given = {"x": x, "e": np.full(6, 0.5, dtype)} if exponent == "e(i)" else {"x": x}
+    number = 0.5 if exponent == "e(i)" else float(exponent)
+    found = storel.run(
+        f"CREATE TENSOR y AS sum(<i, v> in x) {{ i -> pow(v, {exponent}) }}", backend=backend, **given
+    )
+    assert isinstance(found, storel.Tensor)
+    with np.errstate(all="ignore"):
+        expected = np.power(x, np.full(6, number, found.dtype))
+    np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-6)

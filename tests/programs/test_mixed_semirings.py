@@ -59,3 +59,19 @@ def test_every_backend_reads_the_same(storage: str, first: str, second: str, ove
         assert isinstance(wanted, storel.Tensor) and isinstance(found, storel.Tensor)
         assert found.type is wanted.type
         np.testing.assert_allclose(found.to_numpy(), wanted.to_numpy(), err_msg=script)
+
+
+@pytest.mark.parametrize("over", ["plus_times", "max_times", "min_plus"])
+@pytest.mark.parametrize("inner", ["min_plus", "max_plus"])
+@pytest.mark.parametrize(
+    "value", ["x(i) * s", "x(0) * s", "s * (if (x(i) > 0) then x(i))", "x(i) * s * x(1)"]
+)
+def test_a_zero_annihilates_the_infinite_zero_of_another_semiring(value: str, inner: str, over: str) -> None:
+    script = f"""CREATE TENSOR s OVER {inner} AS sum(<i, v> in x) (if (v > 100) then v)
+        CREATE TENSOR R OVER {over} AS sum(<i, _> in 0:3) {{ i -> {value} }}"""
+    x = np.array([0.0, 1.0, 0.0])
+    wanted, *found = (storel.run(script, x=x, backend=each) for each in ("interpret", "c", "numba"))
+    assert isinstance(wanted, storel.Tensor)
+    for each in found:
+        assert isinstance(each, storel.Tensor)
+        np.testing.assert_array_equal(each.to_numpy(), wanted.to_numpy(), err_msg=script)

@@ -27,7 +27,9 @@ from storel.calculus.nodes import (
 from storel.semiring import PLUS_TIMES, SEMIRINGS
 from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols
 
-_MAY_OVERFLOW = frozenset({"divide", "exp", "log", "sqrt", "power", "floor_divide", "modulo"})
+_QUOTIENTS = ("divide", "floor_divide", "modulo")
+
+_MAY_OVERFLOW = frozenset({*_QUOTIENTS, "exp", "log", "sqrt", "power"})
 """Functions that make inf or NaN of finite numbers."""
 
 
@@ -37,7 +39,7 @@ def is_finite(term: Term, symbols: Symbols, *, is_made_so: bool = False) -> bool
     The zero of a semiring does not count, unless another semiring multiplies. ``is_made_so`` says to take it
     that all functions make finite numbers of finite ones.
     """
-    return not _is_mixed(term) and _is_finite(term, symbols, is_made_so=is_made_so)
+    return not _is_mixed(term, symbols) and _is_finite(term, symbols, is_made_so=is_made_so)
 
 
 def _is_finite(term: Term, symbols: Symbols, *, is_made_so: bool) -> bool:
@@ -45,9 +47,7 @@ def _is_finite(term: Term, symbols: Symbols, *, is_made_so: bool) -> bool:
         return _is_finite(part, symbols, is_made_so=is_made_so)
 
     match term:
-        case Apply("divide" | "floor_divide" | "modulo", (dividend, divisor)) if _is_nonzero(
-            divisor, symbols
-        ):
+        case Apply(function, (dividend, divisor)) if function in _QUOTIENTS and _is_nonzero(divisor, symbols):
             return of(dividend)
         case Apply(function, _) if function in _MAY_OVERFLOW and not is_made_so:
             return False
@@ -63,9 +63,17 @@ def _is_finite(term: Term, symbols: Symbols, *, is_made_so: bool) -> bool:
         case Lookup(part, _) | Slice(part, _, _) | Singleton(_, part) | If(_, part):
             # keys, positions and conditions are integers, but may be computed from products
             others = (child for child, _ in children(term) if child is not part)
-            return of(part) and all(of(each) for other in others for each in _products(other))
+            return of(part) and all(of(other) for other in others if any(_products(other, symbols)))
         case _:
             return all(of(child) for child, _ in children(term))
+
+
+def _is_mixed(term: Term, symbols: Symbols) -> bool:
+    """Return whether something may be the infinite zero of a semiring, where another semiring multiplies."""
+    rings = {_semiring(part) for part in subterms(term)}
+    infinite = {ring for ring in rings if not math.isfinite(SEMIRINGS[ring].zero)}
+    multiplying = {_semiring(product) for product in _products(term, symbols)}
+    return any(ring != other for ring in infinite for other in multiplying)
 
 
 def nonzero_factors(term: Term, symbols: Symbols) -> frozenset[str] | None:
@@ -74,50 +82,35 @@ def nonzero_factors(term: Term, symbols: Symbols) -> frozenset[str] | None:
     As long as no zero is in them, no product needs a guard. None where there are other products, but for
     those by a constant, and where it is worth to know of all numbers that none is NaN, as for minima.
     """
-    names: set[str] = set()
     for part in subterms(term):
-        if _semiring(part) != PLUS_TIMES.name:
+        is_minimum = isinstance(part, Reduce) and part.monoid not in ("any", "all", "prod")
+        if is_minimum or _semiring(part) != PLUS_TIMES.name:
             return None
-        if isinstance(part, Reduce) and part.monoid not in ("any", "all"):
+    names: set[str] = set()
+    for product in _products(term, symbols):
+        found = (_nonzero_name(factor, symbols) for factor, _ in children(product))
+        name = None if isinstance(product, Reduce) else next(filter(None, found), None)
+        if name is None:
             return None
-        if isinstance(part, Multiply) and not any(_is_nonzero(each, symbols) for each, _ in children(part)):
-            found = _nonzero_name(part.left, symbols) or _nonzero_name(part.right, symbols)
-            if found is None:
-                return None
-            names.add(found)
+        names.add(name)
     return frozenset(names)
-
-
-def _is_mixed(term: Term) -> bool:
-    """Return whether a value may be the infinite zero of a semiring, where another semiring multiplies."""
-    values = list(_values(term))
-    infinite = {ring for each in values if not math.isfinite(SEMIRINGS[ring := _semiring(each)].zero)}
-    multiplying = {each.semiring for each in values if isinstance(each, Multiply)}
-    return any(ring != other for ring in infinite for other in multiplying)
 
 
 def _semiring(term: Term) -> str:
     return getattr(term, "semiring", PLUS_TIMES.name)
 
 
-def _values(term: Term) -> Iterator[Term]:
-    """Yield ``term`` and all that its values are made of, but no keys, positions and conditions."""
-    yield term
-    match term:
-        case Range():
-            return
-        case Lookup(part, _) | Slice(part, _, _) | Singleton(_, part) | If(_, part):
-            yield from _values(part)
-        case _:
-            for child, _ in children(term):
-                yield from _values(child)
-
-
-def _products(term: Term) -> Iterator[Term]:
-    """Yield the products in a term."""
+def _products(term: Term, symbols: Symbols) -> Iterator[Multiply | Reduce]:
+    """Yield the products in a term, but for those by a constant, which is no zero."""
     for part in subterms(term):
-        if isinstance(part, Multiply) or (isinstance(part, Reduce) and part.monoid == "prod"):
-            yield part
+        match part:
+            case Multiply(left, right):
+                if not (_is_nonzero(left, symbols) or _is_nonzero(right, symbols)):
+                    yield part
+            case Reduce("prod"):
+                yield part
+            case _:
+                pass
 
 
 def _is_nonzero(factor: Term, symbols: Symbols) -> bool:
@@ -136,14 +129,12 @@ def _nonzero_name(factor: Term, symbols: Symbols) -> str | None:
     """Return which parameter, or array of finite numbers other than zero, a factor is read from."""
     match factor:
         case Lookup(Symbol(name), _) | Symbol(name):
-            fact = symbols[name]
-            match fact:
-                case ArraySymbol():
-                    is_right = fact.finite and fact.nonzeros == fact.length
-                case ParameterSymbol():
-                    is_right = fact.finite and fact.nonzero
+            match symbols[name]:
+                case ArraySymbol(length=length, nonzeros=nonzeros, finite=True) if nonzeros == length:
+                    return name
+                case ParameterSymbol(finite=True, nonzero=True):
+                    return name
                 case _:
-                    is_right = False
-            return name if is_right else None
+                    return None
         case _:
             return None

@@ -35,8 +35,8 @@ class Reliance:
 def reliance(term: Term, symbols: Symbols, dense: Set[str]) -> Reliance:
     """Return what the kernel of a term is to rely on, of the arrays ``dense`` as little as possible."""
     fewer = {name: _with_any_elements(fact) if name in dense else fact for name, fact in symbols.items()}
-    is_read = any(fewer[name] != symbols[name] for name in dense)
-    if not is_read and is_finite(term, symbols):
+    is_looked_at = any(fewer[name] != symbols[name] for name in dense)
+    if not is_looked_at and is_finite(term, symbols):
         return Reliance(symbols, frozenset())
     nonzero = nonzero_factors(term, fewer)
     if nonzero is not None:

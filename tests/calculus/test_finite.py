@@ -11,6 +11,7 @@ from storel.calculus.nodes import (
     Add,
     Apply,
     If,
+    Let,
     Literal,
     Lookup,
     Multiply,
@@ -106,6 +107,7 @@ def test_products_that_need_no_guard(term: Term, expected: set[str] | None) -> N
         Singleton(Apply("truncate", (Multiply(at("any"), at("zeros")),)), at("whole")),
         Lookup(Symbol("whole"), Multiply(at("any"), at("zeros"))),
         If(Reduce("prod", Range(number(0), Symbol("n")), at("any")), at("whole")),
+        If(Let(at("any"), Multiply(Variable(0), at("zeros"))), at("whole")),
     ],
 )
 def test_products_in_keys_and_conditions_are_of_numbers_too(term: Term) -> None:

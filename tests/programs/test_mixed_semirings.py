@@ -64,7 +64,15 @@ def test_every_backend_reads_the_same(storage: str, first: str, second: str, ove
 @pytest.mark.parametrize("over", ["plus_times", "max_times", "min_plus"])
 @pytest.mark.parametrize("inner", ["min_plus", "max_plus"])
 @pytest.mark.parametrize(
-    "value", ["x(i) * s", "x(0) * s", "s * (if (x(i) > 0) then x(i))", "x(i) * s * x(1)"]
+    "value",
+    [
+        "x(i) * s",
+        "x(0) * s",
+        "s * (if (x(i) > 0) then x(i))",
+        "x(i) * s * x(1)",
+        "(if (x(i) * s > -1) then 2)",
+        "(let t = s in (if (x(i) * t > -1) then t))",
+    ],
 )
 def test_a_zero_annihilates_the_infinite_zero_of_another_semiring(value: str, inner: str, over: str) -> None:
     script = f"""CREATE TENSOR s OVER {inner} AS sum(<i, v> in x) (if (v > 100) then v)

@@ -133,6 +133,20 @@ def test_numbers_need_not_be_looked_at_where_zero_meets_none_of_them(count: Coun
         np.testing.assert_allclose(found, expected)
 
 
+@pytest.mark.parametrize("compiled_for", [2.0, 0.0])
+def test_a_parameter_that_no_zero_was_expected_of_may_be_zero(compiled_for: float) -> None:
+    program = "PARAMETER w: real = 1.0\nCREATE TENSOR y AS sum(<i, v> in x) { i -> w * v }"
+    vector = np.array([math.inf, 1.0, math.nan])
+    kernel = storel.compile(program, x=np.ones(3), w=compiled_for)
+    for w, expected in (
+        (3.0, [math.inf, 3.0, math.nan]),
+        (0.0, [0.0] * 3),
+        (-1.0, [-math.inf, -1.0, math.nan]),
+    ):
+        for x in (vector, storel.tensor(vector)):
+            np.testing.assert_array_equal(dense(kernel(x=x, w=w)), expected)
+
+
 UNALIGNED = np.zeros(41, np.uint8)[1:].view(np.float64)
 
 

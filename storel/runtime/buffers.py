@@ -48,8 +48,10 @@ def allocate(allocation: Allocation, count: int, threads: int = 1) -> Array:
 
 
 def address(array: Array) -> int:
-    """Return where an array of ours lies; NumPy's own way to ask takes several times as long."""
-    return ctypes.addressof(ctypes.c_char.from_buffer(array.data)) if array.size else array.ctypes.data
+    """Return where an array lies; NumPy's own way to ask takes several times as long."""
+    if array.size and array.flags.writeable:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
+    return array.ctypes.data
 
 
 def trim(array: Array, used: int) -> Array:

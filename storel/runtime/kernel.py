@@ -8,12 +8,11 @@ import struct
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
-from weakref import ref
+from typing import TypeAlias
 
 from storel.arrays import Array
 from storel.host import memory
-from storel.loops.lowering.division import BLOCKS, COUNT
+from storel.loops.lowering.division import BLOCKS, COUNT, PART_HIGH, PART_LOW
 from storel.loops.nodes import Buffer, For, Kernel, Load, Local, Procedure, While
 from storel.loops.protocol import capacities, failure, length_count, needed_bytes
 from storel.loops.walk import all_parts, evaluated, walk
@@ -25,6 +24,10 @@ from storel.semiring import Scalar
 Scalars: TypeAlias = Mapping[str, Scalar]
 
 NOTHING: Mapping[str, Array] = {}
+
+_DTYPE, _ADDRESS = operator.attrgetter("array.dtype"), operator.attrgetter("address")
+
+_PARTS = (PART_LOW, PART_HIGH)
 
 _SLOT = {
     ScalarType.BOOL: "?7x",
@@ -50,25 +53,12 @@ class Input:
         """Return where ``array`` is; raises TypeError if it is not contiguous."""
         if not array.flags.c_contiguous:
             raise TypeError(f"expected a contiguous array, found strides {array.strides}")
-        return Input(array, array.ctypes.data)
+        return Input(array, buffers.address(array))
 
 
 def located(arrays: Mapping[str, Array]) -> dict[str, Input]:
     """Return where arrays are; raises TypeError if one of them is not contiguous."""
     return {name: Input.of(array) for name, array in arrays.items()}
-
-
-class _Division(NamedTuple):
-    """Parts and their work, and what they were found for: the numbers, and the arrays that were read."""
-
-    numbers: list[Scalar]
-    arrays: list[ref[Input]]
-    found: tuple[list[tuple[int, int]], int]
-
-    def is_for(self, numbers: list[Scalar], arrays: list[Input]) -> bool:
-        """Return whether it was found for these."""
-        known = [each() for each in self.arrays]
-        return self.numbers == numbers and all(map(operator.is_, known, arrays))
 
 
 class CompiledKernel:
@@ -77,18 +67,26 @@ class CompiledKernel:
     def __init__(self, kernel: Kernel, entries: Mapping[str, Entry]) -> None:
         self.kernel = kernel
         self._is_counted = any(isinstance(each, For | While) for each in walk(kernel.bound.body))
-        self._determining, read = _read(kernel.bound, kernel.inputs)
+        determining, read = _read(kernel.bound, kernel.inputs)
+        self._determining = [local.name for local in determining]
         self._reads_data = bool(read)
         self._last_bound: tuple[list[Scalar], list[int]] = [], []
-        self._dividing, self._divided = (
-            ([], []) if kernel.divide is None else _read(kernel.divide, kernel.inputs)
-        )
-        self._last_division: _Division | None = None
-        self._inputs = tuple((buffer.name, buffer.type.dtype) for buffer in kernel.inputs)
+        dividing, divided = ([], []) if kernel.divide is None else _read(kernel.divide, kernel.inputs)
+        self.measured = tuple(dict.fromkeys([*read, *divided]))
+        numbers = [local for local in dict.fromkeys([*determining, *dividing]) if local not in _PARTS]
+        self._measuring = [local.name for local in numbers]
+        self._numbers = _slots(numbers, [])
+        self._inputs = [buffer.name for buffer in kernel.inputs]
+        self._dtypes = [buffer.type.dtype for buffer in kernel.inputs]
         self._procedures = {
             procedure.name: _Linked(kernel, procedure, entries[procedure.name])
             for procedure in kernel.procedures
         }
+        self._used = [
+            (number, allocation.used)
+            for number, allocation in enumerate(kernel.allocations)
+            if allocation.used is not None
+        ]
         self._sizes = ctypes.c_int64 * len(kernel.allocations)
         self._lengths = ctypes.c_int64 * length_count(kernel)
 
@@ -137,13 +135,16 @@ class CompiledKernel:
 
     def addresses(self, inputs: Mapping[str, Input]) -> list[int]:
         """Return where the inputs are; raises TypeError for one of another type than the kernel reads."""
-        found: list[int] = []
-        for name, dtype in self._inputs:
-            given = inputs[name]
-            if given.array.dtype != dtype:
-                raise TypeError(f"{name}: expected an array of {dtype}, found {given.array.dtype}")
-            found.append(given.address)
-        return found
+        given = list(map(inputs.__getitem__, self._inputs))
+        if list(map(_DTYPE, given)) != self._dtypes:
+            for name, each, dtype in zip(self._inputs, given, self._dtypes, strict=True):
+                if each.array.dtype != dtype:
+                    raise TypeError(f"{name}: expected an array of {dtype}, found {each.array.dtype}")
+        return list(map(_ADDRESS, given))
+
+    def numbers(self, scalars: Scalars) -> bytes:
+        """Return what sizes of outputs, and parts of the loop, depend on beside the ``measured`` arrays."""
+        return self._numbers.pack(*map(scalars.__getitem__, self._measuring))
 
     def bound(self, scalars: Scalars, addresses: list[int]) -> list[int]:
         """Return how many elements each allocation needs; what does not depend on data is found once."""
@@ -187,9 +188,8 @@ class CompiledKernel:
     def _lengths_of(self, arrays: Sequence[Array]) -> ctypes.Array[ctypes.c_int64]:
         """Return what takes the used lengths, with the lengths that there are."""
         lengths = self._lengths()
-        for allocation, array in zip(self.kernel.allocations, arrays, strict=True):
-            if allocation.used is not None:
-                lengths[allocation.used] = len(array)
+        for number, used in self._used:
+            lengths[used] = len(arrays[number])
         return lengths
 
     @staticmethod
@@ -198,33 +198,20 @@ class CompiledKernel:
     ) -> list[int]:
         return [*addresses, *map(buffers.address, arrays), ctypes.addressof(lengths)]
 
-    def divide(
-        self, scalars: Scalars, inputs: Mapping[str, Input], count: int
-    ) -> tuple[list[tuple[int, int]], int]:
-        """Return the ends of at most ``count`` parts of the kernel's loop, and the work of all of them.
-
-        It is found once for the same numbers and tensors.
-        """
-        numbers = [count, *(scalars[name] for name in self._dividing)]
-        arrays = [inputs[name] for name in self._divided]
-        known = self._last_division
-        if known is not None and known.is_for(numbers, arrays):
-            return known.found
+    def divide(self, scalars: Scalars, addresses: list[int], count: int) -> tuple[list[tuple[int, int]], int]:
+        """Return the ends of at most ``count`` parts of the kernel's loop, and the work of all of them."""
         cuts = (ctypes.c_int64 * (count + 2 + BLOCKS))()
-        places = [*self.addresses(inputs), ctypes.addressof(cuts)]
-        self._procedures["divide"]({**scalars, COUNT.name: count}, places)
+        self._procedures["divide"]({**scalars, COUNT.name: count}, [*addresses, ctypes.addressof(cuts)])
         ends = cuts[: count + 1]
         parts = [(low, high) for low, high in pairwise(ends) if low < high]
-        found = parts or [(ends[0], ends[-1])], cuts[count + 1]
-        self._last_division = _Division(numbers, [ref(each) for each in arrays], found)
-        return found
+        return parts or [(ends[0], ends[-1])], cuts[count + 1]
 
 
-def _read(procedure: Procedure, inputs: Collection[Buffer]) -> tuple[list[str], list[str]]:
+def _read(procedure: Procedure, inputs: Collection[Buffer]) -> tuple[list[Local], list[str]]:
     """Return the parameters that a procedure reads: scalars, and those of the ``inputs``."""
     read = {part for each in walk(procedure.body) for part in all_parts(evaluated(each))}
     buffers_read = {part.buffer for part in read if isinstance(part, Load)}
-    scalars = [each.name for each in procedure.scalars if each in read and each != COUNT]
+    scalars = [each for each in procedure.scalars if each in read and each != COUNT]
     return scalars, [each.name for each in inputs if each in buffers_read]
 
 
@@ -246,7 +233,7 @@ class _Linked:
             self._check(outcome)
 
     def _packed(self, scalars: Scalars, addresses: list[int]) -> bytes:
-        return self._slots.pack(*[scalars[name] for name in self._scalars], *addresses)
+        return self._slots.pack(*map(scalars.__getitem__, self._scalars), *addresses)
 
     def _check(self, outcome: workers.Outcome) -> None:
         if outcome.code != 0:
@@ -270,6 +257,6 @@ def load(source: str, kernel: Kernel, backend: Backend, *, is_strict: bool = Fal
     return CompiledKernel(kernel, dict(zip(names, entries, strict=True)))
 
 
-def _slots(scalars: tuple[Local, ...], arrays: tuple[Buffer, ...]) -> struct.Struct:
+def _slots(scalars: Sequence[Local], arrays: Sequence[Buffer]) -> struct.Struct:
     """Return the layout of a procedure's arguments: 8 bytes for each scalar, an address for each array."""
     return struct.Struct("=" + "".join(_SLOT[local.type] for local in scalars) + "Q" * len(arrays))

@@ -28,7 +28,9 @@ def run_all(tasks: Sequence[Callable[[], Returned]]) -> list[Returned]:
     Where several raise, the first one's exception is raised, when all have ended. What the system has no
     thread for is run by this one.
     """
-    workers = _begun(tasks[1:]) if len(tasks) > 1 else []
+    if len(tasks) == 1:
+        return [tasks[0]()]
+    workers = _begun(tasks[1:])
     try:
         first = tasks[0]()
     finally:

@@ -11,9 +11,10 @@ from storel.loops.nodes import Kernel
 from storel.plan.contraction import Contraction
 from storel.runtime import pool, workers
 from storel.runtime.contraction import ContractionKernel, contraction_kernel
+from storel.runtime.divided import DividedKernel
 from storel.runtime.kernel import CompiledKernel, load
 from storel.runtime.library import Backend
-from storel.runtime.parallel import ParallelKernel, Step
+from storel.runtime.parallel import ParallelKernel, PhaseKernel, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +59,11 @@ class Program:
         if self.threads is None and isinstance(first, CompiledKernel):
             return first
         steps = (
-            Step(kernel, unit.fills, unit.continues)
+            Step(_divided(kernel, self.threads or 1), unit.fills, unit.continues)
             for kernel, unit in zip(loaded, self.kernels, strict=True)
         )
         otherwise = None if self.otherwise is None else cache(partial(self._loops, self.otherwise))
-        return ParallelKernel(tuple(steps), self.threads or 1, otherwise)
+        return ParallelKernel(tuple(steps), otherwise)
 
     def _loaded(self, unit: Unit) -> CompiledKernel | ContractionKernel:
         if isinstance(unit.kernel, Contraction):
@@ -76,3 +77,10 @@ class Program:
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: machine code is made where it arrives."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+def _divided(kernel: CompiledKernel | ContractionKernel, threads: int) -> PhaseKernel:
+    """Return a kernel that runs in parts, if there is a way to divide it."""
+    if isinstance(kernel, ContractionKernel) or kernel.kernel.divide is None:
+        return kernel
+    return DividedKernel(kernel, threads)

@@ -27,6 +27,7 @@ from storel.plan.nodes import (
     Together,
 )
 from storel.plan.work import at_most, steps, without_asking, work_of_iteration, work_until
+from storel.runtime.divided import DividedKernel
 from storel.runtime.kernel import CompiledKernel, located
 from storel.runtime.parallel import ParallelKernel
 from storel.scalars import ScalarType
@@ -103,7 +104,7 @@ PROGRAMS = {
 }
 
 
-def divisible(text: str, operands: Mapping[str, Any], **options: Any) -> CompiledKernel | None:
+def divisible(text: str, operands: Mapping[str, Any], **options: Any) -> DividedKernel | None:
     """Return the last kernel of a program that two threads run, None if one does."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("storel.compilation.compiled.WORTH_THREADS", 0.0)
@@ -112,7 +113,7 @@ def divisible(text: str, operands: Mapping[str, Any], **options: Any) -> Compile
     if not isinstance(compiled, ParallelKernel):
         return None
     phase = compiled.steps[-1].kernel
-    assert isinstance(phase, CompiledKernel) and phase.kernel.divide is not None
+    assert isinstance(phase, DividedKernel)
     return phase
 
 
@@ -122,6 +123,15 @@ def arrays_of(operands: Mapping[str, Any]) -> dict[str, Array]:
         for operand, value in operands.items()
         for name, array in storel.tensor(value).arrays.items()
     }
+
+
+def divided(
+    kernel: CompiledKernel, size: int, operands: Mapping[str, Any], count: int
+) -> tuple[list[tuple[int, int]], int]:
+    """Return the parts of a kernel all of whose scalars are ``size``, and the work of all of them."""
+    assert kernel.kernel.divide is not None
+    sizes = {local.name: size for local in kernel.kernel.divide.scalars}
+    return kernel.divide(sizes, kernel.addresses(located(arrays_of(operands))), count)
 
 
 @settings(max_examples=15)
@@ -141,9 +151,7 @@ def test_shares_are_equal(name: str, seed: int, count: int, size: int) -> None:
     phase = divisible(PROGRAMS[name], operands)
     if phase is None:
         return  # nothing to divide: the program is trivial for these data
-    assert phase.kernel.divide is not None
-    sizes = {local.name: size for local in phase.kernel.divide.scalars}
-    parts, total = phase.divide(sizes, located(arrays_of(operands)), count)
+    parts, total = divided(phase.kernel, size, operands, count)
     assert [low for low, _ in parts[1:]] == [high for _, high in parts[:-1]]
     assert (parts[0][0], parts[-1][1]) == (0, size)
     steps = lengths if name == "rows" else operands["A"] @ np.diff(operands["B"].indptr)
@@ -170,23 +178,35 @@ def test_what_is_found_in_a_list_is_part_of_the_work(text: str) -> None:
     phase = divisible(text, used, format="dense")
     assert phase is not None
     sizes = {"A_m": 1000, "A_rest_nnz": len(operands["A"].arrays["rest_row"]), "B_n": 64}
-    parts, _ = phase.divide(sizes, located(arrays_of(used)), 2)
+    parts, _ = phase.kernel.divide(sizes, phase.kernel.addresses(located(arrays_of(used))), 2)
     assert 980 < parts[0][1] < 1000
 
 
-def test_parts_are_found_once_for_arrays_that_do_not_change() -> None:
+def test_parts_are_found_once_for_arrays_that_do_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
     operands = {"A": sp.csr_array(np.ones((100, 12))), "B": sp.csr_array(np.ones((12, 12)))}
     phase = divisible(PROGRAMS["products"], operands)
-    assert phase is not None and phase.kernel.divide is not None
-    sizes = {local.name: 100 for local in phase.kernel.divide.scalars}
+    assert phase is not None
+    found: list[list[tuple[int, int]]] = []
+    divide = phase.kernel.divide
+
+    def noted(*arguments: Any) -> tuple[list[tuple[int, int]], int]:
+        parts, work = divide(*arguments)
+        found.append(parts)
+        return parts, work
+
+    monkeypatch.setattr(phase.kernel, "divide", noted)
+    sizes = {local.name: 100 for each in phase.kernel.kernel.procedures for local in each.scalars}
     arrays = {name: array.copy() for name, array in arrays_of(operands).items()}
     inputs = located(arrays)
-    first = phase.divide(sizes, inputs, 2)
-    assert first[0] == [(0, 50), (50, 100)]
+    for _ in range(2):
+        phase.run(sizes, inputs)
+    assert found == [[(0, 50), (50, 100)]]
     arrays["A_pos"][1:100] = 0  # all entries are in the last row
-    assert phase.divide(sizes, inputs, 2) == first
-    assert phase.divide(sizes, located(arrays), 2) == ([(0, 100)], first[1])
-    assert phase.divide(sizes, inputs, 3) != first
+    arrays["A_idx"][:] = 0
+    phase.run(sizes, inputs)
+    assert len(found) == 1
+    phase.run(sizes, located(arrays))
+    assert found[1:] == [[(0, 100)]]
 
 
 def test_conditions_are_dropped_from_bounds_where_sizes_alone_tell_the_work() -> None:

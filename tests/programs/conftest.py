@@ -10,7 +10,7 @@ from storel.compilation import compiler
 from storel.optimizer.outcome import Optimized, Options
 from storel.optimizer.remember import optimized
 from storel.optimizer.rules.rulefile import RuleSet
-from storel.runtime import parallel
+from storel.runtime import divided
 from storel.symbols import Symbols
 
 
@@ -19,8 +19,8 @@ def several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every kernel run in parts, however little there is to do."""
     monkeypatch.setenv("STOREL_NUM_THREADS", "3")
     monkeypatch.setattr(compilation, "WORTH_THREADS", 0.0)
-    monkeypatch.setattr(parallel, "UPDATES_PER_PLACE", 0)
-    monkeypatch.setattr(parallel, "LEAST_WORK", 0)
+    monkeypatch.setattr(divided, "UPDATES_PER_PLACE", 0)
+    monkeypatch.setattr(divided, "LEAST_WORK", 0)
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from storel.codegen.c_expressions import INFIX, Expressions, bare
-from storel.codegen.c_helpers import C_TYPES, LANES
+from storel.codegen.c_helpers import C_TYPES
+from storel.codegen.c_lanes import Lanes, block_of
 from storel.codegen.c_requests import Requests
 from storel.codegen.c_vectors import EIGHT, Vectors
 from storel.codegen.identifiers import Identifiers
@@ -39,7 +40,7 @@ from storel.loops.nodes import (
 from storel.loops.passes.ahead import CACHE_LINE
 from storel.loops.passes.polynomials import constant_of
 from storel.loops.types import LOGICAL
-from storel.loops.walk import loads_of, parts, substituted, walk
+from storel.loops.walk import substituted, walk
 from storel.scalars import ScalarType
 
 BLOCK = 8
@@ -61,6 +62,7 @@ class Body:
         self._names = names
         self._expressions = Expressions(names, helpers)
         self._requests = Requests(names, self._expressions)
+        self._lanes = Lanes(names, self._expressions, self._requests)
         self._vectors = Vectors(names, self._expressions)
         self._depth = 0
 
@@ -141,7 +143,7 @@ class Body:
 
     def _iterate(self, loop: For, low: str, high: str) -> None:
         if loop.tail is not None:
-            self._with_tail(loop, loop.tail, low, high)
+            self._with_tail(loop, low, high)
             return
         operator, vector = _reduction_operator(loop), ""
         if loop.in_lanes:
@@ -170,7 +172,7 @@ class Body:
         """Add up whole blocks of a stream, each place of a block by itself; return where the rest begins."""
         if (found := added(loop)) is None:
             return low
-        (total, value), start = found, _block_of(loop)
+        (total, value), start = found, block_of(loop)
         lane = Local(f"{loop.local.name} lane", start.type)
         place, block, sums = (self._names[n] for n in (lane.name, start.name, f"{loop.local.name} lanes"))
         count = IN_LANES // total.type.itemsize
@@ -194,7 +196,7 @@ class Body:
         Most segments are short: fewer than two blocks of iterations are all left to the rest, whose streams
         are asked for beforehand, since the end of each loop is mispredicted unless its length is constant.
         """
-        start = _block_of(loop)
+        start = block_of(loop)
         block = self._names[start.name]
         self._line(f"{C_TYPES[start.type]} {block} = {low};")
         for load in loop.streams:
@@ -231,55 +233,13 @@ class Body:
         self._unrolled(replace(loop, body=tuple(body)), self._names[start.name])
         self._combine(total, operator, [Load(made, Constant(n, start.type)) for n in range(BLOCK)])
 
-    def _with_tail(self, loop: For, tail: Expression, low: str, high: str) -> None:
-        """Add up in lanes: whole blocks, then what is left, with what lies beyond the end for nothing.
-
-        How much is left is a surprise, so that no loop goes over it. Iterations are run one by one where not
-        even the tail fills a block, at the end of all segments. The vectors are the compiler's own type: GCC
-        makes branches of scalars, and of ``omp simd`` masks in memory.
-        """
-        found, start = added(loop), _block_of(loop)
+    def _with_tail(self, loop: For, low: str, high: str) -> None:
+        """Add up in lanes, and one by one what is left where nothing may be evaluated beyond the end."""
+        found = added(loop)
         assert found is not None
-        total, value = found
-        sums = Buffer(f"{loop.local.name} lanes", total.type)
-        block, lanes, kind = self._names[start.name], self._names[sums.name], f"lanes_{total.type.value}"
-        places = [start, *(Binary("add", start, Constant(n, start.type)) for n in range(1, BLOCK))]
-        values = [bare(self._expressions.text(substituted(value, {loop.local: each}))) for each in places]
-        self._line(f"{C_TYPES[start.type]} {block} = {low};")
-        self._line(f"{kind} {lanes} = {{0}};")
-        for load in loop.streams:
-            self._line(self._requests.element(load, loop.local, start))
-        self._line(f"for (; {block} + {BLOCK} <= {high}; {block} += {BLOCK}) {{")
-        self._depth += 1
-        for load in loop.streams:
-            self._line(self._requests.element(load, loop.local, start))
-        for first in range(0, BLOCK, LANES):
-            self._add(lanes, f"({kind})", values[first : first + LANES], "")
-        self._depth -= 1
-        self._line("}")
-        is_reached = f"{block} + {BLOCK} <= {bare(self._expressions.text(tail))}"
-        if not all(loop.local in parts(load.index) for load in loads_of(value)):
-            is_reached = f"{block} < {high} && {is_reached}"  # what is the same in all of them may not exist
-        self._line(f"if ({is_reached}) {{")
-        self._depth += 1
-        taken = self._expressions.helper("first", total.type)
-        self._add(lanes, f"{taken}(({kind})", values[:LANES], f", {high} - {block})")
-        self._line(f"if ({block} + {LANES} < {high})")
-        self._depth += 1
-        self._add(lanes, f"{taken}(({kind})", values[LANES:], f", {high} - {block} - {LANES})")
-        self._depth -= 1
-        self._line(f"{block} = {high};")
-        self._depth -= 1
-        self._line("}")
-        self._combine(total, "add", [Load(sums, Constant(n, start.type)) for n in range(LANES)])
-        self._repeat(loop, block, high)
-
-    def _add(self, lanes: str, before: str, values: list[str], after: str) -> None:
-        """Add a vector to ``lanes``, a value on each line."""
-        self._line(f"{lanes} += {before}{{")
-        for value in values:
-            self._line(f"    {value},")
-        self._line(f"}}{after};")
+        for line in self._lanes.sums(loop, *found, low, high):
+            self._line(line)
+        self._repeat(loop, self._names[block_of(loop).name], high)
 
     def _combine(self, total: Local, operator: str, parts: list[Expression]) -> None:
         """Add parts to a total, in pairs first."""
@@ -318,11 +278,6 @@ class Body:
             self._line("} else {")
             self.block(otherwise)
         self._line("}")
-
-
-def _block_of(loop: For) -> Local:
-    """Return where the next block of a loop begins."""
-    return Local(f"{loop.local.name} block", loop.local.type)
 
 
 def _short_length(loop: For) -> int | None:

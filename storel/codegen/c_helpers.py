@@ -1,10 +1,10 @@
 """C functions for the operators that C lacks or defines otherwise, one per operator and type.
 
 ``T`` stands for the C type, ``W`` for its width in bits, also in ``intW_t``, ``_N`` for the name of the type,
-``F`` for what ends the name of a library function of the type. They follow ``loops/arithmetic.py``; ``first``
-is what is left of some values if all but the first ``count`` are zeros, ``eight`` reads up to as many
-neighbours, ``gather`` reads at eight places, ``any`` says whether one of the first ``count`` bits is set.
-Elementary functions are our own (``elementary.py``) unless a kernel is strict.
+``F`` for what ends the name of a library function of the type. They follow ``loops/arithmetic.py``; ``eight``
+reads up to as many neighbours, ``gather`` reads at eight places, ``any`` says whether one of the first
+``count`` bits is set. Elementary functions are our own (``elementary.py``) unless a kernel is strict; what
+works on lanes is in ``c_lane_functions.py``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from storel.codegen import c_functions
+from storel.codegen import c_functions, c_lane_functions
 from storel.scalars import ScalarType
 
 C_TYPES = {
@@ -45,16 +45,6 @@ static inline T sign_N(T a) {
 _RELU = """\
 static inline T relu_N(T a) {
     return (a != a) | (a > 0) ? a : (T)0;
-}
-"""
-
-_FIRST = """\
-typedef T lanes_N __attribute__((vector_size(4 * sizeof(T))));
-typedef intW_t marks_N __attribute__((vector_size(4 * sizeof(T))));
-static inline lanes_N first_N(lanes_N values, int64_t count) {
-    const intW_t end = count < 4 ? count : 4;
-    const marks_N ends = {end, end, end, end}, lane = {0, 1, 2, 3};
-    return (lanes_N)((marks_N)values & (lane < ends));
 }
 """
 
@@ -233,17 +223,13 @@ _TEMPLATES = {
     "maximum": _ORDER.format(operator="maximum", comparison=">="),
     "lesser": _ORDER_OF_NUMBERS.format(operator="lesser", comparison="<"),
     "larger": _ORDER_OF_NUMBERS.format(operator="larger", comparison=">"),
-    "first": _FIRST,
     "sign": _SIGN,
     "relu": _RELU,
 }
 
 _CALLED = {"sigmoid": "exp", "gather": "eight", "any": "eight"}
 
-HELPED = frozenset({*_TEMPLATES, *_INTEGER, *_REAL, *c_functions.TEXTS})
-
-LANES = 4
-"""How many values ``first`` takes, a vector ``lanes_N``."""
+HELPED = frozenset({*_TEMPLATES, *_INTEGER, *_REAL, *c_functions.TEXTS, *c_lane_functions.OPERATORS})
 
 
 def suffix(of: ScalarType) -> str:
@@ -273,7 +259,10 @@ def _texts(operator: str, of: ScalarType, is_strict: bool) -> Iterator[str]:
     """Yield the C functions for one operator, itself the last."""
     if operator in _CALLED:
         yield from _texts(_CALLED[operator], of, is_strict)
-    if operator not in c_functions.TEXTS:
+    if operator in c_lane_functions.OPERATORS:
+        for template, kind in c_lane_functions.templates(operator, of):
+            yield _filled(template, kind)
+    elif operator not in c_functions.TEXTS:
         templates = {**_TEMPLATES, **(_REAL if of.is_real else _INTEGER)}
         yield _filled(templates[operator], of)
     elif is_strict:

@@ -24,7 +24,7 @@ _KEYWORDS = (
     "int long main register restrict return short signed sizeof static struct switch typedef typeof union",
     "unsigned void volatile while int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t linux",
     "unix bound compute detail divide lane slots storel_bound storel_compute storel_divide",
-    "scaled reduced exp_less_one",
+    "scaled reduced exp_less_one mask LANES",
 )
 _HELPERS = [
     c_helpers.name(operator, of)

@@ -53,6 +53,13 @@ def step(expression: Expression, steps: Mapping[Local, int | None]) -> int | Non
             return 0 if still else None
 
 
+def looked_up(index: Expression) -> Load | None:
+    """Return the element that an index is, None if it is anything else."""
+    while isinstance(index, Cast):
+        index = index.operand
+    return index if isinstance(index, Load) else None
+
+
 def start_of(index: Expression, local: Local) -> Expression | None:
     """Return what ``index`` adds to ``local``; None where it is no such sum."""
     match index:

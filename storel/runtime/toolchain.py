@@ -35,6 +35,9 @@ OPTIONAL = (
     "-mincoming-stack-boundary=3",  # else GCC 12 may place vectors off their 16 bytes, which ends the process
 )
 
+QUICK_GATHERS = "-DQUICK_GATHERS"
+"""Says that many elements are looked up as quickly as one by one."""
+
 ROUNDED = "-ffp-contract=off"
 """With which products are rounded before they are added, as Numba and the interpreters do."""
 
@@ -112,7 +115,8 @@ def _find(chosen: str, path: str, cache_directory: str) -> Compiler | None:
 def _remembered(command: tuple[str, ...]) -> Compiler | None:
     """Return the probed compiler, from the cache if its file is still the same."""
     status = Path(command[0]).stat()
-    identity = (*command, str(status.st_mtime_ns), str(status.st_size), processor(), *REQUIRED, *OPTIONAL)
+    flags = (*REQUIRED, *OPTIONAL, str(has_quick_gathers()))
+    identity = (*command, str(status.st_mtime_ns), str(status.st_size), processor(), *flags)
     name = f"compiler-{cache.digest(*identity)}.json"
     note = cache.recall(name)
     if note is not None:
@@ -133,10 +137,11 @@ def _probe(command: tuple[str, ...]) -> Compiler | None:
         done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
     except (OSError, UnicodeDecodeError):
         return None
-    compiler = Compiler(command, done.stdout.partition("\n")[0], (*REQUIRED, *OPTIONAL))
+    required = (*REQUIRED, QUICK_GATHERS) if has_quick_gathers() else REQUIRED
+    compiler = Compiler(command, done.stdout.partition("\n")[0], (*required, *OPTIONAL))
     if _works(compiler):
         return compiler
-    compiler = Compiler(command, compiler.version, REQUIRED)
+    compiler = Compiler(command, compiler.version, required)
     if not _works(compiler):
         return None
     for flag in OPTIONAL:
@@ -170,3 +175,18 @@ def processor() -> str:
     except OSError:
         first = [platform.processor()]  # asks another program
     return "\n".join([platform.machine(), *first])
+
+
+@functools.cache
+def has_quick_gathers() -> bool:
+    """Return whether the processor looks up many elements as quickly as one by one.
+
+    Intel's do since Sapphire Rapids. Those before are slowed down by what keeps them from telling other
+    programs' data (gather data sampling, 2023); AMD's read one by one in any case.
+    """
+    try:
+        state = Path("/sys/devices/system/cpu/vulnerabilities/gather_data_sampling").read_text("utf-8")
+    except OSError:
+        return False
+    words = processor().split()
+    return state.strip() == "Not affected" and "GenuineIntel" in words and "avx512vl" in words

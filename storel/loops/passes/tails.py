@@ -16,7 +16,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 
 from storel.degrees import DegreeVector
-from storel.loops.dependence import added, changing, is_fixed
+from storel.loops.dependence import added, changing, is_fixed, looked_up, step
 from storel.loops.nodes import (
     Binary,
     Buffer,
@@ -36,6 +36,7 @@ from storel.loops.nodes import (
 )
 from storel.loops.passes.ahead import last_boundary, lengths, mean_iterations
 from storel.loops.walk import loads_of, parts, walk
+from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, Fact, Symbols
 
 CHEAP = frozenset({"add", "subtract", "multiply"})
@@ -64,6 +65,24 @@ def _is_regular(fact: Fact | None) -> bool:
     """Return whether what is known of an array of boundaries says that ends of segments are foreseen."""
     segments = fact.segments if isinstance(fact, ArraySymbol) else None
     return isinstance(segments, DegreeVector) and segments.repetition >= REGULAR
+
+
+def _is_vector(expression: Expression, local: Local) -> bool:
+    """Return whether the values of several iterations are neighbours, what is found where neighbours say, or
+    made of such by arithmetic.
+    """
+    if local not in parts(expression):
+        return True
+    match expression:
+        case Load(buffer, index) if buffer.type is not ScalarType.BOOL:
+            places = index if step(index, {local: 1}) == 1 else looked_up(index)
+            return places is index or (isinstance(places, Load) and step(places.index, {local: 1}) == 1)
+        case Binary(_, left, right):
+            return _is_vector(left, local) and _is_vector(right, local)
+        case Cast(to, operand):
+            return to is not ScalarType.BOOL and _is_vector(operand, local)
+        case _:
+            return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +122,11 @@ class _Folding:
         fails = any(isinstance(each, Fail) for each in walk(outer.body))
         if found is None or fails or not is_fixed(outer.high, changing(outer), self.constant):
             return None
-        boundaries = {load.buffer for load in loads_of(loop.low)}
-        if not boundaries or not all(self._exists(part, loop, outer) for part in parts(found[1])):
+        boundaries, value = {load.buffer for load in loads_of(loop.low)}, found[1]
+        exists = all(self._exists(part, loop, outer) for part in parts(value))
+        if not (boundaries and exists and _is_vector(value, loop.local)):
             return None
-        mean = mean_iterations(loop, loads_of(found[1]), self.lengths)
+        mean = mean_iterations(loop, loads_of(value), self.lengths)
         is_in_order = loop.reduction is not None
         is_foreseen = not is_in_order and mean <= FEW and boundaries <= self.regular
         if is_foreseen or (is_in_order and mean >= LONG):

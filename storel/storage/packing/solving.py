@@ -12,6 +12,7 @@ from functools import cache
 import numpy as np
 
 from storel.arrays import Array
+from storel.errors import FormatError
 from storel.storage.formats.format import Format
 from storel.storage.formats.sizes import free_size_names
 from storel.storage.packing.columns import collected
@@ -20,7 +21,9 @@ from storel.storage.packing.selection import Selection
 from storel.storage.packing.turned import TurnedChain
 from storel.storage.unpacking.affine import FEW_BITS, Sides
 from storel.syntax.free_names import free_names
-from storel.syntax.nodes.expressions import Call, Expression, Name, Number
+from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number
+
+LARGEST_INT64 = 2**63 - 1
 
 
 @dataclass
@@ -67,6 +70,7 @@ class Solution(Selection):
         if variables is None or not variables <= self._variables:
             return False
         text = "the key" if isinstance(equation.unknown, Number) else self.chain.text(equation.unknown)
+        self._require_integers(equation.known, text)
         if not variables:
             self._pending.remove(equation)
             fits = self.holds(sides.hold, *needed)
@@ -96,6 +100,22 @@ class Solution(Selection):
         self.vectors[solved.name] = collected(len(self.entries), found(), are_small=are_small)
         self.keep(fits, lambda first: f"{text} is never {self.evaluate(equation.known, self.at(first))}")
         return True
+
+    def _require_integers(self, expression: Expression, text: str) -> None:
+        """Raise FormatError where what ``text`` is to be, made of keys by arithmetic, exceeds 64 bits."""
+        if self.interval(expression, LARGEST_INT64) is not None or not _is_arithmetic(expression):
+            return
+        for _, names in self.pieces(expression):
+            reals = {name: np.asarray(each, dtype=np.float64) for name, each in names.items()}
+            values = np.atleast_1d(self.evaluate(expression, reals))
+            largest = values[np.argmax(np.abs(values))] if values.size else 0.0
+            if abs(largest) >= 2.0**63:
+                raise FormatError(
+                    f"format {self.storage.name} cannot hold the entries",
+                    expected=f"{text} in 64 bits",
+                    found=f"about {largest:.3g}",
+                    hint="keep the keys apart, in arrays of their own",
+                )
 
     def _bounds(self, variable: str) -> tuple[int, int] | None:
         """Return the least value of a loop's variable or an element, and the number of values from there."""
@@ -127,3 +147,14 @@ class Solution(Selection):
                 return min(known, default=None)
             case _:
                 return None
+
+
+def _is_arithmetic(expression: Expression) -> bool:
+    """Return whether an expression is made of names and numbers alone, by sums and products."""
+    match expression:
+        case Name() | Number():
+            return True
+        case Binary("+" | "-" | "*", left, right):
+            return _is_arithmetic(left) and _is_arithmetic(right)
+        case _:
+            return False

@@ -38,6 +38,9 @@ OPTIONAL = (
 QUICK_GATHERS = "-DQUICK_GATHERS"
 """Says that many elements are looked up as quickly as one by one."""
 
+GATHER_STATE = Path("/sys/devices/system/cpu/vulnerabilities/gather_data_sampling")
+"""Where Linux says whether looking up many elements is slowed down."""
+
 ROUNDED = "-ffp-contract=off"
 """With which products are rounded before they are added, as Numba and the interpreters do."""
 
@@ -185,7 +188,7 @@ def has_quick_gathers() -> bool:
     programs' data (gather data sampling, 2023); AMD's read one by one in any case.
     """
     try:
-        state = Path("/sys/devices/system/cpu/vulnerabilities/gather_data_sampling").read_text("utf-8")
+        state = GATHER_STATE.read_text("utf-8")
     except OSError:
         return False
     words = processor().split()

@@ -12,9 +12,12 @@ from storel.errors import BackendError
 from storel.host import cache
 from storel.runtime import toolchain
 
+quick_gathers_of_this_processor = toolchain.has_quick_gathers
+
 
 @pytest.fixture(autouse=True)
 def nothing_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchain, "has_quick_gathers", lambda: False)
     monkeypatch.setenv("STOREL_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.delenv("CC", raising=False)
@@ -55,6 +58,38 @@ def test_flags_that_fail_are_left_out(tmp_path: Path) -> None:
     left_out = {"-march=native", "-fopenmp-simd"}
     assert compiler.flags == (*toolchain.REQUIRED, *(f for f in toolchain.OPTIONAL if f not in left_out))
     assert toolchain.choose("auto") == "c"
+
+
+def test_quick_gathers_are_a_flag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path / "bin" / "gcc", 'exec $REAL "$@"')
+    before = toolchain.find()
+    monkeypatch.setattr(toolchain, "has_quick_gathers", lambda: True)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:")  # asks again
+    after = toolchain.find()
+    assert before is not None and after is not None
+    assert set(after.flags) - set(before.flags) == {toolchain.QUICK_GATHERS}
+
+
+@pytest.mark.parametrize(
+    "state, processor, quick",
+    [
+        ("Not affected\n", "x86_64\nvendor_id : GenuineIntel\nflags : avx2 avx512f avx512vl", True),
+        ("Not affected\n", "x86_64\nvendor_id : AuthenticAMD\nflags : avx2 avx512f avx512vl", False),
+        ("Not affected\n", "x86_64\nvendor_id : GenuineIntel\nflags : avx2", False),
+        ("Mitigation: Microcode\n", "x86_64\nvendor_id : GenuineIntel\nflags : avx2 avx512vl", False),
+        (None, "x86_64\nvendor_id : GenuineIntel\nflags : avx2 avx512vl", False),
+    ],
+)
+def test_quick_gathers_are_told_by_the_system(
+    state: str | None, processor: str, quick: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if state is not None:
+        (tmp_path / "state").write_text(state)
+    monkeypatch.setattr(toolchain, "GATHER_STATE", tmp_path / "state")
+    monkeypatch.setattr(toolchain, "processor", lambda: processor)
+    quick_gathers_of_this_processor.cache_clear()
+    assert quick_gathers_of_this_processor() is quick
+    quick_gathers_of_this_processor.cache_clear()
 
 
 def test_the_environment_names_the_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

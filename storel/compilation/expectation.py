@@ -11,7 +11,7 @@ from storel.compilation.compiled import Compilation
 from storel.compilation.reformat import conversion_cost
 from storel.optimizer.cost.constants import Constants
 from storel.optimizer.physical.destination import is_dense
-from storel.optimizer.physical.forecast import counting, entering
+from storel.optimizer.physical.forecast import arranging, counting, entering
 from storel.plan.contraction import Contraction
 from storel.plan.passes import iterations
 from storel.plan.phases import Phase
@@ -35,7 +35,8 @@ def call_time(compilation: Compilation) -> float:
 def running_time(compilation: Compilation) -> float:
     """Return the estimated nanoseconds of a run whose operands are as the plan reads them.
 
-    It begins with bounds on the result's length, and ends when the result is stored as it is wanted. Where
+    It begins with bounds on the result's length, and ends when the result is stored as it is wanted; tables
+    that are hashed are sorted in between. Where
     all that is left of the plan are dense products, which have kernels of their own, and passes through what
     they read or make, that is what takes the time.
     """
@@ -47,6 +48,7 @@ def running_time(compilation: Compilation) -> float:
     return (
         compilation.optimized.cost.nanoseconds
         + counting(plan, compilation.entered_extents, symbols, constants)
+        + arranging(plan, symbols, constants)
         + packing
     )
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-from storel.calculus.binding import free_variables
+from storel.calculus.binding import free_mask
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -167,12 +167,14 @@ def _is_multiplied(index: Term, key: Variable) -> bool:
 
 
 def _repeated(term: Term, *, is_inside: bool = False) -> Iterator[str]:
-    """Yield the arrays whose segments a loop inside of another one goes through each time.
+    """Yield the arrays that a loop inside of another one goes through each time.
 
-    The loop is over all rows, or over all that are stored: no loop around it chooses among them.
+    The loop is over all rows, or over all that is stored: no loop around it chooses among them.
     """
     if is_inside and isinstance(term, Sum) and _is_steady(term.source):
-        yield from _segments(term.body, Variable(1))
+        if isinstance(term.source, Slice):
+            yield from _arrays(term.source.array)
+        yield from _chosen(term.body, 0b11)
     is_loop = isinstance(term, Sum | Reduce | Merge | Find)
     for child, binders in children(term):
         yield from _repeated(child, is_inside=is_inside or (is_loop and binders > 0))
@@ -180,18 +182,25 @@ def _repeated(term: Term, *, is_inside: bool = False) -> Iterator[str]:
 
 def _is_steady(source: Term) -> bool:
     """Return whether a loop is over a range, or over elements that no variable chooses."""
-    return isinstance(source, Range) or (isinstance(source, Slice) and not free_variables(source))
+    return isinstance(source, Range) or (isinstance(source, Slice) and not free_mask(source))
 
 
-def _segments(term: Term, key: Variable) -> Iterator[str]:
-    """Yield the arrays of which the segment that belongs to a key is gone through."""
+def _chosen(term: Term, variables: int) -> Iterator[str]:
+    """Yield the arrays of which these variables, and no others, choose what is read.
+
+    Bit i of ``variables`` stands for variable i. What a loop over elements so chosen binds is among them.
+    """
     match term:
-        case Sum(Slice(Symbol(name), Lookup(Symbol(), start)), _) if start == key:
-            yield name
+        case Lookup(Symbol(name), _) | Slice(Symbol(name), _, _):
+            if free_mask(term) and not free_mask(term) & ~variables:
+                yield name
         case _:
             pass
+    outside = [child for child, binders in children(term) if binders == 0]
+    is_chosen = all(not free_mask(child) & ~variables for child in outside)
     for child, binders in children(term):
-        yield from _segments(child, Variable(key.index + binders))
+        bound = (1 << binders) - 1 if is_chosen else 0
+        yield from _chosen(child, variables << binders | bound)
 
 
 def _searches(term: Term) -> bool:

@@ -9,18 +9,20 @@ An action makes a dictionary, as the term did that it comes from: ``enter`` is i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 
-from storel.calculus.nodes import Range, Slice, Symbol, Term
-from storel.optimizer.cost.constants import CONSTANTS, Constants
+from storel.calculus.nodes import Lookup, Range, Slice, Symbol, Term, Variable
+from storel.optimizer.cost.constants import CONSTANTS, Constants, gather
 from storel.optimizer.cost.model import Nanoseconds
 from storel.optimizer.cost.whole import full_price
 from storel.optimizer.estimation import estimates
 from storel.optimizer.estimation.appraised import OUTSIDE, Appraised, Place
 from storel.optimizer.estimation.cardinality import fold
 from storel.optimizer.estimation.estimate import Estimate, variable
+from storel.plan.binding import binders, is_scanned
 from storel.plan.count import total
 from storel.plan.nodes import (
     Accumulate,
@@ -31,6 +33,7 @@ from storel.plan.nodes import (
     Enter,
     Entries,
     Guard,
+    HashStore,
     Intersection,
     Levels,
     Loop,
@@ -118,6 +121,47 @@ def counting(
         if counted is not None
         for each in forecast(counted, symbols, constants)
     )
+
+
+def arranging(plan: Plan, symbols: Symbols, constants: Constants = CONSTANTS) -> float:
+    """Return the nanoseconds that ``plan`` takes to sort hashed tables, and to find the rows of them.
+
+    Terms do not tell how a table is stored: their prices, and so the forecast, are of its entries only.
+    """
+    expected = iter(forecast(plan.action, symbols, constants))
+
+    def visit(action: Action, hashed: tuple[float, ...]) -> float:
+        """Return the time of an action given the entries of each bound store that is hashed, else 0."""
+        here = next(expected)
+        match action:
+            case Accumulate():
+                return 0.0
+            case Enter(_, body) | Guard(_, body):
+                return visit(body, hashed)
+            case Loop(source, body):
+                searched = _of_row(source, hashed)
+                probe = constants.search_step + 2 * gather(searched, constants)
+                found = here.runs * 2 * probe * math.log2(max(1.0, searched))
+                return found + visit(body, ((0.0,) * binders(source)) + hashed)
+            case Bind(store, value, body):
+                within = visit(value, hashed)
+                entries = here.arrivals if isinstance(store, HashStore) else 0.0
+                is_sorted = entries > 0 and is_scanned(body, 0)
+                sort = constants.segment * entries * math.log2(max(1.0, entries)) if is_sorted else 0.0
+                return within + here.runs * sort + visit(body, (entries, *hashed))
+            case Together(parts) | Unite(parts):
+                return sum(visit(part, hashed) for part in parts)
+
+    return visit(plan.action, ())
+
+
+def _of_row(source: Source, hashed: tuple[float, ...]) -> float:
+    """Return the entries of the hashed store that a row is scanned of, 0 if none is."""
+    match source:
+        case Entries(Lookup(Variable(index), _)):
+            return hashed[index]
+        case _:
+            return 0.0
 
 
 @dataclass

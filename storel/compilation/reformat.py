@@ -166,23 +166,28 @@ def _is_multiplied(index: Term, key: Variable) -> bool:
             return False
 
 
-def _repeated(term: Term, *, is_inside: bool = False) -> Iterator[str]:
+def _repeated(term: Term, varying: int = 0) -> Iterator[str]:
     """Yield the arrays that a loop inside of another one goes through each time.
 
-    The loop is over all rows, or over all that is stored: no loop around it chooses among them.
+    The loop is over all rows, or over all that is stored: no loop around it chooses among them. Bit i of
+    ``varying`` stands for variable i, and says that it is not the same in all iterations of those.
     """
-    if is_inside and isinstance(term, Sum) and _is_steady(term.source):
+    if varying and isinstance(term, Sum) and _is_steady(term.source, varying):
         if isinstance(term.source, Slice):
             yield from _arrays(term.source.array)
         yield from _chosen(term.body, 0b11)
     is_loop = isinstance(term, Sum | Reduce | Merge | Find)
+    is_changed = is_loop or any(
+        free_mask(child) & varying for child, binders in children(term) if not binders
+    )
     for child, binders in children(term):
-        yield from _repeated(child, is_inside=is_inside or (is_loop and binders > 0))
+        bound = (1 << binders) - 1 if is_changed else 0
+        yield from _repeated(child, varying << binders | bound)
 
 
-def _is_steady(source: Term) -> bool:
-    """Return whether a loop is over a range, or over elements that no variable chooses."""
-    return isinstance(source, Range) or (isinstance(source, Slice) and not free_mask(source))
+def _is_steady(source: Term, varying: int) -> bool:
+    """Return whether a loop is over a range, or over what is the same in each of its runs."""
+    return isinstance(source, Range) or not free_mask(source) & varying
 
 
 def _chosen(term: Term, variables: int) -> Iterator[str]:

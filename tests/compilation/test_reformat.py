@@ -13,10 +13,12 @@ import storel
 from storel.calculus.nodes import (
     Add,
     Find,
+    Let,
     Literal,
     Lookup,
     Multiply,
     Range,
+    Singleton,
     Slice,
     Sum,
     Symbol,
@@ -53,6 +55,13 @@ STORED = Slice(Symbol("A_row"), ZERO, Symbol("A_rows"))
 STORED_ROWS = Sum(STORED, Sum(ROW, Lookup(Symbol("A_val"), Variable(1))))
 OF_ONE = Slice(Symbol("A_row"), ZERO, Variable(1))
 """Rows that are stored, and the first ones of them, as many as the loop around them has come to."""
+LISTED = Sum(Slice(Symbol("A_row"), ZERO, Symbol("A_nnz")), Lookup(Symbol("A_val"), Variable(1)))
+BLOCKS = Sum(
+    Range(ZERO, Symbol("A_m")),
+    Sum(Range(ZERO, Symbol("v_m")), Lookup(Symbol("A_val"), Add(Variable(1), Variable(3)))),
+)
+"""Values whose places no variable of a loop around chooses."""
+NUMBERS = Sum(Range(ZERO, Symbol("A_m")), Singleton(Variable(1), ONE))
 
 
 def environment() -> Environment:
@@ -85,6 +94,14 @@ def test_a_conversion_stores_all_parts() -> None:
         (STORED_ROWS, 100 * WORTHWHILE, []),
         (Sum(Symbol("v_val"), STORED_ROWS), 100 * WORTHWHILE, ["A"]),
         (Sum(Symbol("v_val"), Sum(OF_ONE, STORED_ROWS.body)), 100 * WORTHWHILE, []),
+        (LISTED, 100 * WORTHWHILE, []),
+        (Sum(Symbol("v_val"), LISTED), 100 * WORTHWHILE, ["A"]),
+        (Sum(Symbol("v_val"), Sum(OF_ONE, LISTED.body)), 100 * WORTHWHILE, []),
+        (Sum(Range(ZERO, Symbol("A_m")), BLOCKS), 100 * WORTHWHILE, ["A"]),
+        (Sum(Range(ZERO, Symbol("A_m")), BLOCKS.body), 100 * WORTHWHILE, []),
+        (Let(NUMBERS, Sum(Variable(0), BLOCKS.body)), 100 * WORTHWHILE, []),
+        (Let(NUMBERS, Sum(Symbol("v_val"), Sum(Variable(2), BLOCKS.body))), 100 * WORTHWHILE, ["A"]),
+        (Sum(Symbol("v_val"), Let(Variable(0), Sum(Variable(0), BLOCKS.body))), 100 * WORTHWHILE, []),
         (SEARCH, 100 * WORTHWHILE, ["A"]),
         (SEARCH, WORTHWHILE, []),
         (SEARCH, WORTHWHILE + 2 * CONVERSION * 5, []),

@@ -174,10 +174,15 @@ def _taken(interval: Interval) -> Interval:
     return Interval(low) if low is not None and high is not None and high < low else interval
 
 
+def _held(interval: Interval) -> Interval:
+    """Return the same interval without bounds that exceed 64 bits, as those of a product of extents may."""
+    low, high = (each if each is None or each in LONG else None for each in (interval.low, interval.high))
+    return Interval(low, high)
+
+
 def _about(text: str, kind: Type, interval: Interval) -> Iterator[str]:
     """Yield what is known of a variable or a symbol; of short integers, whose sums may wrap, no bounds."""
-    if interval.is_short:
-        interval = ANY
+    interval = ANY if interval.is_short else _held(interval)
     if kind.is_array:
         yield f"(array {text})"
         return
@@ -220,8 +225,7 @@ def _about_symbols(term: Term, symbols: Symbols) -> Iterator[str]:
 def _about_array(text: str, array: ArraySymbol) -> Iterator[str]:
     yield from _about(text, Type(array.element_type, 1, is_array=True), ANY)
     within = elements(array)
-    if within.is_short and array.type.is_integer:
-        within = LONG
+    within = LONG if within.is_short and array.type.is_integer else _held(within)
     if within.low is not None and within.high is not None:
         yield f"(elements {text} {within.low} {within.high})"
     elif within.low is not None:

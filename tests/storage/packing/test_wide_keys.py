@@ -25,3 +25,19 @@ def test_keys_beyond_64_bits_are_refused(tmp_path: Path) -> None:
         with pytest.raises(storel.StorelError, match="flat cannot hold the entries") as refused:
             storel.tensor({(0, 0): 1.0, (row, 0): 2.0}, "flat", shape=shape, formats=tmp_path)
         assert "64 bits" in str(refused.value)
+
+
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+@pytest.mark.parametrize("extent", [2**31, 2**32, 2**40])
+def test_extents_whose_product_exceeds_64_bits(extent: int, backend: str, tmp_path: Path) -> None:
+    """What a format declares of its keys is true of numbers that no integer of 64 bits can be."""
+    declared = FLAT.replace("int[nnz],", "int[nnz] IN 0:m * n INCREASING UNIQUE,")
+    (tmp_path / "flat.sdql").write_text(declared)
+    entries = {(0, 3): 1.0, (5, 7): 2.0, (5, 9): 4.0}
+    held = storel.tensor(entries, "flat", shape=(extent, extent), formats=tmp_path)
+    sums = "CREATE TENSOR y STORED AS coo AS sum(<(i, j), a> in A) { j -> a * i }"
+    found = storel.run(sums, A=held, backend=backend, formats=tmp_path)
+    assert isinstance(found, storel.Tensor)
+    keys, values = found.to_coo()
+    np.testing.assert_array_equal(keys[0], [7, 9])
+    np.testing.assert_array_equal(values, [10.0, 20.0])

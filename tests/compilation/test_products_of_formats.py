@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -15,13 +17,13 @@ PROGRAMS = {
     "row sums of A B'": "CREATE TENSOR C AS sum(<(i, k), a> in A, <(j, k), b> in B) { i -> a * b }",
 }
 RANDOM = np.random.default_rng(0)
-LEFT = scipy.sparse.random_array((N, N), density=8 / N, format="csr", rng=RANDOM)
+LEFT: Any = scipy.sparse.random_array((N, N), density=8 / N, format="csr", rng=RANDOM)
 SCATTERED = scipy.sparse.random_array((N, N), density=4 / N, format="csr", rng=RANDOM)
 BAND = scipy.sparse.diags_array(
-    [RANDOM.random(N) + 1 for _ in range(4)], offsets=[-2, -1, 0, 1], shape=(N, N)
+    RANDOM.random((4, N)) + 1, offsets=np.array([-2, -1, 0, 1]), shape=(N, N)
 ).tocsr()
 SHUFFLED = scipy.sparse.csr_array((np.ones(N), (np.arange(N), RANDOM.permutation(N))), shape=(N, N))
-RIGHT = {
+RIGHT: dict[str, Any] = {
     "coo": SCATTERED,
     "dcsr": SCATTERED,
     "ell": SCATTERED,

@@ -93,26 +93,25 @@ def _prefix(outer: For, position: int, inner: For) -> _Prefix | None:
     others = (*outer.body[:position], *outer.body[position + 1 :])
     if not sums or len(starts) < len(sums) or sums & set(assigned(others)) or inner.role != Role.LOOP:
         return None
-    if any(part in sums for each in outer.body[:position] for part in _read((each,))):
+    if any(part in sums for each in outer.body[:position] for part in read((each,))):
         return None
-    written = _written(outer.body)
-    constant = {each.buffer for each in _read((outer,)) if isinstance(each, Load)} - written
+    constant = constant_buffers(outer)
     moving = changing(outer)
-    inside = tuple(_read(inner.body))
-    is_alone = not _written(inner.body) and all(
+    inside = tuple(read(inner.body))
+    is_alone = not written(inner.body) and all(
         part in own or part in sums or part not in moving for part in inside if isinstance(part, Local)
     )
     reads_constants = all(part.buffer in constant for part in inside if isinstance(part, Load))
     begins_alike = all(is_fixed(each, moving, constant) for each in (inner.low, *(s.value for s in starts)))
-    grows = _grows(inner.high, outer.local, moving, constant)
-    if not (is_alone and reads_constants and begins_alike and grows):
+    is_growing = grows(inner.high, outer.local, moving, constant)
+    if not (is_alone and reads_constants and begins_alike and is_growing):
         return None
     if step(inner.high, {outer.local: 1}) == 1:  # one element at a time fills no lanes
         inner = replace(inner, reduction=None, partial=None)
     return _Prefix(inner, tuple(starts))
 
 
-def _grows(end: Expression, local: Local, moving: Set[Local], constant: Set[Buffer]) -> bool:
+def grows(end: Expression, local: Local, moving: Set[Local], constant: Set[Buffer]) -> bool:
     """Return whether an end changes with a loop's variable, and never falls while that counts up."""
     if local not in parts(end):
         return False
@@ -135,9 +134,16 @@ def _grows(end: Expression, local: Local, moving: Set[Local], constant: Set[Buff
     return never_falls(end)
 
 
-def _read(body: tuple[Statement, ...]) -> Iterator[Expression]:
+def constant_buffers(loop: For) -> set[Buffer]:
+    """Return the buffers that a loop reads and does not write."""
+    return {each.buffer for each in read((loop,)) if isinstance(each, Load)} - written(loop.body)
+
+
+def read(body: tuple[Statement, ...]) -> Iterator[Expression]:
+    """Yield all that a body evaluates, and everything inside it."""
     return all_parts(part for statement in walk(body) for part in evaluated(statement))
 
 
-def _written(body: tuple[Statement, ...]) -> set[Buffer]:
+def written(body: tuple[Statement, ...]) -> set[Buffer]:
+    """Return the buffers that a body writes."""
     return {each.buffer for each in walk(body) if isinstance(each, Store | Update | Sort)}

@@ -13,6 +13,7 @@ from storel.loops.passes.interiors import split_interiors
 from storel.loops.passes.lanes import spread
 from storel.loops.passes.minima import simplify_minima
 from storel.loops.passes.padding import evaluate_padding
+from storel.loops.passes.prefix_rows import accumulate_rows
 from storel.loops.passes.prefixes import accumulate
 from storel.loops.passes.reorder import reorder
 from storel.loops.passes.runs import group
@@ -27,7 +28,7 @@ from storel.symbols import Symbols
 def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     """Return the kernel as it is rendered; real sums are added up in any order if ``reorders``."""
     kernel = group(coalesce(simplify(kernel)), symbols)
-    kernel = accumulate(spread(reorder(kernel), symbols) if reorders else kernel)
+    kernel = accumulate_rows(accumulate(spread(reorder(kernel), symbols) if reorders else kernel))
     kernel = tile(sift(evaluate_padding(fuse(kernel), symbols)))
     kernel = fold_tails(stream(look_ahead(kernel, symbols), symbols), symbols)
     return simplify_minima(split_interiors(kernel), symbols)

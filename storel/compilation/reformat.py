@@ -72,7 +72,8 @@ def convertible_operands(
 
     Not only what is searched is worth converting: of two operands stored by columns the one that is
     scanned decides that the other must be searched. What has a place for each key is never searched, but
-    its innermost reads may be a row apart.
+    its innermost reads may be a row apart. What has many more entries than it stores, such as a product of
+    matrices, stays what it is.
     """
     searched = frozenset(_arrays(term)) if is_listed or _searches(term) else frozenset[str]()
     crossed = frozenset(_crossed(term))
@@ -89,7 +90,10 @@ def convertible_operands(
     }
     nanoseconds = time() if tensors else 0.0
     return [
-        name for name, tensor in tensors.items() if nanoseconds > WORTHWHILE + 2 * conversion_cost(tensor)
+        name
+        for name, tensor in tensors.items()
+        if nanoseconds > WORTHWHILE and tensor.lists_entries
+        if nanoseconds > WORTHWHILE + 2 * conversion_cost(tensor)
     ]
 
 

@@ -24,9 +24,12 @@ from storel.storage.coordinates import index_dtype
 from storel.storage.formats.format import Format
 from storel.storage.formats.signature import LevelKind, LevelSignature, level_signature
 from storel.storage.summary import Summary
-from storel.storage.unpacking.distinct_entries import entries_are_distinct
+from storel.storage.unpacking.distinct_entries import entries_are_distinct, has_at_most
 from storel.storage.unpacking.reads import keys_are_natural
 from storel.storage.unpacking.unpack import enumerate_entries
+
+MOST_KEYS = 100
+"""Keys for each element of the arrays up to which a mapping lists entries: a word of bits has 64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +108,17 @@ class Stored:
         if self.is_packed or self.declared is not None:
             return self.is_packed
         return entries_are_distinct(self.storage, self.arrays, self.sizes, self.semiring)
+
+    @cached_property
+    def lists_entries(self) -> bool:
+        """Whether the mapping goes through not many more keys than there are elements in its arrays.
+
+        That of a product of matrices, or of a constant, does: its entries are not to be written out unasked.
+        """
+        if self.signature is not None or self.declared is not None:
+            return True
+        held = sum(map(len, self.arrays.values())) + sum(self.shape)
+        return has_at_most(MOST_KEYS * held, self.storage, self.arrays, self.sizes)
 
     @cached_property
     def has_natural_keys(self) -> bool:

@@ -19,9 +19,9 @@ PROGRAMS = {
 RANDOM = np.random.default_rng(0)
 LEFT: Any = scipy.sparse.random_array((N, N), density=8 / N, format="csr", rng=RANDOM)
 SCATTERED = scipy.sparse.random_array((N, N), density=4 / N, format="csr", rng=RANDOM)
-BAND = scipy.sparse.diags_array(
-    RANDOM.random((4, N)) + 1, offsets=np.array([-2, -1, 0, 1]), shape=(N, N)
-).tocsr()
+BAND: Any = sum(
+    scipy.sparse.eye_array(N, k=offset, format="csr") * (offset + 3.5) for offset in (-2, -1, 0, 1)
+)
 SHUFFLED = scipy.sparse.csr_array((np.ones(N), (np.arange(N), RANDOM.permutation(N))), shape=(N, N))
 RIGHT: dict[str, Any] = {
     "coo": SCATTERED,

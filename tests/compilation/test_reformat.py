@@ -385,3 +385,15 @@ def test_stored_rows_that_another_operand_repeats_are_turned(storage: str, progr
     found = made(**given)
     assert isinstance(found, storel.Tensor)
     np.testing.assert_allclose(found.to_numpy(), expected.toarray())
+
+
+@pytest.mark.parametrize("storage", ["dense", "low_rank(1)"])
+def test_what_has_more_entries_than_it_stores_stays_as_it_is(storage: str) -> None:
+    """A row of the one lies apart in what is read by columns; the other would have to be multiplied out."""
+    size = 1000
+    arrays = {"u": np.ones(size), "v": np.ones(size)}
+    given: Any = np.ones((size, size)) if storage == "dense" else arrays
+    made = Environment()
+    made.add_tensor("A", storel.tensor(given, storage, shape=None if storage == "dense" else (size, size)))
+    term = column_of(Symbol("A_n")) if storage == "dense" else Sum(Symbol("A_u"), SEARCH)
+    assert convertible_operands(term, made, lambda: 1e12) == (["A"] if storage == "dense" else [])

@@ -80,6 +80,15 @@ def test_a_kronecker_product_is_never_formed() -> None:
 
 
 @pytest.mark.parametrize("program", [PRODUCT, TRANSPOSED])
+def test_a_kronecker_product_of_large_factors_is_never_formed(program: str) -> None:
+    """Neither is it listed to be converted, nor is one factor applied for each row of the other."""
+    tensor = storel.tensor(
+        {"a": random(40 * 60), "b": random(80 * 50)}, "kronecker(80, 50)", shape=(40 * 80, 60 * 50)
+    )
+    assert worked(program, tensor).multiplications <= 80 * 50 * 60 + 40 * 60 * 80
+
+
+@pytest.mark.parametrize("program", [PRODUCT, TRANSPOSED])
 def test_each_row_of_a_dimension_table_is_touched_once(program: str) -> None:
     facts, rows1, rows2, own, f, g = 90, 5, 3, 2, 4, 3
     generator = np.random.default_rng(5)

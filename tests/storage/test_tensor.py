@@ -148,3 +148,31 @@ def test_what_is_handed_out_cannot_change_a_tensor(stored: str) -> None:
     changed.data[:1] = 0
     np.testing.assert_array_equal(matrix @ np.ones(2), [1, 5])
     np.testing.assert_array_equal(tensor.to_numpy(), given.toarray())
+
+
+SHIFTED = np.roll(np.eye(40), 1, axis=1)
+
+
+@pytest.mark.parametrize(
+    "stored", ["csr", "coo", "dense", "hash", "bitmap", "mask", "one_hot", "permutation", "identity", "ell"]
+)
+def test_entries_that_are_stored_are_listed(stored: str) -> None:
+    dense = np.eye(40) if stored == "identity" else SHIFTED
+    assert from_numpy(dense, FORMATS, FORMATS.find(stored, 2)).lists_entries
+
+
+@pytest.mark.parametrize(
+    ("stored", "arrays"),
+    [
+        ("low_rank(1)", {"u": np.ones(1000), "v": np.ones(1000)}),
+        ("kronecker(30, 30)", {"a": np.ones(900), "b": np.ones(900)}),
+        ("constant", {"val": np.ones(1)}),
+        ("toeplitz", {"val": np.ones(1999)}),
+    ],
+)
+def test_entries_of_which_there_are_many_more_than_is_stored_are_not_listed(
+    stored: str, arrays: dict[str, Any]
+) -> None:
+    size = 900 if "kron" in stored else 1000
+    tensor = from_arrays(FORMATS.resolve(parse_format(stored), 2), arrays, (size, size))
+    assert not tensor.lists_entries

@@ -2,10 +2,13 @@
 
     … t(g) … t(e) …   =>   let x = sum(<y, _> in 0:n) {y -> t(y)} in … x(g) … x(e) …
 
+    … t(g, h) …   =>   let x = sum(<y, _> in 0:m) {y -> sum(<z, _> in 0:n) {z -> t(z, y)}} in … x(h)(g) …
+
 ``t`` is a term that contains a loop: a scalar, or a dictionary; g is a variable, or where nothing else is
-free in t, a term. A table pays if it is read more often than it has rows, or if the loops that fill it run in
-a better order; both are left to the full cost. A scalar is read from it wherever it is made for a key, not
-only where it was found.
+free in t, a term. By two variables a scalar is tabulated where a loop that is neither's repeats it. A table
+pays if it is read more often than it has rows, or if the loops that fill it run in a better order; both are
+left to the full cost. A scalar is read from it wherever it is made for a key, not only where it was found;
+from a table of two keys only there.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from storel.optimizer.terms.occurrences import (
     abstracted,
     at,
     has_loop,
+    has_only_ranges,
     intervals_of,
     occurrences,
     reindexed,
@@ -58,6 +62,40 @@ def tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[T
         if keys is None:
             continue
         yield from _with_tables(term, found, key, outer, home, keys, symbols)
+        if not rows and len(free) > 1:
+            yield from _by_pairs(term, found, free, symbols)
+
+
+def _by_pairs(term: Term, found: Occurrence, free: list[int], symbols: Symbols) -> Iterator[Term]:
+    """Yield ``term`` with what was found tabulated by the two innermost variables that it depends on.
+
+    Neither of them alone may be worth a table: a loop between theirs, or around both, repeats what is found.
+    What goes through what is stored is left alone: a table of it would be that operand with its zeros.
+    """
+    if not has_only_ranges(found.term):
+        return
+    key, row, *others = free
+    outer = found.inside(others[0]) if others else len(found.scope)
+    if outer <= row or not found.is_key(row) or not _is_repeated(found, key, row, outer):
+        return
+    keys, rows = _keys(found, key, outer, symbols), _keys(found, row, outer, symbols)
+    if keys is None or rows is None:
+        return
+    entry = reindexed(found.term, lambda index: {key: 1, row: 3}.get(index, index - outer + 4))
+    types = (*[found.scope[each].type for each in (key, key, row, row)], *found.types[outer:])
+    known = (*[found.narrowed[each] for each in (key, key, row, row)], *found.intervals[outer:])
+    if not is_safe(entry, symbols, types, known):
+        return
+    own, home = semiring_of(entry), found.home(outer)
+    table = Sum(rows, Singleton(Variable(1), _row(shift(keys, 2), entry, own), own), own)
+    read = Lookup(Lookup(Variable(outer), Variable(row), own), Variable(key), own)
+    yield replaced(term, home, Let(table, replaced(shift(at(term, home), 1), found.path[len(home) :], read)))
+
+
+def _is_repeated(found: Occurrence, key: int, row: int, outer: int) -> bool:
+    """Return whether a loop inside ``outer`` is neither that of a key nor that of a row."""
+    own = (found.scope[key].body, found.scope[row].body)
+    return any(each.is_loop and each.body not in own for each in found.scope[:outer])
 
 
 def _by_computed_key(term: Term, found: Occurrence, symbols: Symbols) -> Iterator[Term]:

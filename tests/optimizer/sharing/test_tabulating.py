@@ -188,3 +188,67 @@ def test_a_key_is_read_where_its_place_is_proved_to_exist(end: Term, value: Term
     assert Lookup(Symbol("rows"), PLACE) in read
     for move in moves:
         assert evaluate(move, SYMBOLS, VALUES) == evaluate(loop, SYMBOLS, VALUES) == 0.5 * 0 + 1.5 * 2
+
+
+NUMBERS = Range(number(0), number(3))
+
+
+def of_a_pair(row: int, key: int, source: Term = NUMBERS) -> Term:
+    """The sum of a number times what ``val`` has at two variables, seen from outside of its loop."""
+    first, second = (Lookup(Symbol("val"), var(index + 2)) for index in (row, key))
+    return Sum(source, Multiply(var(1), Add(first, second)))
+
+
+def nested(*ends: int, body: Term) -> Term:
+    for end in reversed(ends):
+        body = Sum(Range(number(0), number(end)), body)
+    return body
+
+
+def pairs(term: Term) -> list[Term]:
+    """Return the moves that read a table of two keys; all have the same value."""
+    found = [
+        move
+        for move in tabulated(term, SYMBOLS)
+        if any(isinstance(each, Lookup) and isinstance(each.mapping, Lookup) for each in parts(move))
+    ]
+    for move in found:
+        verify(move, SYMBOLS)
+        assert evaluate(move, SYMBOLS, VALUES) == evaluate(term, SYMBOLS, VALUES)
+    return found
+
+
+@pytest.mark.parametrize(("row", "key"), [(3, 1), (5, 1), (5, 3), (1, 3)])
+def test_what_two_loops_depend_on_is_made_once_for_each_pair(row: int, key: int) -> None:
+    (move,) = pairs(nested(3, 2, 3, body=of_a_pair(row, key)))
+    assert isinstance(move, Let)
+    table = move.value
+    assert isinstance(table, Sum) and isinstance(table.body, Singleton)
+    ends = [table.source, table.body.value.source] if isinstance(table.body.value, Sum) else []
+    outer, inner = max(row, key), min(row, key)
+    assert ends == [Range(number(0), number({5: 3, 3: 2, 1: 3}[index])) for index in (outer, inner)]
+
+
+def test_what_no_other_loop_repeats_has_no_table_of_pairs() -> None:
+    assert not pairs(nested(3, 2, body=of_a_pair(3, 1)))
+
+
+def test_what_is_stored_has_no_table_of_pairs() -> None:
+    assert not pairs(nested(3, 2, 3, body=of_a_pair(3, 1, Symbol("val"))))
+
+
+def test_keys_of_a_pair_may_run_over_a_range_of_their_own() -> None:
+    """The innermost loop ends where the outermost one is: the table has a row for all keys it may have."""
+    rest = nested(2, body=Sum(Range(number(0), Add(var(3), number(1))), of_a_pair(5, 1)))
+    (move,) = pairs(Sum(Range(number(0), number(3)), rest))
+    assert isinstance(move, Let)
+    table = move.value
+    assert isinstance(table, Sum) and table.source == Range(number(0), number(3))
+
+
+def test_a_table_of_pairs_lies_inside_of_what_else_its_entries_depend_on() -> None:
+    first, second, third = (Lookup(Symbol("val"), var(index + 2)) for index in (1, 5, 7))
+    loop = Sum(NUMBERS, Multiply(var(1), Add(Multiply(first, second), third)))
+    (move,) = [each for each in pairs(nested(3, 2, 3, 2, body=loop)) if isinstance(each, Sum)]
+    assert move.source == NUMBERS
+    assert isinstance(move.body, Let)

@@ -63,7 +63,7 @@ from storel.syntax.types import (
     summed,
     with_zero,
 )
-from storel.syntax.words import over_entries
+from storel.syntax.words import A_PART, over_entries
 
 
 def infer(expression: Expression, scope: Scope, semiring: Semiring = PLUS_TIMES) -> Type:
@@ -112,8 +112,8 @@ class Inference:
             case Call():
                 return self.call(expression, scope, ring)
             case Range(low, high):
-                self.key(low, scope)
-                self.key(high, scope)
+                self.bound(low, scope)
+                self.bound(high, scope)
                 return Type(ScalarType.INT64, 1, is_array=True)
             case Let(binder, value, body):
                 bound = self.named(value, scope, ring)
@@ -179,18 +179,29 @@ class Inference:
             )
         return kind
 
-    def scalar(self, expression: Expression, scope: Scope, ring: Semiring) -> ScalarType:
+    def scalar(
+        self, expression: Expression, scope: Scope, ring: Semiring, *, hint: str | None = None
+    ) -> ScalarType:
+        """Return the type of a number; if it is none, the message has a hint."""
         kind = self.of(expression, scope, ring)
         if not kind.is_scalar:
-            hint = None if kind.is_array else by_entry(kind.rank)
+            hint = hint or (None if kind.is_array else by_entry(kind.rank))
             raise TypeMismatchError(
                 "ranks do not fit", expected="a scalar", found=str(kind), span=expression.span, hint=hint
             )
         return ring.with_zero(kind.scalar) if kind.is_zero else kind.scalar
 
-    def key(self, expression: Expression, scope: Scope) -> Type:
+    def bound(self, expression: Expression, scope: Scope) -> Type:
+        """Return the type of an end of a range."""
+        hint = None
+        if isinstance(expression, Name):
+            hint = f"the size of a dimension is extent({expression.span.text or expression.name}, 0)"
+        return self.key(expression, scope, hint=hint)
+
+    def key(self, expression: Expression, scope: Scope, *, hint: str | None = None) -> Type:
         """Return the type of what is used as a key, a position or a bound."""
-        scalar = self.scalar(expression, scope, PLUS_TIMES)
+        hint = A_PART if isinstance(expression, Range) else hint
+        scalar = self.scalar(expression, scope, PLUS_TIMES, hint=hint)
         is_value = isinstance(expression, Name) and scope[expression.name].role is Role.ENTRY
         if not scalar.is_integer:
             raise TypeMismatchError(
@@ -234,8 +245,8 @@ class Inference:
         kind = self.of(function, scope, ring)
         match call.arguments:
             case (Range(low, high),):
-                self.key(low, scope)
-                self.key(high, scope)
+                self.bound(low, scope)
+                self.bound(high, scope)
                 if not kind.is_array:
                     raise TypeMismatchError(
                         "only an array has sub-arrays",

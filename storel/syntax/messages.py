@@ -13,6 +13,8 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from storel.errors import ProgramSyntaxError
 from storel.source import Source, Span
 from storel.syntax.words import (
+    A_CHOICE,
+    A_PART,
     EXPRESSION_STARTS,
     KEYWORDS,
     LOOPS,
@@ -38,7 +40,9 @@ _TYPE_FOLLOWS_SEMIRING = re.compile(r"\bover\s+\w+$", re.IGNORECASE)
 
 _NAMED = re.compile(r"(\w+)$")
 
-_ATTRIBUTE = re.compile(r"\.([a-z]+)")
+_ATTRIBUTE = re.compile(r"\.([a-z]+|T\b)")
+
+_SLICE = re.compile(r"\[[^\]]*:")
 
 _WHERE = re.compile(r"\bwhere\s+\w+$", re.IGNORECASE)
 
@@ -49,7 +53,7 @@ _FOREIGN_SIGNS = {
     '"': "texts stand in single quotes",
     "'": "a text ends with a single quote on the same line",
     "#": "comments begin with --",
-    "?": "a choice is written if c then a else b",
+    "?": A_CHOICE,
     "@": "a product is a sum: sum(<(i, k), a> in A, <(k, j), b> in B) { (i, j) -> a * b }",
     "\N{NO-BREAK SPACE}": "this character looks like a space and is none",
     "\N{MINUS SIGN}": "a minus is written -",
@@ -72,7 +76,8 @@ def syntax_error(error: UnexpectedInput, expected: Collection[str], source: Sour
             hint = "write a letter with its mark as one character: Unicode's form NFC"
             return ProgramSyntaxError(f"a {name} stands as a character of its own", span=span, hint=hint)
         attribute = _ATTRIBUTE.match(source.text, position)
-        hint = as_elsewhere(attribute[1]) if attribute else _FOREIGN_SIGNS.get(sign)
+        name = attribute and attribute[1].replace("T", "transpose")
+        hint = as_elsewhere(name) if name else _FOREIGN_SIGNS.get(sign)
         return ProgramSyntaxError(f"unexpected character {sign!r}", span=span, hint=hint)
     return ProgramSyntaxError("this is not a program", span=span)
 
@@ -91,6 +96,8 @@ def _unexpected_token(token: Token, expected: Collection[str], source: Source) -
 def _hint(token: Token, expected: Collection[str], source: Source) -> str | None:
     """Return the likely fix of the usual mistakes, the most certain ones first."""
     text = source.text if token.type == "$END" else source.text[: token.start_pos]
+    if token.type == "LSQB" and _SLICE.match(source.text, token.start_pos or 0):
+        return A_PART
     return (
         _wrong_sign(token, expected, text.rstrip())
         or _wrong_form(token, expected, text.rstrip())
@@ -157,6 +164,8 @@ def _wrong_form(token: Token, expected: Collection[str], before: str) -> str | N
 
 def _wrong_word(token: Token, expected: Collection[str]) -> str | None:
     word = str(token)
+    if token.type == "_WHERE" and "_IF" in expected:
+        return A_CHOICE
     if "NAME" in expected and word.lower() in KEYWORDS:
         return f"'{word}' is a reserved word" if word != "_" else "'_' binds nothing and stands for nothing"
     if token.type != "NAME":

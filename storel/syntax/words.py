@@ -49,6 +49,11 @@ _ELSEWHERE = dict.fromkeys(("len", "length", "shape", "size"), _AS_EXTENT) | {
 }
 """What is written instead of functions that other languages have, as hints."""
 
+A_PART = "a part of a tensor is a sum: sum(<i, x> in v) if (2 <= i and i < 5) then { i - 2 -> x }"
+"""What is written instead of a slice, as a hint."""
+
+A_CHOICE = "a choice is written if c then a else b"
+
 _SIGNS = {
     "LPAR": "(", "RPAR": ")", "LSQB": "[", "RSQB": "]", "LBRACE": "{", "RBRACE": "}", "COMMA": ",",
     "COLON": ":", "SEMICOLON": ";", "EQUAL": "=", "EQ": "==", "NE": "!=", "LE": "<=", "GE": ">=", "LT": "<",

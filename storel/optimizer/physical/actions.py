@@ -40,6 +40,7 @@ from storel.calculus.nodes import (
 from storel.calculus.strictness import strict
 from storel.calculus.verify import Type, infer
 from storel.optimizer.estimation.cardinality import appraise
+from storel.optimizer.physical.arrivals import in_turn
 from storel.optimizer.physical.facts import array, is_increasing, is_increasing_scan
 from storel.optimizer.physical.normalize import intersected, is_atom
 from storel.optimizer.physical.preferences import StoreKind
@@ -227,7 +228,8 @@ class ActionPlanner:
         branches = [part for part in parts if is_increasing_scan(part, self.symbols)]
         if len(parts) > 1 and len(branches) == len(parts):
             return Unite(tuple(branch for branch in branches if isinstance(branch, Loop)))
-        return Together(tuple(parts))
+        is_dictionary = len(parts) > 1 and self.rank(term, scope) > 0
+        return Together(tuple(in_turn(parts, scope, self.symbols) if is_dictionary else parts))
 
     def _product(self, left: Term, right: Term, semiring: str, scope: Scope, into: Monoid) -> Action:
         ranks = self.rank(left, scope), self.rank(right, scope)

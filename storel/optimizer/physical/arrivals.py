@@ -6,13 +6,18 @@ listed. It follows from the loops between an entered key and the one above it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import reduce
+from itertools import pairwise
+from math import inf
+from typing import TypeAlias
 
+from storel.calculus.binding import is_outside
 from storel.calculus.bounds import bounds, elements, narrowed
-from storel.calculus.intervals import ANY, Interval
-from storel.calculus.nodes import Lookup, Symbol, Term, Variable
+from storel.calculus.intervals import ANY, NONE, Interval
+from storel.calculus.nodes import Add, Apply, Lookup, Symbol, Term, Variable
 from storel.optimizer.physical.facts import array, is_ascending, is_increasing
 from storel.optimizer.physical.scope import Scope
 from storel.plan.binding import binders, row_extents, source_extents, store_terms
@@ -43,36 +48,96 @@ class Order(IntEnum):
     ANY = 2
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """A binder or branching point on the way from one entered key to the next."""
+_Context: TypeAlias = tuple[tuple[Interval, tuple[Term, ...]], ...]
+"""For each binder its interval, and its extents where it is a store."""
 
-    action: Loop | Bind
+
+@dataclass(frozen=True, slots=True)
+class _Entered:
+    """A key that is entered next, the binders on the way to it, outermost first, and what is known there."""
+
+    steps: tuple[Loop | Bind, ...]
+    enter: Enter
+    context: _Context
+
+    def keys(self, symbols: Symbols) -> Interval:
+        """Return an interval that holds every key that is entered."""
+        return bounds(self.enter.key, symbols, _intervals(self.context))
 
 
 def orders(action: Action, rank: int, symbols: Symbols) -> tuple[Order, ...]:
     """Return the order in which the keys of each of ``rank`` levels arrive."""
     found: list[Order] = []
-    current: list[tuple[tuple[_Step, ...], Action]] = [((), action)]
+    current: list[tuple[Action, _Context]] = [(action, ())]
     for _ in range(rank):
-        entered = [entry for steps, part in current for entry in _entered(part, steps)]
-        order = max(
-            (_order_of(steps, enter.key, symbols) for steps, enter in entered), default=Order.INCREASING
-        )
-        if len(entered) > 1 and not _all_united(current):
-            order = Order.ANY
-        if found and found[-1] is not Order.INCREASING:
-            order = Order.ANY
-        found.append(order)
-        current = [((), enter.body) for _, enter in entered]
-        if len(entered) > 1:
-            found.extend([Order.ANY] * (rank - len(found)))
-            break
+        below: list[_Entered] = []
+        order = Order.INCREASING
+        for part, context in current:
+            entered = list(_entered(part, (), context, symbols))
+            is_sequence = len(entered) <= 1 or _come_in_turn(part, entered, symbols)
+            is_ordered = is_sequence or (_united(part) and len(current) == 1)
+            of_each = (_order_of(each, symbols) for each in entered) if is_ordered else (Order.ANY,)
+            order = max((order, *of_each))
+            if not is_sequence:
+                found.append(_below(found, order))
+                return (*found, *[Order.ANY] * (rank - len(found)))
+            below.extend(entered)
+        found.append(_below(found, order))
+        current = [(each.enter.body, each.context) for each in below]
     return tuple(found)
 
 
-def _all_united(current: list[tuple[tuple[_Step, ...], Action]]) -> bool:
-    return len(current) == 1 and _united(current[0][1])
+def _below(outer: Sequence[Order], order: Order) -> Order:
+    """Return the order of a level below others: entries of one that comes again are not yet complete."""
+    return order if not outer or outer[-1] is Order.INCREASING else Order.ANY
+
+
+def _come_in_turn(action: Action, entered: Sequence[_Entered], symbols: Symbols) -> bool:
+    """Return whether all keys that a part of ``action`` enters are below those of the next one."""
+    return _is_sequence(action) and are_in_turn([each.keys(symbols) for each in entered])
+
+
+def in_turn(parts: Sequence[Action], scope: Scope, symbols: Symbols) -> Sequence[Action]:
+    """Return parts of a sum that enter keys of their own by these; others as they come."""
+    keyed = [(key_intervals(part, 1, scope, symbols)[0], part) for part in parts]
+    ordered = sorted(keyed, key=lambda each: -inf if each[0].low is None else each[0].low)
+    return [part for _, part in ordered] if are_in_turn([keys for keys, _ in ordered]) else parts
+
+
+def are_in_turn(intervals: Sequence[Interval]) -> bool:
+    """Return whether all numbers in an interval are known to be less than those in the next one."""
+    return all(
+        before.high is not None and after.low is not None and before.high < after.low
+        for before, after in pairwise(intervals)
+    )
+
+
+def _is_sequence(action: Action) -> bool:
+    """Return whether the keys of ``action`` are entered by one loop after the other."""
+    match action:
+        case Accumulate() | Enter():
+            return True
+        case Guard(_, body) | Bind(_, _, body):
+            return _is_sequence(body)
+        case Loop(_, body):
+            return _enters_one(body)
+        case Together(parts):
+            return all(map(_is_sequence, parts))
+        case Unite():
+            return False
+
+
+def _enters_one(action: Action) -> bool:
+    """Return whether there is at most one place where ``action`` enters a key."""
+    match action:
+        case Accumulate() | Enter():
+            return True
+        case Guard(_, body) | Bind(_, _, body) | Loop(_, body):
+            return _enters_one(body)
+        case Together(parts):
+            return len(parts) <= 1 and all(map(_enters_one, parts))
+        case Unite():
+            return False
 
 
 def _united(action: Action) -> bool:
@@ -86,37 +151,64 @@ def _united(action: Action) -> bool:
             return False
 
 
-def _entered(action: Action, steps: tuple[_Step, ...]) -> Iterator[tuple[tuple[_Step, ...], Enter]]:
-    """Yield the keys that are entered next, each with the binders on the way, the outermost first."""
+def _entered(
+    action: Action, steps: tuple[Loop | Bind, ...], context: _Context, symbols: Symbols
+) -> Iterator[_Entered]:
+    """Yield the keys that are entered next."""
     match action:
         case Accumulate():
             return
         case Enter():
-            yield steps, action
-        case Loop(_, body) | Bind(_, _, body):
-            yield from _entered(body, (*steps, _Step(action)))
-        case Guard(_, body):
-            yield from _entered(body, steps)
+            yield _Entered(steps, action, context)
+        case Loop(source, body):
+            inner = source_intervals(source, context, symbols)[::-1]
+            bound = tuple(zip(inner, source_extents(source, _stores(context)), strict=True))
+            yield from _entered(body, (*steps, action), bound + context, symbols)
+        case Bind(store, value, body):
+            held = _intervals(context)
+            interval = bounds(value.value, symbols, held) if isinstance(value, Accumulate) else ANY
+            bound = (interval, store_terms(store))
+            yield from _entered(body, (*steps, action), (bound, *context), symbols)
+        case Guard(condition, body):
+            inside = narrowed(condition, symbols, _intervals(context))
+            refined = tuple((interval, entry[1]) for interval, entry in zip(inside, context, strict=True))
+            yield from _entered(body, steps, refined, symbols)
         case Together(parts) | Unite(parts):
             for part in parts:
-                yield from _entered(part, steps)
+                yield from _entered(part, steps, context, symbols)
 
 
-def _order_of(steps: tuple[_Step, ...], key: Term, symbols: Symbols) -> Order:
-    loops = [number for number, step in enumerate(steps) if isinstance(step.action, Loop)]
+def _order_of(entered: _Entered, symbols: Symbols) -> Order:
+    steps = entered.steps
+    loops = [number for number, step in enumerate(steps) if isinstance(step, Loop)]
     if not loops:
         return Order.INCREASING
+    key = _without_offset(entered.enter.key, steps)
     located = _resolved(steps, key)
-    if located is None:
+    if located is None or (key is not entered.enter.key and entered.keys(symbols).is_short):
         return Order.ANY
     number, slot = located
-    step = steps[number].action
+    step = steps[number]
     assert isinstance(step, Loop)
-    if any(not _runs_once(steps[other].action) for other in loops if other < number):
+    if any(not _runs_once(steps[other]) for other in loops if other < number):
         return Order.ANY
     order = _source_order(step.source, slot, symbols)
-    repeats = any(not _runs_once(steps[other].action) for other in loops if other > number)
+    repeats = any(not _runs_once(steps[other]) for other in loops if other > number)
     return max(order, Order.ASCENDING) if repeats else order
+
+
+def _without_offset(key: Term, steps: Sequence[Loop | Bind]) -> Term:
+    """Return a key less what is added to it that none of the steps changes: its order is the same."""
+    bound = sum(1 if isinstance(step, Bind) else binders(step.source) for step in steps)
+    match key:
+        case Add(left, right) if is_outside(right, bound):
+            return _without_offset(left, steps)
+        case Add(left, right) if is_outside(left, bound):
+            return _without_offset(right, steps)
+        case Apply("subtract", (left, right)) if is_outside(right, bound):
+            return _without_offset(left, steps)
+        case _:
+            return key
 
 
 def _runs_once(action: Loop | Bind) -> bool:
@@ -124,7 +216,7 @@ def _runs_once(action: Loop | Bind) -> bool:
     return isinstance(action, Loop) and isinstance(action.source, Matches) and action.source.is_unique
 
 
-def _resolved(steps: tuple[_Step, ...], key: Term) -> tuple[int, int | str] | None:
+def _resolved(steps: tuple[Loop | Bind, ...], key: Term) -> tuple[int, int | str] | None:
     """Return the step that binds ``key`` and which of its variables it is, or the array read there.
 
     The slot is counted from the innermost binder of the step; a key that is ``array(position)`` gives the
@@ -135,7 +227,7 @@ def _resolved(steps: tuple[_Step, ...], key: Term) -> tuple[int, int | str] | No
         key, read = key.key, key.mapping.name
     number = len(steps) - 1
     while isinstance(key, Variable) and number >= 0:
-        step = steps[number].action
+        step = steps[number]
         count = 1 if isinstance(step, Bind) else binders(step.source)
         if key.index >= count:
             key = Variable(key.index - count)
@@ -174,46 +266,20 @@ def _source_order(source: Source, slot: int | str, symbols: Symbols) -> Order:
 
 def key_intervals(action: Action, rank: int, scope: Scope, symbols: Symbols) -> tuple[Interval, ...]:
     """Return, for each level, an interval that holds every key that ``action`` enters there."""
-    found: list[Interval | None] = [None] * rank
-    _note_keys(action, 0, tuple(zip(scope.intervals, scope.extents, strict=True)), symbols, found)
-    return tuple(Interval(0, -1) if interval is None else interval for interval in found)
-
-
-_Context = tuple[tuple[Interval, tuple[Term, ...]], ...]
-"""For each binder its interval, and its extents where it is a store."""
-
-
-def _note_keys(
-    action: Action, level: int, context: _Context, symbols: Symbols, found: list[Interval | None]
-) -> None:
-    intervals = tuple(interval for interval, _ in context)
-    match action:
-        case Accumulate():
-            return
-        case Enter(key, body):
-            interval = bounds(key, symbols, intervals)
-            before = found[level]
-            found[level] = interval if before is None else before.hull(interval)
-            _note_keys(body, level + 1, context, symbols, found)
-        case Loop(source, body):
-            inner = source_intervals(source, context, symbols)[::-1]
-            bound = tuple(zip(inner, source_extents(source, _stores(context)), strict=True))
-            _note_keys(body, level, bound + context, symbols, found)
-        case Guard(condition, body):
-            inside = narrowed(condition, symbols, intervals)
-            refined = tuple((interval, entry[1]) for interval, entry in zip(inside, context, strict=True))
-            _note_keys(body, level, refined, symbols, found)
-        case Bind(store, value, body):
-            interval = bounds(value.value, symbols, intervals) if isinstance(value, Accumulate) else ANY
-            _note_keys(body, level, ((interval, store_terms(store)), *context), symbols, found)
-        case Together(parts) | Unite(parts):
-            for part in parts:
-                _note_keys(part, level, context, symbols, found)
+    found: list[Interval] = []
+    current: list[tuple[Action, _Context]] = [
+        (action, tuple(zip(scope.intervals, scope.extents, strict=True)))
+    ]
+    for _ in range(rank):
+        entered = [each for part, context in current for each in _entered(part, (), context, symbols)]
+        found.append(reduce(Interval.hull, (each.keys(symbols) for each in entered)) if entered else NONE)
+        current = [(each.enter.body, each.context) for each in entered]
+    return tuple(found)
 
 
 def source_intervals(source: Source, context: _Context, symbols: Symbols) -> tuple[Interval, ...]:
     """Return the intervals of what a loop over ``source`` binds, the outermost binder first."""
-    intervals = tuple(interval for interval, _ in context)
+    intervals = _intervals(context)
 
     def positions(low: Term, high: Term) -> Interval:
         first, last = bounds(low, symbols, intervals), bounds(high, symbols, intervals)
@@ -240,3 +306,7 @@ def _store_keys(store: Term, context: _Context, symbols: Symbols) -> Interval:
 
 def _stores(context: _Context) -> tuple[tuple[Term, ...], ...]:
     return tuple(extents for _, extents in context)
+
+
+def _intervals(context: _Context) -> tuple[Interval, ...]:
+    return tuple(interval for interval, _ in context)

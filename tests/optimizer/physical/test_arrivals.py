@@ -8,7 +8,7 @@ import pytest
 from strategies.plans import ADD, csr_symbols, number, read, real, row, upto, var
 
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Add, Apply, Multiply, Symbol, Term
+from storel.calculus.nodes import Add, Apply, Literal, Multiply, Symbol, Term
 from storel.calculus.verify import KEY
 from storel.optimizer.physical.arrivals import Order, key_intervals, orders
 from storel.optimizer.physical.scope import Scope
@@ -35,7 +35,7 @@ from storel.symbols import ArraySymbol, Symbols
 INCREASING, ASCENDING, ANY = Order.INCREASING, Order.ASCENDING, Order.ANY
 ONE = Accumulate(real(1.0))
 NNZ = Symbol("nnz")
-FLOAT64, INT64 = ScalarType.FLOAT64, ScalarType.INT64
+FLOAT64, INT64, INT32 = ScalarType.FLOAT64, ScalarType.INT64, ScalarType.INT32
 
 
 def index(name: str, **facts: Any) -> ArraySymbol:
@@ -47,6 +47,7 @@ SYMBOLS: Symbols = {
     "inc": index("inc", increasing=True),
     "asc": index("asc", ascending=True),
     "any": index("any"),
+    "short": ArraySymbol("short", INT32, 4, ascending=True),
     "r": index("r", group=("r", "c"), ascending=True),
     "c": index("c"),
     "lead": index("lead", group=("lead", "c")),
@@ -66,10 +67,17 @@ def first(source: Source, key: Term) -> Action:
     return Loop(source, enter(key))
 
 
+def first_row(key: Term) -> Action:
+    """Enter a key for each row, and in it what is stored there."""
+    return Loop(upto("n"), enter(key, Loop(row(var(0)), enter(var(0)))))
+
+
 def match(array: str, *, unique: bool) -> Matches:
     return Matches(array, number(0), NNZ, number(1), unique)
 
 
+SCANS = Unite((Loop(row(number(0)), enter(var(0))),) * 2)
+AFTER = Add(var(0), Symbol("n"))
 ORDERS = [
     ("one key", enter(number(3)), INCREASING),
     ("nothing", Together(()), INCREASING),
@@ -90,6 +98,12 @@ ORDERS = [
     ("common elements", first(Intersection(whole("inc"), whole("inc")), var(0)), INCREASING),
     ("positions of common elements", first(Intersection(whole("inc"), whole("inc")), var(1)), INCREASING),
     ("a computed key", first(upto("n"), Multiply(var(0), number(2))), ANY),
+    ("an offset", first(upto("n"), Add(var(0), number(2))), INCREASING),
+    ("an offset before", first(upto("n"), Add(number(2), var(0))), INCREASING),
+    ("an offset taken away", first(whole("asc"), Apply("subtract", (var(0), Symbol("n")))), ASCENDING),
+    ("taken away from a number", first(upto("n"), Apply("subtract", (number(9), var(0)))), ANY),
+    ("an offset that changes", Loop(upto("m"), first(upto("n"), Add(var(0), var(2)))), ANY),
+    ("an offset of numbers that may wrap", first(whole("short"), Add(var(0), Literal(2, INT32))), ANY),
     ("the same key again", first(upto("n"), number(1)), ANY),
     ("a range inside a range", Loop(upto("m"), first(upto("n"), var(0))), ANY),
     ("a range around a range", Loop(upto("m"), first(upto("n"), var(2))), ASCENDING),
@@ -99,7 +113,12 @@ ORDERS = [
     ("a copy of a key", Loop(upto("n"), Bind(ADD, Accumulate(var(0)), enter(var(0)))), INCREASING),
     ("a sum", Loop(upto("n"), Bind(ADD, Loop(upto("n"), ONE), enter(var(0)))), ANY),
     ("two ranges", Together((first(upto("n"), var(0)), first(upto("n"), var(0)))), ANY),
-    ("united scans", Unite((Loop(row(number(0)), enter(var(0))),) * 2), INCREASING),
+    ("two ranges in turn", Together((first(upto("n"), var(0)), first(upto("n"), AFTER))), INCREASING),
+    ("the later one first", Together((first(upto("n"), AFTER), first(upto("n"), var(0)))), ANY),
+    ("two that share a key", Together((first(upto("n"), var(0)), enter(number(3)))), ANY),
+    ("two in turn again and again", Loop(upto("m"), Together((enter(number(0)), enter(number(1))))), ANY),
+    ("a key and united scans", Together((enter(number(-1)), SCANS)), ANY),
+    ("united scans", SCANS, INCREASING),
 ]
 
 
@@ -116,9 +135,31 @@ def test_the_order_of_one_level(action: Action, order: Order) -> None:
         (Loop(upto("m"), Loop(row(var(0)), enter(var(0), enter(var(2))))), (ANY, ANY)),
         (Loop(whole("r"), enter(var(0), enter(read("c", var(1))))), (ASCENDING, ANY)),
         (Together((Loop(upto("m"), enter(var(0), enter(number(0)))),) * 2), (ANY, ANY)),
-        (Loop(upto("m"), enter(var(0), Together((enter(number(0)), enter(number(1)))))), (INCREASING, ANY)),
+        (Loop(upto("m"), enter(var(0), Together((enter(number(0)),) * 2))), (INCREASING, ANY)),
+        (
+            Loop(upto("m"), enter(var(0), Together((enter(number(0)), enter(number(1)))))),
+            (INCREASING, INCREASING),
+        ),
+        (
+            Together((first_row(var(0)), first_row(AFTER))),
+            (INCREASING, INCREASING),
+        ),
+        (
+            Together((Loop(upto("m"), first_row(var(2))), first_row(Add(var(0), number(9))))),
+            (ASCENDING, ANY),
+        ),
     ],
-    ids=["rows", "repeated rows", "columns first", "coordinates", "two parts", "two parts below"],
+    ids=[
+        "rows",
+        "repeated rows",
+        "columns first",
+        "coordinates",
+        "two parts",
+        "two parts below",
+        "two parts in turn below",
+        "two parts in turn",
+        "two parts in turn, of which rows come again",
+    ],
 )
 def test_the_orders_of_two_levels(action: Action, found: tuple[Order, ...]) -> None:
     assert orders(action, 2, SYMBOLS) == found

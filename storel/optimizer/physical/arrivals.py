@@ -66,34 +66,29 @@ class _Entered:
 
 
 def orders(action: Action, rank: int, symbols: Symbols) -> tuple[Order, ...]:
-    """Return the order in which the keys of each of ``rank`` levels arrive."""
+    """Return the order in which the keys of each of ``rank`` levels arrive.
+
+    Below a level whose keys come again, or from several parts at once, any order is possible.
+    """
     found: list[Order] = []
-    current: list[tuple[Action, _Context]] = [(action, ())]
-    for _ in range(rank):
-        below: list[_Entered] = []
-        order = Order.INCREASING
-        for part, context in current:
-            entered = list(_entered(part, (), context, symbols))
-            is_sequence = len(entered) <= 1 or _come_in_turn(part, entered, symbols)
-            is_ordered = is_sequence or (_united(part) and len(current) == 1)
-            of_each = (_order_of(each, symbols) for each in entered) if is_ordered else (Order.ANY,)
-            order = max((order, *of_each))
-            if not is_sequence:
-                found.append(_below(found, order))
-                return (*found, *[Order.ANY] * (rank - len(found)))
-            below.extend(entered)
-        found.append(_below(found, order))
-        current = [(each.enter.body, each.context) for each in below]
-    return tuple(found)
-
-
-def _below(outer: Sequence[Order], order: Order) -> Order:
-    """Return the order of a level below others: entries of one that comes again are not yet complete."""
-    return order if not outer or outer[-1] is Order.INCREASING else Order.ANY
+    parts: list[tuple[Action, _Context]] = [(action, ())]
+    while len(found) < rank:
+        entered = [(part, list(_entered(part, (), context, symbols))) for part, context in parts]
+        keys = [each for _, of_part in entered for each in of_part]
+        are_apart = all(_come_in_turn(part, of_part, symbols) for part, of_part in entered)
+        is_ordered = are_apart or (len(parts) == 1 and _united(parts[0][0]))
+        of_each = [_order_of(each, symbols) for each in keys] if is_ordered else [Order.ANY]
+        found.append(max(of_each, default=Order.INCREASING))
+        if not are_apart or found[-1] is not Order.INCREASING:
+            break
+        parts = [(each.enter.body, each.context) for each in keys]
+    return (*found, *[Order.ANY] * (rank - len(found)))
 
 
 def _come_in_turn(action: Action, entered: Sequence[_Entered], symbols: Symbols) -> bool:
-    """Return whether all keys that a part of ``action`` enters are below those of the next one."""
+    """Return whether all keys that a part of ``action`` enters are below those of the next part, if any."""
+    if len(entered) <= 1:
+        return True
     return _is_sequence(action) and are_in_turn([each.keys(symbols) for each in entered])
 
 

@@ -52,6 +52,11 @@ def accumulate_rows(kernel: Kernel) -> Kernel:
     return replace(kernel, compute=replace(kernel.compute, body=made))
 
 
+def carries(loop: For) -> bool:
+    """Return whether iterations of a loop hand on a row."""
+    return any(_rows(loop, place, statement) is not None for place, statement in enumerate(loop.body))
+
+
 def _block(body: tuple[Statement, ...], fresh: Iterator[str]) -> tuple[Statement, ...]:
     return tuple(made for statement in body for made in _statement(statement, fresh))
 
@@ -72,7 +77,7 @@ def _statement(statement: Statement, fresh: Iterator[str]) -> tuple[Statement, .
 def _carried(outer: For, fresh: Iterator[str]) -> tuple[Statement, ...]:
     """Return a loop whose iterations hand on a row, behind what that begins with, if they can."""
     for place, statement in enumerate(outer.body):
-        made = _added_to(outer, place, statement) or _made_at_once(outer, place, statement)
+        made = _rows(outer, place, statement)
         if made is not None:
             done = Local(next(fresh), ScalarType.INT64)
             again = _from(made.again, made.prefix, done)
@@ -88,6 +93,10 @@ class _Rows:
 
     again: tuple[Statement, ...]
     prefix: For
+
+
+def _rows(outer: For, place: int, statement: Statement) -> _Rows | None:
+    return _added_to(outer, place, statement) or _made_at_once(outer, place, statement)
 
 
 def _from(body: tuple[Statement, ...], prefix: For, low: Expression) -> tuple[Statement, ...]:
@@ -106,10 +115,10 @@ def _added_to(outer: For, place: int, cleared: Statement) -> _Rows | None:
     """Return how a row goes on that is cleared here, and then added to by one loop over a growing prefix."""
     match cleared:
         case For(_, _, _, (Store(buffer, index, Constant()) as store,)):
-            start = _row(outer, cleared, index)
+            row = _row(outer, cleared, index)
         case _:
             return None
-    if start is None:
+    if row is None:
         return None
     for position, inner in enumerate(outer.body[place + 1 :], place + 1):
         if not isinstance(inner, For) or buffer not in written((inner,)):
@@ -118,12 +127,12 @@ def _added_to(outer: For, place: int, cleared: Statement) -> _Rows | None:
         others = (*outer.body[:place], *between, *outer.body[position + 1 :])
         is_alone = written(inner.body) == {buffer} and _is_untouched(store, outer, others)
         own = {inner.local, *declared(inner.body)}
-        added = list(_beside_rows(inner.body, start))
+        added = list(_beside_rows(inner.body, row.start))
         if not is_alone or None in added or set(assigned(inner.body)) - own:
             return None
         if not _is_prefix(outer, inner, [each for each in added if each is not None], own):
             return None
-        copied = replace(cleared, body=(replace(store, value=_before(store, cleared.high)),))
+        copied = replace(cleared, body=(replace(store, value=row.before(store)),))
         goes_on = If(Binary("less", outer.low, outer.local), (copied,), (cleared,))
         return _Rows((goes_on, *between, inner), inner)
     return None
@@ -133,13 +142,13 @@ def _made_at_once(outer: For, place: int, loop: Statement) -> _Rows | None:
     """Return how a row goes on of which each element is added up in a local, over a growing prefix."""
     match loop:
         case For(local, _, _, (*before, For() as inner, Store(_, index, Local() as total) as store)):
-            start = _row(outer, loop, index)
+            row = _row(outer, loop, index)
         case _:
             return None
     own = {inner.local, *declared(inner.body)}
     begun = [each for each in before if isinstance(each, Declare)]
     first = next((each for each in begun if each.local == total), None)
-    if start is None or first is None or len(begun) < len(before) or total.type != store.buffer.type:
+    if row is None or first is None or len(begun) < len(before) or total.type != store.buffer.type:
         return None
     others = (*outer.body[:place], inner, *outer.body[place + 1 :])
     if not _is_untouched(store, outer, others) or written((inner,)):
@@ -155,34 +164,41 @@ def _made_at_once(outer: For, place: int, loop: Statement) -> _Rows | None:
         outer, inner, read(inner.body), {*own, *along, total}
     ):
         return None
-    goes_on = If(Binary("less", outer.low, outer.local), (Assign(total, _before(store, loop.high)),))
+    goes_on = If(Binary("less", outer.low, outer.local), (Assign(total, row.before(store)),))
     if step(inner.high, {outer.local: 1}) == 1:  # one element at a time fills no lanes
         inner = replace(inner, reduction=None, partial=None)
     return _Rows((replace(loop, body=(*before, goes_on, inner, store), in_lanes=False),), inner)
 
 
-def _row(outer: For, loop: For, index: Expression) -> Expression | None:
-    """Return where a row starts that a loop goes through, if its number grows by one with the loop around."""
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """Where the row of an iteration starts, its length, and whether the next one lies behind it."""
+
+    start: Expression
+    length: Expression
+    is_ascending: bool
+
+    def before(self, store: Store) -> Load:
+        """Return what was stored at the same place of the row before."""
+        operator = "subtract" if self.is_ascending else "add"
+        return Load(store.buffer, Binary(operator, store.index, self.length))
+
+
+def _row(outer: For, loop: For, index: Expression) -> _Row | None:
+    """Return the row that a loop goes through, if its number moves by one with the loop around."""
     start = start_of(index, loop.local)
     match loop.low, start:
         case Constant(0), Binary("multiply", number, factor) if factor == loop.high:
-            steps: dict[Local, int | None] = {outer.local: 1}
+            steps: dict[Local, int | None] = {**dict.fromkeys(changing(outer), None), outer.local: 1}
             for each in outer.body:
                 if isinstance(each, Declare):
                     steps[each.local] = step(each.value, steps)
-            moving = changing(outer)
-            is_next = step(number, {**dict.fromkeys(moving, None), **steps}) == 1
-            stays = is_fixed(loop.high, moving, constant_buffers(outer)) and is_fixed(
-                outer.low, moving, set()
-            )
-            return start if is_next and stays else None
+            by = step(number, steps)
+            stays = is_fixed(loop.high, changing(outer), constant_buffers(outer))
+            is_begun = is_fixed(outer.low, changing(outer), set())
+            return _Row(start, factor, by == 1) if by in (1, -1) and stays and is_begun else None
         case _:
             return None
-
-
-def _before(store: Store, length: Expression) -> Load:
-    """Return what was stored at the same place of the row before."""
-    return Load(store.buffer, Binary("subtract", store.index, length))
 
 
 def _is_untouched(store: Store, outer: For, others: tuple[Statement, ...]) -> bool:

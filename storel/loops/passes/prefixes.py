@@ -46,6 +46,14 @@ def accumulate(kernel: Kernel) -> Kernel:
     return replace(kernel, compute=replace(kernel.compute, body=made))
 
 
+def carries(loop: For) -> bool:
+    """Return whether iterations of a loop hand on what a loop inside it has added up."""
+    return any(
+        isinstance(inner, For) and _prefix(loop, position, inner) is not None
+        for position, inner in enumerate(loop.body)
+    )
+
+
 def _block(body: tuple[Statement, ...], fresh: Iterator[str]) -> tuple[Statement, ...]:
     return tuple(made for statement in body for made in _statement(statement, fresh))
 
@@ -116,22 +124,25 @@ def grows(end: Expression, local: Local, moving: Set[Local], constant: Set[Buffe
     if local not in parts(end):
         return False
 
-    def never_falls(part: Expression) -> bool:
-        if part == local or is_fixed(part, moving, constant):
+    def moves(part: Expression, *, up: bool) -> bool:
+        """Return whether a part never moves the other way."""
+        if is_fixed(part, moving, constant):
             return True
         match part:
+            case Local():
+                return up and part == local
             case Binary("add" | "minimum" | "maximum", left, right):
-                return never_falls(left) and never_falls(right)
+                return moves(left, up=up) and moves(right, up=up)
             case Binary("subtract", left, right):
-                return never_falls(left) and is_fixed(right, moving, constant)
+                return moves(left, up=up) and moves(right, up=not up)
             case Binary("multiply", factor, Constant(number)) | Binary("multiply", Constant(number), factor):
-                return number >= 0 and never_falls(factor)
+                return moves(factor, up=up == (number >= 0))
             case Binary("floor_divide", number, Constant(divisor)):
-                return divisor > 0 and never_falls(number)
+                return divisor > 0 and moves(number, up=up)
             case _:
                 return False
 
-    return never_falls(end)
+    return moves(end, up=True)
 
 
 def constant_buffers(loop: For) -> set[Buffer]:

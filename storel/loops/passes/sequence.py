@@ -20,6 +20,7 @@ from storel.loops.passes.runs import group
 from storel.loops.passes.sieve import sift
 from storel.loops.passes.simplify import simplify
 from storel.loops.passes.streams import stream
+from storel.loops.passes.suffixes import turn_over
 from storel.loops.passes.tails import fold_tails
 from storel.loops.passes.tiles import tile
 from storel.symbols import Symbols
@@ -28,7 +29,8 @@ from storel.symbols import Symbols
 def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     """Return the kernel as it is rendered; real sums are added up in any order if ``reorders``."""
     kernel = group(coalesce(simplify(kernel)), symbols)
-    kernel = accumulate_rows(accumulate(spread(reorder(kernel), symbols) if reorders else kernel))
+    kernel = turn_over(spread(reorder(kernel), symbols)) if reorders else kernel
+    kernel = accumulate_rows(accumulate(kernel))
     kernel = tile(sift(evaluate_padding(fuse(kernel), symbols)))
     kernel = fold_tails(stream(look_ahead(kernel, symbols), symbols), symbols)
     return simplify_minima(split_interiors(kernel), symbols)

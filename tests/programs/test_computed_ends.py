@@ -37,3 +37,22 @@ def test_ends_may_take_a_loop(backend: str, case: str, stored: str, tmp_path: Pa
     result = storel.run(script, backend=backend, **read)
     assert isinstance(result, storel.Tensor)
     assert result.to_numpy().tolist() == expected
+
+
+MATRIX = np.array([[3.0, 0.0, 5.0], [0.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.0, 4.0, 7.0]])
+SAME_SUM: dict[str, tuple[str, object]] = {
+    "its end": ("sum(<(i, j), v> in A, <k, _> in j:int(v)) k * v", 220.0),
+    "its beginning": ("sum(<(i, j), v> in A, <k, _> in int(v):9) k * v", 560.0),
+    "another generator": ("sum(<(i, j), v> in A, <k, _> in 0:int(v), <(i, l), w> in A) k * v * w", 2528.0),
+    "a row": ("sum(<i, row> in A, <k, _> in 0:int(max(<_, a> in row) a)) k + i", 55),
+}
+
+
+@pytest.mark.parametrize("stored", ["dense", "csr", "coo", "hash", "csc"])
+@pytest.mark.parametrize("case", SAME_SUM)
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+def test_ends_may_be_values_of_the_same_sum(backend: str, case: str, stored: str) -> None:
+    text, expected = SAME_SUM[case]
+    result = storel.run(f"CREATE TENSOR R AS {text}", backend=backend, A=storel.tensor(MATRIX, stored))
+    assert isinstance(result, storel.Tensor)
+    assert result.item() == expected

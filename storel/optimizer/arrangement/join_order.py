@@ -82,6 +82,11 @@ class _Source:
         return tuple(key.name for key in self.generator.keys)
 
     @property
+    def binds(self) -> frozenset[str]:
+        """What others may ask for once this one was chosen: its keys and its value."""
+        return frozenset(name for name in (*self.keys, self.generator.value.name) if name is not None)
+
+    @property
     def is_dense(self) -> bool:
         return self.entries >= math.prod(self.spans)
 
@@ -126,7 +131,7 @@ def _joined(first: _Source, sources: Sequence[_Source], names: frozenset[str]) -
     while True:
         yield chosen
         left.remove(chosen)
-        bound |= {name for name in chosen.keys if name is not None}
+        bound |= chosen.binds
         if not left:
             break
         chosen = min((each for each in left if not each.needs & names - bound), key=preference)
@@ -138,7 +143,7 @@ def _partial_results(order: Sequence[_Source]) -> float:
     for source in order:
         results *= source.fan_out(bound)
         total += results
-        bound |= {name for name in source.keys if name is not None}
+        bound |= source.binds
     return total
 
 

@@ -44,7 +44,7 @@ SAME_SUM: dict[str, tuple[str, object]] = {
     "its end": ("sum(<(i, j), v> in A, <k, _> in j:int(v)) k * v", 220.0),
     "its beginning": ("sum(<(i, j), v> in A, <k, _> in int(v):9) k * v", 560.0),
     "another generator": ("sum(<(i, j), v> in A, <k, _> in 0:int(v), <(i, l), w> in A) k * v * w", 2528.0),
-    "a row": ("sum(<i, row> in A, <k, _> in 0:int(max(<_, a> in row) a)) k + i", 55),
+    "a row": ("sum(<i, row> in A, <k, _> in 0:int(max(<_, a> in row) a)) (k + i)", 55),
 }
 
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import accumulate
+from operator import mul as multiply
 
 import numpy as np
 
 from storel.arrays import Array
 from storel.host.memory import require_memory
-from storel.optimizer.physical.destination import Candidate, is_dense
+from storel.optimizer.physical.destination import Candidate, is_dense, is_worth_a_place
 from storel.plan.nodes import Coordinates, Destination, Levels, Place
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
@@ -72,19 +74,24 @@ def choose_result_format(
     ``counts`` are the estimated numbers of entries down to each dimension. Where nothing was asked for, the
     result is dense, or sparse, or a nest of sparse levels with dense rows in it if these are mostly full.
     """
-    rank = len(extents)
     if storage is None:
         storage = _default(extents, counts, formats)
     if _can_assemble(storage):
         return ResultFormat(storage, storage)
-    sparse = _sparse(rank, formats)
+    sparse = _sparse(extents, counts, formats)
     return ResultFormat(storage, sparse if _can_assemble(sparse) else None)
 
 
-def _sparse(rank: int, formats: Formats) -> Format:
-    """Return the default for sparse tensors; where the rank has none, compressed levels hold any."""
+def _sparse(extents: tuple[int, ...], counts: tuple[float, ...], formats: Formats) -> Format:
+    """Return the default for sparse tensors; compressed levels where it has too many places, or there is none."""
+    rank = len(extents)
     if rank in formats.defaults.sparse:
-        return formats.default(rank, is_dense=False)
+        default = formats.default(rank, is_dense=False)
+        signature = level_signature(default)
+        kinds = [] if signature is None else [level.kind for level in signature.levels]
+        places = zip(kinds, accumulate(extents, multiply), strict=False)
+        if all(kind is not LevelKind.DENSE or is_worth_a_place(rows, counts[-1]) for kind, rows in places):
+            return default
     return _nest((LevelKind.COMPRESSED.value,) * rank, tuple(range(rank)))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from storel.errors import Cause, EvaluationError, MemoryLimitError, StorelError
 from storel.functions import ASK_FOR_ZERO
 from storel.host.memory import amount
-from storel.loops.nodes import Allocation, Buffer, Kernel, Role
+from storel.loops.nodes import Allocation, Buffer, Join, Kernel, Role
 from storel.scalars import ScalarType
 
 LENGTHS = Buffer("buffers.lengths", ScalarType.INT64, Role.INDEX)
@@ -66,9 +66,11 @@ def length_count(kernel: Kernel) -> int:
 
 def _too_large(need: int, allocation: Allocation, total: int, memory_limit: int) -> MemoryLimitError:
     kind = "the result" if allocation.is_output else "a temporary"
+    is_sparse = allocation.join in (Join.ADDED, Join.SHIFTED)  # too many are the positions of rows
+    wanted = "a format that keeps nothing for rows without entries" if is_sparse else "a sparse format"
     return MemoryLimitError(
         "the program needs more memory than the limit allows",
         expected=f"at most {amount(memory_limit)}",
         found=f"{amount(total)}, of which {amount(need)} for {kind} {allocation.buffer.name}",
-        hint="raise the memory limit, or store the result in a sparse format",
+        hint=f"raise the memory limit, or store the result in {wanted}",
     )

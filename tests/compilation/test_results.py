@@ -7,6 +7,7 @@ import pytest
 
 import storel
 from storel.compilation.results import choose_result_format
+from storel.errors import MemoryLimitError
 from storel.storage.formats.known import Formats
 from storel.syntax.parser import parse_format
 
@@ -24,6 +25,43 @@ def test_what_cannot_be_assembled_is_made_of_the_default(wanted: str, assembled:
     assert chosen.assembled is not None
     assert chosen.assembled.name == assembled
     assert chosen.candidate is not None and len(chosen.candidate.kinds) == 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "entries", "assembled"),
+    [(10**6, 3.0, "levels(compressed, compressed)"), (10**6, 2e6, "csr"), (60_000, 3.0, "csr")],
+)
+def test_rows_without_entries_have_no_place_where_they_are_many(
+    rows: int, entries: float, assembled: str
+) -> None:
+    wanted = FORMATS.resolve(parse_format("coo"), 2)
+    chosen = choose_result_format(wanted, (rows, 10), (entries, entries), FORMATS)
+    assert chosen.assembled is not None
+    assert chosen.assembled.name == assembled
+
+
+@pytest.mark.parametrize("wanted", ["coo", "hash", "dcsr", "dcsc"])
+@pytest.mark.parametrize("source", ["coo", "dcsr", "csf"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_few_entries_in_more_rows_than_memory_holds(wanted: str, source: str, threads: int) -> None:
+    rows = 10**12
+    given = storel.tensor({(5, 3): 1.0, (rows - 1, 7): 3.0}, shape=(rows, rows), format=source)
+    for term, expected in (
+        ("sum(<(i, j), a> in H) { (i, j) -> a * 2 }", {(5, 3): 2.0, (rows - 1, 7): 6.0}),
+        ("sum(<(i, j), a> in H) { (j, i) -> a * 2 }", {(3, 5): 2.0, (7, rows - 1): 6.0}),
+        ("H + H * H", {(5, 3): 2.0, (rows - 1, 7): 12.0}),
+    ):
+        result = storel.run(f"CREATE TENSOR r STORED AS {wanted} AS {term}", H=given, threads=threads)
+        assert isinstance(result, storel.Tensor)
+        assert result.format.startswith(wanted)
+        keys, values = result.to_coo()
+        assert dict(zip(map(tuple, keys.T.tolist()), values.tolist(), strict=True)) == expected
+
+
+def test_positions_of_rows_that_do_not_fit_into_memory_say_what_helps() -> None:
+    given = storel.tensor({(5, 3): 1.0}, shape=(10**12, 9), format="coo")
+    with pytest.raises(MemoryLimitError, match="keeps nothing for rows without entries"):
+        storel.run("CREATE TENSOR r STORED AS csr AS sum(<(i, j), a> in H) { (i, j) -> a * 2 }", H=given)
 
 
 @pytest.mark.parametrize("rank", [6, 7, 9])

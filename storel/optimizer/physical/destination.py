@@ -68,7 +68,7 @@ class Candidate:
         """Return a candidate for keys that arrive in another order: a level of few entries is compressed."""
         if order == self.dimensions or LevelKind.COMPRESSED not in self.kinds:
             return Candidate(self.kinds, order)
-        is_dense = self.kinds[0] is LevelKind.DENSE and extents[order[0]] <= max(entries, FEW)
+        is_dense = self.kinds[0] is LevelKind.DENSE and is_worth_a_place(extents[order[0]], entries)
         first = LevelKind.DENSE if is_dense else LevelKind.COMPRESSED
         return Candidate((first, *[LevelKind.COMPRESSED] * (len(order) - 1)), order)
 
@@ -82,6 +82,11 @@ def result_type(result: Type, ring: Semiring) -> ScalarStore:
 def is_dense(entries: float, extents: Sequence[int]) -> bool:
     """Return whether a result with about so many entries is better stored densely."""
     return entries >= DENSE_SHARE * math.prod(extents)
+
+
+def is_worth_a_place(rows: float, entries: float) -> bool:
+    """Return whether each of so many rows may have a place, whether it has any of the entries or not."""
+    return rows <= max(entries, FEW)
 
 
 def choose_destination(

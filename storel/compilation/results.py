@@ -83,7 +83,7 @@ def choose_result_format(
 
 
 def _sparse(extents: tuple[int, ...], counts: tuple[float, ...], formats: Formats) -> Format:
-    """Return the default for sparse tensors; compressed levels where it has too many places, or there is none."""
+    """Return the default for sparse tensors; compressed levels where it has too many places or is none."""
     rank = len(extents)
     if rank in formats.defaults.sparse:
         default = formats.default(rank, is_dense=False)

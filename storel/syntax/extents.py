@@ -227,10 +227,14 @@ class _Analysis:
             case "%":
                 return Facts(left.bounds % right.bounds)
             case "&":
-                if left.bounds.is_natural and right.bounds.is_natural:
-                    return Facts(Bounds(0).intersection(left.bounds.least(right.bounds)))
-                return Facts()
-            case _:
+                return Facts(left.bounds & right.bounds)
+            case "^":
+                return Facts(left.bounds ^ right.bounds)
+            case "<<":
+                return Facts(left.bounds << right.bounds)
+            case ">>":
+                return Facts(left.bounds >> right.bounds)
+            case _:  # also |, by which interleave spreads bits: an extent of all bits is worse than none
                 return Facts()
 
     def merge(self, node: Merge, scope: Scope) -> Facts:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 FARTHEST = 2**128
 """What is farther from 0 is no known bound: no key lies there, and each square has twice as many digits."""
 
+MOST_BITS = 64
+"""Shifts by as many bits or more leave nothing of an integer, or are refused."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
@@ -75,23 +78,61 @@ class Bounds:
         )
 
     def __floordiv__(self, other: Bounds) -> Bounds:
-        """Return the bounds of floored quotients by a positive constant.
+        """Return the bounds of floored quotients by a constant.
 
         >>> Bounds(0, 7) // Bounds.exactly(2)
         Bounds(low=0, high=3)
         """
-        if other.constant is None or other.constant <= 0:
+        if other.constant is None or other.constant == 0:
             return Bounds()
+        if other.constant < 0:
+            return -self // -other
         return Bounds(
             None if self.low is None else self.low // other.constant,
             None if self.high is None else self.high // other.constant,
         )
 
     def __mod__(self, other: Bounds) -> Bounds:
-        """Return the bounds of remainders by a positive divisor."""
-        if other.low is None or other.low <= 0 or other.high is None:
+        """Return the bounds of remainders, which have the divisor's sign; of 0 there are none.
+
+        >>> Bounds() % Bounds(0, 5)
+        Bounds(low=0, high=4)
+        """
+        if other.low is None or other.high is None:
             return Bounds()
-        return Bounds(0, other.high - 1)
+        return Bounds(min(other.low + 1, 0), other.high - 1 if other.high > 0 or other.low >= 0 else 0)
+
+    def __and__(self, other: Bounds) -> Bounds:
+        """Return the bounds of the bits that two integers share: no more than either has, if not negative."""
+        highs = [each.high for each in (self, other) if each.is_natural and each.high is not None]
+        is_natural = self.is_natural or other.is_natural
+        return Bounds(0 if is_natural else None, min(highs, default=None))
+
+    def __xor__(self, other: Bounds) -> Bounds:
+        """Return the bounds of the bits that one of two natural numbers has.
+
+        >>> Bounds(0, 5) ^ Bounds.exactly(8)
+        Bounds(low=0, high=15)
+        """
+        if not (self.is_natural and other.is_natural):
+            return Bounds()
+        if self.high is None or other.high is None:
+            return Bounds(0)
+        return Bounds(0, (1 << max(self.high, other.high).bit_length()) - 1)
+
+    def __lshift__(self, other: Bounds) -> Bounds:
+        """Return the bounds of natural numbers with a known number of zero bits behind them."""
+        if not self.is_natural or other.constant is None or not 0 <= other.constant < MOST_BITS:
+            return Bounds()
+        return self.scaled(1 << other.constant)
+
+    def __rshift__(self, other: Bounds) -> Bounds:
+        """Return the bounds of natural numbers without so many of their last bits."""
+        if not self.is_natural:
+            return Bounds()
+        if other.constant is None or not 0 <= other.constant < MOST_BITS:
+            return Bounds(0, self.high)
+        return self // Bounds.exactly(1 << other.constant)
 
     def union(self, other: Bounds) -> Bounds:
         low = None if self.low is None or other.low is None else min(self.low, other.low)

@@ -47,6 +47,13 @@ def inferred(text: str) -> tuple[str, list[tuple[int | None, bool]]]:
         ("sum(<i, _> in 2:n) { i - 1 -> 1 }", [(4, False)]),
         ("sum(<i, _> in 0:n) { i // 2 -> 1 }", [(3, False)]),
         ("sum(<i, _> in 0:n) { i % 3 -> 1 }", [(3, False)]),
+        ("sum(<i, _> in 0:n) { (i + 2) % n -> 1 }", [(5, False)]),
+        ("sum(<i, _> in 0:0) { (i + 2) % extent(A(0:0), 0) -> 1 }", [(0, False)]),
+        ("sum(<i, _> in 0:n) { 7 + i % (0 - 4) -> 1 }", [(8, False)]),
+        ("sum(<i, _> in 0:n) { 6 + (i - 20) // (0 - 7) -> 1 }", [(9, False)]),
+        ("sum(<i, _> in 0:n) { bit(i, 0) * 2 + bit(i, 1) -> 1 }", [(4, False)]),
+        ("sum(<i, _> in 0:n) { i ^ (bit(i, 1) << 3) -> 1 }", [(16, False)]),
+        ("sum(<i, _> in 0:n) { i >> 1 -> 1 }", [(3, False)]),
         ("sum(<i, _> in 0:n) { min(i, 2) -> 1 }", [(3, False)]),
         ("sum(<i, _> in 0:n) { max(i - 9, 0) -> 1 }", [(1, False)]),
         ("sum(<i, _> in 0:n) { i & 1 -> 1 }", [(2, False)]),
@@ -129,7 +136,16 @@ def test_bounds_contain_every_result(one: range, two: range, data: st.DataObject
         (b, left.union(right)),
     ]
     if two[0] > 0:
-        results += [(a % b, left % right), (a // two[0], left // Bounds.exactly(two[0]))]
+        results += [(a // two[0], left // Bounds.exactly(two[0]))]
+    if b != 0:
+        results += [(a % b, left % right), (a // b, left // Bounds.exactly(b))]
+    if one[0] >= 0:
+        results += [
+            (a & b, left & right),
+            (a >> 1, left >> Bounds.exactly(1)),
+            (a << 2, left << Bounds.exactly(2)),
+        ]
+        results += [(a ^ b, left ^ right), (a >> abs(b), left >> Bounds(0))]
     for value, bounds in results:
         assert bounds.low is None or bounds.low <= value
         assert bounds.high is None or value <= bounds.high

@@ -27,6 +27,9 @@ LEAST = 4
 LEAST_STEPS = 2**17
 """The least number of multiplications that are worth it."""
 
+LEAST_EACH = 2**15
+"""The least number of multiplications in each product of a batch: to call for one takes a microsecond."""
+
 Strides: TypeAlias = tuple[int, ...]
 """By how many elements an address grows with each loop's variable."""
 
@@ -122,7 +125,10 @@ def contraction(plan: Plan, stores: tuple[Store, ...], symbols: Symbols) -> Cont
     groups = (found.batch, found.rows, found.columns, found.summed)
     if sum(map(len, groups)) < len(found.extents):
         return None
-    if any(found.extent(group) < LEAST for group in groups[1:]) or math.prod(found.extents) < LEAST_STEPS:
+    steps = math.prod(found.extents)
+    if any(found.extent(group) < LEAST for group in groups[1:]) or steps < LEAST_STEPS:
+        return None
+    if found.extent(found.batch) > 1 and steps < LEAST_EACH * found.extent(found.batch):
         return None
     return found
 

@@ -285,3 +285,14 @@ def test_a_product_is_added_to_another_one(
     error = 1e-3 if dtype == "float32" else 1e-11
     for _ in range(2):
         np.testing.assert_allclose(dense(kernel(**read)), wanted, rtol=error, atol=error)
+
+
+@pytest.mark.parametrize(("side", "is_product"), [(6, False), (24, False), (40, True)])
+@pytest.mark.parametrize("backend", ["c", "numba"])
+def test_small_products_of_a_batch_are_loops(side: int, is_product: bool, backend: str) -> None:
+    rng = np.random.default_rng(side)
+    given = {name: rng.random((2**18 // side**3 + 9, side, side)) for name in "AB"}
+    text = "CREATE TENSOR R AS sum(<(b, i, j), x> in A, <(b, j, k), y> in B) { (b, i, k) -> x * y }"
+    kernel = storel.compile(text, backend=backend, **given)
+    assert bool(products(kernel)) == is_product
+    np.testing.assert_allclose(dense(kernel(**given)), given["A"] @ given["B"], rtol=1e-10)

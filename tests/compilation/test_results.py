@@ -101,6 +101,24 @@ def test_a_result_that_asks_for_nothing_is_stored_by_its_entries(
     assert choose_result_format(None, extents, counts, FORMATS).wanted.name == name
 
 
+@pytest.mark.parametrize("columns", [2, 5, 9])
+@pytest.mark.parametrize("is_nested", [True, False])
+def test_several_aggregates_of_few_groups_are_dense(columns: int, is_nested: bool) -> None:
+    rng = np.random.default_rng(columns)
+    group, v = rng.integers(0, 3, 5000), rng.random(5000)
+    keys = [
+        f"{{ {column} -> v(i) }}" if is_nested else f"{{ (group(i), {column}) -> v(i) }}"
+        for column in range(columns)
+    ]
+    made = f"{{ group(i) -> {' + '.join(keys)} }}" if is_nested else f"({' + '.join(keys)})"
+    program = f"CREATE TENSOR r: real[3, {columns}] AS sum(<i, _> in 0:extent(group, 0)) {made}"
+    result = storel.run(program, group=group, v=v)
+    assert isinstance(result, storel.Tensor)
+    assert result.format == "dense"
+    expected = np.bincount(group, v, 3)[:, None] * np.ones(columns)
+    np.testing.assert_allclose(result.to_numpy(), expected)
+
+
 @pytest.mark.parametrize("wanted", ["dense", "csr", "csc", "coo", "dcsr"])
 @pytest.mark.parametrize("source", ["csr", "csc", "dense"])
 def test_every_format_holds_the_result(wanted: str, source: str) -> None:

@@ -235,14 +235,22 @@ def _of_dictionaries(constructor: str, a: Estimate, b: Estimate, identity: Hasha
     if not a.counts or not b.counts:
         whole = a if a.counts else b
         return whole._replace(identity=identity, is_array=False)
-    spans = tuple(map(min, a.spans, b.spans))
     if constructor == "Add":
         counts = tuple(x + y for x, y in zip(a.counts, b.counts, strict=False))
+        spans = _united(a.spans, b.spans, counts)
         made = a.contributions + b.contributions
     else:
         counts = tuple(map(min, a.counts, b.counts))
+        spans = tuple(map(min, a.spans, b.spans))
         made = counts[-1]
     return Estimate(identity, counts=counts, spans=spans, length=counts[0], made=made)
+
+
+def _united(one: Sequence[float], other: Sequence[float], counts: Sequence[float]) -> tuple[float, ...]:
+    """Return how many keys a union may have at each depth: as many as a side may, and as there are."""
+    above = (1.0, *counts)
+    present = (count / max(1.0, parents) for count, parents in zip(counts, above, strict=False))
+    return tuple(map(max, one, other, present))
 
 
 def _range(low: Estimate, high: Estimate, symbols: Symbols, identity: Hashable) -> Estimate:

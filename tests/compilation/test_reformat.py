@@ -397,3 +397,22 @@ def test_what_has_more_entries_than_it_stores_stays_as_it_is(storage: str) -> No
     made.add_tensor("A", storel.tensor(given, storage, shape=None if storage == "dense" else (size, size)))
     term = column_of(Symbol("A_n")) if storage == "dense" else Sum(Symbol("A_u"), SEARCH)
     assert convertible_operands(term, made, lambda: 1e12) == (["A"] if storage == "dense" else [])
+
+
+@pytest.mark.parametrize(
+    ("program", "letters"),
+    [
+        ("sum(<(i, j, k), a> in A, <(l, j, k), b> in A) { (i, l) -> a * b }", "ijk,ljk->il"),
+        ("sum(<(i, j, k), a> in A, <(i, l, k), b> in A) { (j, l) -> a * b }", "ijk,ilk->jl"),
+    ],
+)
+def test_fibers_that_share_two_keys_are_found_by_these(program: str, letters: str) -> None:
+    rng = np.random.default_rng(7)
+    keys = tuple(rng.integers(0, extent, 60_000) for extent in (400, 300, 200))
+    data: Any = scipy.sparse.coo_array((rng.random(60_000), keys), shape=(400, 300, 200))
+    kernel = storel.compile(f"CREATE TENSOR y AS {program}", A=data)
+    assert kernel.compilation.converted
+    result = kernel(A=data)
+    assert isinstance(result, storel.Tensor)
+    expected = np.einsum(letters, data.toarray(), data.toarray(), optimize=True)
+    np.testing.assert_allclose(result.to_numpy(), expected)

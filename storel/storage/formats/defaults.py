@@ -11,7 +11,7 @@ from storel.host import resources
 
 @dataclass(frozen=True)
 class Defaults:
-    """The names of formats by rank, the default first, for dense and for sparse data."""
+    """Formats by rank as ``STORED AS`` names them, the default first, for dense and for sparse data."""
 
     dense: dict[int, tuple[str, ...]]
     sparse: dict[int, tuple[str, ...]]

@@ -160,7 +160,7 @@ class Formats:
             kind = "dense" if is_dense else "sparse"
             hint = "say which: levels(…), with a kind of level for each dimension"
             raise FormatError(f"no format is the default for {kind} tensors of rank {rank}", hint=hint)
-        return [self.find(name, rank) for name in table[rank]]
+        return [self.resolve(parse_format(text), rank) for text in table[rank]]
 
     def _load(self, name: str, path: Path) -> dict[int, Format]:
         with self._loading:  # a thread sees only its own format without ranks, of which the format is a part

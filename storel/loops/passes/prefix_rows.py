@@ -54,7 +54,7 @@ def accumulate_rows(kernel: Kernel) -> Kernel:
 
 def carries(loop: For) -> bool:
     """Return whether iterations of a loop hand on a row."""
-    return any(_rows(loop, place, statement) is not None for place, statement in enumerate(loop.body))
+    return any(_handed_on(loop, place, statement) is not None for place, statement in enumerate(loop.body))
 
 
 def _block(body: tuple[Statement, ...], fresh: Iterator[str]) -> tuple[Statement, ...]:
@@ -77,7 +77,7 @@ def _statement(statement: Statement, fresh: Iterator[str]) -> tuple[Statement, .
 def _carried(outer: For, fresh: Iterator[str]) -> tuple[Statement, ...]:
     """Return a loop whose iterations hand on a row, behind what that begins with, if they can."""
     for place, statement in enumerate(outer.body):
-        made = _rows(outer, place, statement)
+        made = _handed_on(outer, place, statement)
         if made is not None:
             done = Local(next(fresh), ScalarType.INT64)
             again = _from(made.again, made.prefix, done)
@@ -95,7 +95,8 @@ class _Rows:
     prefix: For
 
 
-def _rows(outer: For, place: int, statement: Statement) -> _Rows | None:
+def _handed_on(outer: For, place: int, statement: Statement) -> _Rows | None:
+    """Return how what a statement begins goes on from the iteration before."""
     return _added_to(outer, place, statement) or _made_at_once(outer, place, statement)
 
 

@@ -13,7 +13,7 @@ would not be stay as they are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from storel.loops.dependence import assigned, changing, declared, is_fixed, start_of, step
@@ -78,7 +78,7 @@ def _turned(loop: For, emitter: Emitter) -> For:
     place = _from_the_end(loop.high, turn)
     begins = {inner: substituted(begin, {loop.local: place}) for inner, begin in suffixes.items()}
     body = (Declare(loop.local, place), *_with_turned(loop.body, begins, emitter))
-    made = For(turn, index(0), _difference(loop.high, loop.low), body)
+    made = For(turn, index(0), _difference(loop.high, loop.low), body, loop.role)
     return made if prefixes.carries(made) or prefix_rows.carries(made) else loop
 
 
@@ -173,7 +173,7 @@ def _is_in_any_order(loop: For) -> bool:
     places: dict[Buffer, Expression] = {
         each.buffer: each.index for each in written if step(each.index, steps) == 1
     }
-    rows = dict(_rows(loop.body, steps, constant_buffers(loop)))
+    rows = dict(_rows(loop.body, steps))
     if places.keys() & rows.keys() or any(
         isinstance(part, Load) and part.buffer in {*places, *rows} for part in read(loop.body)
     ):
@@ -185,9 +185,12 @@ def _is_in_any_order(loop: For) -> bool:
 
 
 def _rows(
-    body: tuple[Statement, ...], steps: Mapping[Local, int | None], constant: Set[Buffer]
+    body: tuple[Statement, ...], steps: Mapping[Local, int | None]
 ) -> Iterator[tuple[Buffer, Expression]]:
-    """Yield the buffers that a loop writes row by row, each with where the row of an iteration starts."""
+    """Yield the buffers that a loop writes row by row, each with where the row of an iteration starts.
+
+    ``steps`` say by how much locals grow from one iteration to the next.
+    """
     for inner in walk(body):
         if not isinstance(inner, For) or inner.low != index(0):
             continue

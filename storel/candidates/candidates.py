@@ -26,6 +26,7 @@ from storel.storage.packing.parameters import with_parameters_of
 from storel.storage.tensor import Tensor, pack_entries
 from storel.syntax.nodes.declarations import FormatReference, TupleArgument
 from storel.syntax.nodes.expressions import Name, Number
+from storel.syntax.parser import parse_format
 
 Progress: TypeAlias = Callable[[str], None]
 
@@ -167,15 +168,15 @@ def _known(formats: Formats, rank: int, dropped: list[Dropped]) -> Iterator[Form
                 yield formats.resolve(FormatReference(name), rank)
             except FormatError as error:
                 dropped.append(Dropped(name, Why.OPEN, error.message))
-    for reference in _nests(rank):
-        yield formats.resolve(reference, rank)
+    nests = (formats.resolve(reference, rank) for reference in _nests(rank))
+    yield from (nest for nest in nests if nest.name not in {each.name for each in defaults})
 
 
 def _defaults(formats: Formats, rank: int) -> list[Format]:
     """Return the formats that data of a rank may be stored in unasked."""
     defaults = formats.defaults
-    names = dict.fromkeys((*defaults.sparse.get(rank, ()), *defaults.dense.get(rank, ())))
-    return [formats.find(name, rank) for name in names]
+    texts = dict.fromkeys((*defaults.sparse.get(rank, ()), *defaults.dense.get(rank, ())))
+    return [formats.resolve(parse_format(text), rank) for text in texts]
 
 
 def _nests(rank: int) -> Iterator[FormatReference]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -43,6 +43,7 @@ from storel.storage.files.kinds import is_readable, keeps_arrays, require_savabl
 from storel.storage.formats.known import is_automatic, known_formats
 from storel.storage.summary import read_summary
 from storel.syntax.analyze import Analysis
+from storel.syntax.nodes.statements import Save
 
 ScriptArgument = Annotated[str, typer.Argument(help="A .sdql file, or - for standard input.")]
 BindingOption = Annotated[
@@ -93,6 +94,8 @@ def run(
     if out is not None:
         _require_one(results)
         require_savable(out, analysis.ranks[results[0]])
+    written = [*outputs, *([] if out is None else [(results[0], out)])]
+    _require_own_files(runner.outcome.saved, written, runner.directory)
     outcome = runner.finish(analysis)
     _warn(outcome)
     _save(outcome, out, outputs, runner.directory)
@@ -175,6 +178,23 @@ def runner_for(
     for text in bindings:
         _bind(runner, text)
     return runner
+
+
+def _require_own_files(saved: Sequence[Save], written: list[tuple[str, Path]], directory: Path) -> None:
+    """Raise DataError if one file is to hold two tensors, that the script saves or that are ``written``."""
+    taken: dict[Path, str] = {}
+
+    def take(name: str, path: Path) -> None:
+        other = taken.setdefault(path.resolve(), name)
+        if other != name:
+            hint = "give each a file of its own"
+            raise DataError("two tensors go to one file", found=f"{other} and {name} to {path}", hint=hint)
+
+    for statement in saved:
+        with placed_at(statement.path_span):
+            take(statement.name, directory / statement.path)
+    for name, path in written:
+        take(name, path)
 
 
 def _require_one(results: Collection[str]) -> None:

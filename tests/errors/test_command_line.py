@@ -51,6 +51,7 @@ OUTER_PRODUCT = (
 )
 LOAD = "LOAD TENSOR A FROM 'a.mtx'\n"
 SUM_OF_ROWS = LOAD + "CREATE TENSOR y AS sum(<(i,j), a> in A) { i -> a }"
+TWO_SUMS = SUM_OF_ROWS + "\nCREATE TENSOR z AS sum(<(i,j), a> in A) { j -> a }\n"
 
 CASES = (
     Case("syntax", LOAD + "CREATE TENSOR y AS sum(<(i,j), a> in A { i -> a }", {"a.mtx": MATRIX}),
@@ -145,6 +146,10 @@ CASES = (
     Case("output_of_unknown_kind", SUM_OF_ROWS, {"a.mtx": MATRIX}, ("-o", "result.xyz")),
     Case("saved_as_unknown_kind", SUM_OF_ROWS + "\nSAVE y TO 'y.xyz'", {"a.mtx": MATRIX}, ()),
     Case("saved_as_another_rank", SUM_OF_ROWS + "\nSAVE y TO 'y.mtx'", {"a.mtx": MATRIX}, ()),
+    Case("saved_to_one_file", f"{TWO_SUMS}SAVE y TO 'o.npy'\nSAVE z TO './o.npy'", {"a.mtx": MATRIX}, ()),
+    Case(
+        "output_to_a_saved_file", f"{TWO_SUMS}SAVE y TO 'o.npy'", {"a.mtx": MATRIX}, ("--output", "z=o.npy")
+    ),
     Case("output_of_unknown_tensor", SUM_OF_ROWS, {"a.mtx": MATRIX}, ("--output", "z=result.npz")),
     Case(
         "too_large_for_memory",

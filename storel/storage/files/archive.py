@@ -81,6 +81,8 @@ def _reason(error: Exception) -> str:
 
 
 def _read_member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Array:
+    if entry.flag_bits & _ENCRYPTED:
+        raise ValueError(f"its {entry.filename} is encrypted")
     with archive.open(entry) as member:
         return np.lib.format.read_array(cast(BinaryIO, member), allow_pickle=False)
 

@@ -59,6 +59,17 @@ def test_a_damaged_header_is_an_error(tmp_path: Path, header: str) -> None:
         assert not re.search(r"malformed|ast\.|unhashable|multi-line", str(caught.value))
 
 
+def test_an_encrypted_member_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    np.savez(path, x=np.arange(3))
+    content = bytearray(path.read_bytes())
+    for signature, flags in ((b"PK\x01\x02", 8), (b"PK\x03\x04", 6)):
+        content[content.find(signature) + flags] |= 1
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"is not a usable \.npz file: its x\.npy is encrypted"):
+        read_arrays(path)
+
+
 @pytest.mark.parametrize("smallest", [1, 1 << 24])
 @pytest.mark.parametrize("kept", [0, 5, 60, 130])
 def test_a_truncated_array_is_an_error(

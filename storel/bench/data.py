@@ -15,8 +15,9 @@ import numpy as np
 from storel.api import read
 from storel.arrays import Array
 from storel.bench.problem import Entries, Matrix, by_rows
-from storel.errors import UnknownNameError, nearest
+from storel.errors import DataError, UnknownNameError, nearest
 from storel.storage.coordinates import combine
+from storel.storage.tensor import Tensor
 
 NAMES = ("uniform", "power-law", "banded", "triangular")
 
@@ -48,7 +49,7 @@ class Data:
     def matrix(self, seed: int = 1) -> Matrix:
         """Return a matrix by rows; each seed is another one, but for a file."""
         if self.rank is not None:
-            return read(self.name).to_scipy().tocsr()
+            return self._from_file().to_scipy().tocsr()
         rows, columns = self._places(np.random.default_rng(seed))
         drawn = np.random.default_rng(seed + 100).random(len(rows)) + 0.5
         return by_rows((drawn, (rows, columns)), (self.size, self.size))
@@ -56,7 +57,7 @@ class Data:
     def tensor(self) -> Entries:
         """Return a tensor of rank 3, uniform or skewed, or that of a file."""
         if self.rank is not None:
-            tensor = read(self.name)
+            tensor = self._from_file()
             return Entries(*tensor.to_coo(), tensor.shape)
         rng = np.random.default_rng(1)
         shape = tuple(max(2, round(share * self.size)) for share in PROPORTIONS)
@@ -66,6 +67,17 @@ class Data:
             axis[:] = extent * rng.random(self.nonzeros) ** power
         coordinates, values = combine(drawn, rng.random(self.nonzeros) + 0.5, shape)
         return Entries(coordinates, values, shape)
+
+    def _from_file(self) -> Tensor:
+        """Return what the file holds; raises DataError for another rank, and for what no answer equals."""
+        tensor = read(self.name)
+        if tensor.rank != self.rank:
+            raise DataError(
+                f"{self.name} is not what kernels take", f"rank {self.rank}", f"rank {tensor.rank}"
+            )
+        if not np.isfinite(tensor.to_coo()[1]).all():
+            raise DataError(f"{self.name} holds inf or NaN: answers that do could not be compared")
+        return tensor
 
     def _places(self, rng: np.random.Generator) -> tuple[Array, Array]:
         match self.name:
@@ -96,6 +108,6 @@ def check(name: str) -> None:
     if name not in NAMES and not Path(name).is_file():
         raise UnknownNameError(
             f"there is no data '{name}'",
-            expected=f"{', '.join(NAMES)}, or a .mtx or .tns file",
+            expected=f"{', '.join(NAMES)}, or a file of a matrix, or a .tns of rank 3",
             hint=nearest(name, NAMES),
         )

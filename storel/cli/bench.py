@@ -41,7 +41,8 @@ def bench(
         str | None, typer.Option(help=f"Names with commas between: {', '.join(KERNELS)}; all by default.")
     ] = None,
     data: Annotated[
-        str, typer.Option(help=f"{', '.join(NAMES)}, or .mtx and .tns files; commas between.")
+        str,
+        typer.Option(help=f"{', '.join(NAMES)}, or files of matrices, or .tns of rank 3; commas between."),
     ] = "uniform",
     rivals: Annotated[
         str | None, typer.Option(help=f"{', '.join(RIVALS)}; all that are installed by default.")

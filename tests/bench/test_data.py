@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import storel
+from storel.arrays import Array
 from storel.bench.arithmetic import SIDE, peak
 from storel.bench.data import NAMES, Data
 from storel.bench.probes import probes
 from storel.bench.problem import Gather
+from storel.errors import DataError
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -19,6 +24,25 @@ def test_matrices_are_the_same_every_time_and_others_with_other_seeds(name: str)
     assert one.shape == (100, 100)
     assert 0 < one.nnz <= 900
     assert one.has_sorted_indices
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("x.npy", np.arange(1.0, 6.0), "rank 1"),
+        ("x.npy", np.ones((2, 2, 2)), "rank 3"),
+        ("x.tns", np.ones((2, 2)), "rank 2"),
+        ("x.npy", np.array([[1.0, np.nan]]), "inf or NaN"),
+        ("x.tns", np.full((2, 2, 2), np.inf), "inf or NaN"),
+    ],
+)
+def test_files_hold_numbers_of_the_rank_that_kernels_take(
+    tmp_path: Path, name: str, values: Array, message: str
+) -> None:
+    storel.tensor(values).save(tmp_path / name)
+    data = Data(str(tmp_path / name), 10, 10)
+    with pytest.raises(DataError, match=message):
+        data.tensor() if name.endswith(".tns") else data.matrix()
 
 
 def test_shapes() -> None:

@@ -72,9 +72,8 @@ class Data:
         """Return what the file holds; raises DataError for another rank, and for what no answer equals."""
         tensor = read(self.name)
         if tensor.rank != self.rank:
-            raise DataError(
-                f"{self.name} is not what kernels take", f"rank {self.rank}", f"rank {tensor.rank}"
-            )
+            expected, found = f"a tensor of rank {self.rank}", f"rank {tensor.rank}"
+            raise DataError(f"{self.name} is not what kernels take", expected=expected, found=found)
         if not np.isfinite(tensor.to_coo()[1]).all():
             raise DataError(f"{self.name} holds inf or NaN: answers that do could not be compared")
         return tensor

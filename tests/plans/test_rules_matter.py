@@ -31,7 +31,6 @@ WITNESSES = {
     "fuse-if": ("mmm", 1),
     "fuse-singleton": ("mmm", 1),
     "fuse-sum": ("mmm", 1),
-    "if-equality-out": ("triangles", 3),
     "if-out-of-product-right": ("mttkrp", 4),
     "if-out-of-singleton": ("ttm", 1),
     "if-out-of-sum": ("mttkrp", 4),
@@ -105,4 +104,24 @@ def test_without_loops_united_that_are_added_later_a_sum_takes_longer() -> None:
     compilation = storel.compile(script, **given).compilation
     found = optimize(compilation.term, compilation.symbols)
     without = optimize(compilation.term, compilation.symbols, shipped().without("sum-unite"))
+    assert without.cost.nanoseconds > 1.1 * found.cost.nanoseconds
+
+
+@pytest.mark.parametrize(
+    ("rule", "program"),
+    [
+        ("if-equality-out", "sum(<(i, j), a> in A) if a > 0.5 and i == j then a"),
+        ("second-if-out-of-sum", "sum(<(i, j), _> in A, <i, _> in f) { j -> true }"),
+    ],
+)
+def test_without_conditions_that_move_out_more_is_read(rule: str, program: str) -> None:
+    """Diagonals are looked up, and of few rows only the entries are asked for."""
+    rng = np.random.default_rng(0)
+    matrix = np.where(rng.random((400, 400)) < 0.05, rng.random((400, 400)), 0)
+    given = {"A": storel.tensor(matrix, "csr"), "f": storel.tensor(rng.random(400) < 0.02)}
+    read = {name: tensor for name, tensor in given.items() if f"in {name}" in program}
+    ring = "OVER or_and " if "true" in program else ""
+    compilation = storel.compile(f"CREATE TENSOR r {ring}AS {program}", **read).compilation
+    found = optimize(compilation.term, compilation.symbols)
+    without = optimize(compilation.term, compilation.symbols, shipped().without(rule))
     assert without.cost.nanoseconds > 1.1 * found.cost.nanoseconds

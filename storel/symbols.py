@@ -47,6 +47,8 @@ class ArraySymbol:
     ``("A_row", "A_col")``; ``unique`` says that no element occurs twice. ``first`` and ``last`` are the
     values at both ends where declared. ``distinct`` estimates the number of distinct elements,
     ``nonzeros`` of those that are not zero (values only), ``finite`` says that no element is inf or NaN.
+    That none is zero, ``nonzero``, is said of sparse operands only, and whoever relies on it must see to it
+    in each call.
     ``holds_indices`` says that they are keys, positions or sizes, which are int64 in a program, however few
     bits they are stored in.
 
@@ -69,6 +71,7 @@ class ArraySymbol:
     last: int | None = None
     distinct: int | None = None
     nonzeros: int | None = None
+    nonzero: bool = False
     finite: bool = False
     holds_indices: bool = False
     elements: Elements | None = field(default=None, compare=False, repr=False)
@@ -79,6 +82,11 @@ class ArraySymbol:
     def element_type(self) -> ScalarType:
         """The type that elements are of in a program, whatever ``type`` they are stored in."""
         return ScalarType.INT64 if self.holds_indices else self.type
+
+    @property
+    def holds_boundaries(self) -> bool:
+        """Whether the elements are where segments begin and end."""
+        return self.ascending and self.first is not None
 
     @property
     def never_descends(self) -> bool:

@@ -130,7 +130,7 @@ def _nonzero_name(factor: Term, symbols: Symbols) -> str | None:
     match factor:
         case Lookup(Symbol(name), _) | Symbol(name):
             match symbols[name]:
-                case ArraySymbol(length=length, nonzeros=nonzeros, finite=True) if nonzeros == length:
+                case ArraySymbol(nonzero=True, finite=True):
                     return name
                 case ParameterSymbol(finite=True, nonzero=True):
                     return name

@@ -163,7 +163,7 @@ class Compilation:
 
     def _lowered(self, phase: Phase, profile: Profile | None = None) -> Kernel:
         symbols, extents = phase.known(self.symbols), phase.extents(self.entered_extents)
-        is_unguarded = self.reliance.nonzero is not None
+        is_unguarded = not self.reliance.are_guarded
         kernel = lower(phase, extents, symbols, is_unguarded=is_unguarded, profile=profile)
         return improved(kernel, symbols, reorders=self.is_reordered)
 
@@ -174,11 +174,8 @@ class Compilation:
 
     def replanned(self, term: Term, preferences: Preferences = PLANNERS_OWN) -> Compilation:
         """Return the same with the plan of another term that means the same, such as one considered."""
-        request = Request(
-            self.definition.shape, self.result.candidate, entries(term, self.symbols), preferences
-        )
-        return replace(
-            self,
-            plan=plan_term(term, request, self.symbols, self.definition.semiring),
-            reliance=reliance(term, self.composed.symbols, self.composed.dense),
-        )
+        relied = reliance(term, self.optimized.nonzero, self.composed.symbols, self.composed.dense)
+        estimated = entries(term, relied.symbols)
+        request = Request(self.definition.shape, self.result.candidate, estimated, preferences)
+        plan = plan_term(term, request, relied.symbols, self.definition.semiring)
+        return replace(self, plan=plan, reliance=relied)

@@ -135,16 +135,17 @@ def compile_as_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONV
     cost = optimized.cost
     result = choose_result_format(task.storage, definition.shape, cost.counts, environment.formats)
     request = Request(definition.shape, result.candidate, cost.entries)
+    relied = reliance(optimized.term, optimized.nonzero, symbols, composed.dense)
     compilation = Compilation(
         definition=definition,
         composed=composed,
         term=term,
         optimized=optimized,
         result=result,
-        plan=plan_term(optimized.term, request, symbols, definition.semiring),
+        plan=plan_term(optimized.term, request, relied.symbols, definition.semiring),
         backend=choose("auto" if options.backend == "interpret" else options.backend),
         converted=converted,
-        reliance=reliance(optimized.term, symbols, composed.dense),
+        reliance=relied,
         is_reordered=options.floating_point != "strict",
         constants=budgets.cost.constants if isinstance(budgets.cost, Nanoseconds) else machine.constants(),
         threads=threads.count(options.threads),

@@ -232,7 +232,8 @@ def measured_symbol(name: str, array: Array) -> ArraySymbol:
         is_real = scalar_type.is_real
         finite = not is_real or is_all_finite(array)
         nonzeros = int(np.count_nonzero(array))
-        return ArraySymbol(name, scalar_type, len(array), nonzeros=nonzeros, finite=finite)
+        nonzero = nonzeros == len(array)
+        return ArraySymbol(name, scalar_type, len(array), nonzeros=nonzeros, nonzero=nonzero, finite=finite)
     if len(array) == 0:
         return ArraySymbol(name, scalar_type, 0, finite=True)
     ascending, increasing = is_ascending(array), is_increasing(array)

@@ -98,7 +98,7 @@ def foreseen(compilation: Compilation, formats: Formats) -> Tensor:
             "nnz": round(estimate),
             "type": SEMIRINGS[definition.semiring].with_zero(definition.type).value,
             "semiring": definition.semiring,
-            "finite": compilation.reliance.nonzero is not None,
+            "finite": not compilation.reliance.are_guarded,
             "closed": all(extent.is_closed for extent in definition.extents),
         },
         f"the estimates of {definition.name}",

@@ -160,13 +160,12 @@ class Call:
         for name, tensor in compilation.converted.items():
             converted[operand_of(name)][name] = Converted(tensor.storage, likeness(tensor))
         unsigned, reliance = compilation.composed.unsigned, compilation.reliance
-        nonzero = reliance.nonzero or frozenset()
         operands: dict[str, Operand] = {}
         for name, tensor in environment.tensors.items():
             form = None if converted[name] or name in unsigned else ArrayForm.of(tensor)
             if form is not None and not reliance.is_on_numbers(f"{name}_{form.values.name}"):
                 form = replace(form, promises=None)
-            operands[name] = Operand(name, likeness(tensor), converted[name], form, nonzero)
+            operands[name] = Operand(name, likeness(tensor), converted[name], form, reliance.nonzero)
         return Call(
             program=compilation.program,
             definition=compilation.definition,
@@ -178,7 +177,7 @@ class Call:
             facts=environment.parameter_facts(),
             declared=dict(environment.declared),
             fixed=dict(environment.fixed),
-            nonzero=nonzero,
+            nonzero=reliance.nonzero,
             memory_limit=memory_limit,
             unsigned=unsigned,
             is_long=compilation.is_long,

@@ -51,6 +51,7 @@ class Naming:
             found,
             term=self.term(found.term),
             normalized=self.term(found.normalized),
+            nonzero=frozenset(map(self._name, found.nonzero)),
             considered=tuple(map(self._priced, found.considered)),
             graph=replace(found.graph, names=self.names),
         )

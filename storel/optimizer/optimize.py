@@ -47,6 +47,7 @@ from storel.optimizer.terms.factoring import factored
 from storel.optimizer.terms.implied import without_implied
 from storel.optimizer.terms.occurrences import is_value
 from storel.optimizer.terms.precautions import cautious
+from storel.optimizer.terms.present import asked, without_questions
 from storel.optimizer.terms.unfolding import is_unfolded
 from storel.symbols import MappingSymbol, Symbols
 
@@ -98,12 +99,14 @@ class _Start:
     """What a search begins with: a term with all dictionaries taken apart.
 
     ``stored`` is the one that is cheapest as it stands. There is no e-graph where the eager rules leave
-    nothing to choose, unless it is what the search ends with.
+    nothing to choose, unless it is what the search ends with. Both are right as long as no element of the
+    arrays ``nonzero`` is zero.
     """
 
     term: Term
     stored: Term
     report: PhaseReport
+    nonzero: frozenset[str]
     graph: Graph | None = None
 
 
@@ -118,19 +121,24 @@ def _optimized(
     if first.graph is not None and options.main.iterations == 0:
         plan = _priced("as written", hoisted(first.term, symbols), sharing)
         effort = _effort((first.report,), sharing)
-        return Optimized(plan.term, plan.cost, (first.report,), first.term, (plan,), first.graph, effort)
+        return Optimized(
+            plan.term, plan.cost, (first.report,), first.term, first.nonzero, (plan,), first.graph, effort
+        )
+    nonzero = first.nonzero
     plans, reports, graph = _plans(first, symbols, chosen, options, sharing)
     effort = _effort(reports, sharing)
     for other in others if others and not associated(first.term, symbols) else ():  # a chain needs no search
         start = _normalized(other, symbols, chosen, options)
         if _is_promising(start, first, symbols, sharing, effort):
             more, made, _ = _plans(start, symbols, chosen, options, sharing)
+            nonzero |= start.nonzero
             plans |= {plan: names for plan, names in more.items() if plan not in plans}
             reports += made
     if options.expands and len(parts := monomials(term)) > 1:
         alone = replace(options, expands=False)
-        whole = reduce(Add, [optimize(part, symbols, chosen, alone).term for part in parts])
-        plans.setdefault(sharing.share(whole), ["expanded"])
+        alone_best = [optimize(part, symbols, chosen, alone) for part in parts]
+        plans.setdefault(sharing.share(reduce(Add, [each.term for each in alone_best])), ["expanded"])
+        nonzero = nonzero.union(*(each.nonzero for each in alone_best))
     if sharing.stop is not None:
         reports[-1] = replace(reports[-1], stop=sharing.stop)
     # A bool that is summed becomes an integer: where rewriting lost such a sum, the type went with it.
@@ -143,7 +151,7 @@ def _optimized(
     considered = tuple(sorted(priced, key=lambda plan: plan.cost.nanoseconds))
     best = _best(considered, symbols, options.memory)
     effort = _effort(reports, sharing)
-    return Optimized(best.term, best.cost, tuple(reports), first.term, considered, graph, effort)
+    return Optimized(best.term, best.cost, tuple(reports), first.term, nonzero, considered, graph, effort)
 
 
 def _unsearched(
@@ -158,7 +166,7 @@ def _unsearched(
     plan = _priced("as written", cautious(rewritten, symbols), sharing)
     report = replace(report, matches=matches)
     effort = _effort((report,), sharing)
-    return Optimized(plan.term, plan.cost, (report,), rewritten, (plan,), graph, effort)
+    return Optimized(plan.term, plan.cost, (report,), rewritten, frozenset(), (plan,), graph, effort)
 
 
 def _effort(reports: Iterable[PhaseReport], sharing: Sharing) -> float:
@@ -210,27 +218,31 @@ def _normalized(term: Term, symbols: Symbols, rules: RuleSet, options: Options) 
     """Return what a search for the plan of a term begins with."""
     started = time.thread_time()
     rewriter = Rewriter(rules, symbols)
-    rewritten = rewriter.normal(term) if options.rewrites else term
-    if options.rewrites:
-        rewritten = rewriter.normal(without_implied(rewritten, symbols))
+    nonzero = set[str]()
+
+    def rewrite(term: Term) -> Term:
+        """Return what the eager rules, and what is known of loops and of data, make of a term."""
+        made = rewriter.normal(term)
+        nonzero.update(asked(made, symbols))
+        return rewriter.normal(without_implied(without_questions(made, symbols), symbols))
+
+    rewritten = rewrite(term) if options.rewrites else term
     is_searched = options.rewrites and options.main.iterations > 0
     settled = rewriter.settled(rewritten, "normalize") if is_searched else None
     if settled is not None:
         milliseconds = 1000 * (time.thread_time() - started)
         matches = dict(sorted(rewriter.matches.items()))
         report = PhaseReport("normalize", 0, size(settled), matches, Stop.SATURATED, milliseconds)
-        return _Start(settled, settled, report)
+        return _Start(settled, settled, report, frozenset(nonzero))
     if options.rewrites:
         symbols = _with_mappings_rewritten(symbols, rewriter)
     (normalized, stored), report, graph = _phase(
         rewritten, symbols, rules, "normalize", options.normalize, options, (TAKEN_APART, PLAIN)
     )
     if options.rewrites:  # what the e-graph makes may be changed by rules that it does not have
-        normalized, stored = (
-            rewriter.normal(without_implied(rewriter.normal(each), symbols)) for each in (normalized, stored)
-        )
+        normalized, stored = map(rewrite, (normalized, stored))
     matches = dict(sorted((rewriter.matches + Counter(report.matches)).items()))
-    return _Start(normalized, stored, replace(report, matches=matches), graph)
+    return _Start(normalized, stored, replace(report, matches=matches), frozenset(nonzero), graph)
 
 
 def _with_mappings_rewritten(symbols: Symbols, rewriter: Rewriter) -> Symbols:

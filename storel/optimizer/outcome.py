@@ -124,6 +124,7 @@ class Priced:
 class Optimized:
     """The chosen term, its cost, what the phases did, and the term between them.
 
+    All terms are right as long as no element of the arrays ``nonzero`` is zero.
     ``considered`` are all terms that were priced in full, the chosen one among them, the cheapest first;
     ``graph`` is the e-graph that the last phase ended with, ``effort`` the nanoseconds that another search
     like this one may take.
@@ -133,6 +134,7 @@ class Optimized:
     cost: Cost
     report: tuple[PhaseReport, ...]
     normalized: Term
+    nonzero: frozenset[str]
     considered: tuple[Priced, ...] = field(compare=False, repr=False)
     graph: Graph = field(compare=False, repr=False)
     effort: float = field(compare=False, repr=False)

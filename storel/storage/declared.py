@@ -48,7 +48,9 @@ def stated_facts(storage: Format, summary: Summary, symbol: ArraySymbol, declare
     signature = level_signature(storage)
     assert signature is not None
     if declared == signature.values:
-        return replace(symbol, nonzeros=min(summary.nnz, symbol.length), finite=summary.is_finite)
+        nonzeros = min(summary.nnz, symbol.length)
+        nonzero = nonzeros == symbol.length and not signature.is_full
+        return replace(symbol, nonzeros=nonzeros, nonzero=nonzero, finite=summary.is_finite)
     above = 1
     for number, level in enumerate(signature.levels):
         degrees = summary.modes[level.dimension].degrees

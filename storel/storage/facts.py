@@ -152,6 +152,7 @@ def counted(tensor: Tensor) -> tuple[int, ...]:
 def _collected(tensor: Tensor, prefix: str) -> dict[str, Fact]:
     found: dict[str, Fact] = {}
     groups = _groups(tensor, prefix)
+    is_dense = lies_as_arrays_do(tensor)
     for declaration in tensor.storage.arrays:
         name = f"{prefix}_{declaration.name}"
         group = groups.get(name, ())
@@ -161,7 +162,8 @@ def _collected(tensor: Tensor, prefix: str) -> dict[str, Fact]:
             found[name] = stated_facts(tensor.storage, tensor.declared, symbol, declaration.name)
             continue
         array = tensor.arrays[declaration.name]
-        found[name] = array_symbol(declaration, array, tensor.sizes, name, prefix, group)
+        symbol = array_symbol(declaration, array, tensor.sizes, name, prefix, group)
+        found[name] = replace(symbol, nonzero=symbol.nonzero and not is_dense)
     for name, value in tensor.sizes.items():
         found[f"{prefix}_{name}"] = SizeSymbol(f"{prefix}_{name}", value)
     return found
@@ -181,10 +183,12 @@ def array_symbol(
     symbol = declared_symbol(declaration, scalar_type, len(array), sizes, name, prefix, group)
     if declaration.holds_values and (span := integer_span(array)) is not None:
         symbol = replace(symbol, low=span[0], high=span[1])
+    nonzeros = int(np.count_nonzero(array)) if declaration.holds_values or scalar_type.is_real else None
     symbol = replace(
         symbol,
         distinct=count_runs(array) if symbol.ascending else None,
-        nonzeros=int(np.count_nonzero(array)) if scalar_type.is_real else None,
+        nonzeros=nonzeros,
+        nonzero=nonzeros == len(array),
         finite=_is_finite(array),
     )
     return with_degrees(symbol, array)
@@ -201,13 +205,12 @@ def with_degrees(symbol: ArraySymbol, array: NDArray[Any]) -> ArraySymbol:
         symbol = replace(symbol, elements=Elements(array))
     if not symbol.type.is_integer or low is None or high is None or low < 0:
         return symbol
-    is_boundary = symbol.ascending and symbol.first is not None
     extent = max(0, high + 1)  # what a declaration such as `IN 0:m + n - 1` leaves of an empty matrix
     occurrences = Occurrences.of(array, extent, is_ascending=symbol.ascending)
     return replace(
         symbol,
         occurrences=occurrences if is_countable(high, len(array)) else None,
-        segments=DegreeVector(lambda: np.diff(array)) if is_boundary else None,
+        segments=DegreeVector(lambda: np.diff(array)) if symbol.holds_boundaries else None,
     )
 
 

@@ -53,9 +53,9 @@ def test_what_may_be_infinite(term: Term, expected: bool) -> None:
 
 REAL = ScalarType.FLOAT64
 SYMBOLS = {
-    "whole": ArraySymbol("whole", REAL, 3, nonzeros=3, finite=True),
-    "zeros": ArraySymbol("zeros", REAL, 3, nonzeros=2, finite=True),
-    "any": ArraySymbol("any", REAL, 3, nonzeros=3, finite=False),
+    "whole": ArraySymbol("whole", REAL, 3, nonzero=True, finite=True),
+    "zeros": ArraySymbol("zeros", REAL, 3, finite=True),
+    "any": ArraySymbol("any", REAL, 3, nonzero=True, finite=False),
     "scale": ParameterSymbol("scale", REAL, nonzero=True),
     "zero": ParameterSymbol("zero", REAL),
     "limit": ParameterSymbol("limit", REAL, finite=False, nonzero=True),

@@ -24,7 +24,7 @@ def test_declared_properties_and_statistics_become_facts() -> None:
     assert symbols_of(tensor, "C") == {
         "C_pos": INDICES("C_pos", length=4, low=0, high=4, ascending=True, first=0, last=4, distinct=3),
         "C_idx": INDICES("C_idx", length=4, low=0, high=3, within="C_pos"),
-        "C_val": ArraySymbol("C_val", ScalarType.FLOAT64, 4, nonzeros=4, finite=False),
+        "C_val": ArraySymbol("C_val", ScalarType.FLOAT64, 4, nonzeros=4, nonzero=True, finite=False),
         "C_m": SizeSymbol("C_m", 3),
         "C_n": SizeSymbol("C_n", 4),
         "C_nnz": SizeSymbol("C_nnz", 4),

@@ -55,6 +55,7 @@ from storel.optimizer.physical.sources import (
     without_ranges,
 )
 from storel.optimizer.physical.stores import choose_store, in_rows, is_scanned, reduction_store
+from storel.optimizer.terms.present import without_questions
 from storel.optimizer.terms.products import pushed
 from storel.plan.binding import row_extents, source_extents, store_terms
 from storel.plan.nodes import (
@@ -213,6 +214,9 @@ class ActionPlanner:
             assert planned is not None
             inner = scope.bind(*self._entry(sources[0], planned, scope), loops=1)
             return Loop(planned, self._reduced_entries(sources[1:], entries, inner, into))
+        question = Apply("not_equal", (entries.value, entries.zero))
+        if isinstance(without_questions(question, self.symbols), Literal):  # all that is stored is an entry
+            return self.value(substitute(entries.body, entries.value), scope, into)
         is_entry = Apply("not_equal", (Variable(0), entries.zero))
         return self._stored(
             entries.value, scope, False, lambda s: Guard(is_entry, self.value(entries.body, s, into))

@@ -62,7 +62,8 @@ def inline_atoms(term: Term) -> Term:
 def name_tested(term: Term, symbols: Symbols) -> Term:
     """Name the integers of arrays that a condition and what it guards both read.
 
-    What the condition says of them is then known where they are used, which may be as an address.
+    What the condition says of them is then known where they are used, which may be as an address. Boundaries
+    of segments are no addresses, and would not be known as such by another name.
     """
     term = map_children(term, lambda child, _: name_tested(child, symbols))
     if isinstance(term, If):
@@ -79,7 +80,7 @@ def _integers(condition: Term, symbols: Symbols) -> Iterator[Lookup]:
     match condition:
         case Lookup(Symbol(name), key) if not has_loop(key):
             fact = symbols.get(name)
-            if isinstance(fact, ArraySymbol) and fact.type.is_integer:
+            if isinstance(fact, ArraySymbol) and fact.type.is_integer and not fact.holds_boundaries:
                 yield condition
         case Apply("and" | "or", (first, _)):
             yield from _integers(first, symbols)

@@ -137,6 +137,7 @@ _RANKS = """
 (= e (Zero s r)) => (set (rank e) r) (is-zero e s)
 (= e (Zero s r)) (< 0 r) => (dictionary e)
 (= e (Int 0)) => (is-zero e "plus_times") (is-zero e "max_times")
+(= e (Int 1)) => (is-one e "plus_times") (is-one e "max_times")
 (= e (Truth 0)) => (is-zero e "or_and")
 (= e (Sum s r k v b)) (= n (rank b)) => (set (rank e) n)
 (= e (Reduce s r k v b)) => (set (rank e) 0)

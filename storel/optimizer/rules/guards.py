@@ -12,13 +12,14 @@ from __future__ import annotations
 from storel.calculus.binding import occurs
 from storel.calculus.bounds import bounds
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Add, Apply, Empty, Find, If, Merge, Singleton, Sum, Term, Variable
+from storel.calculus.nodes import Add, Apply, Empty, Find, If, Merge, Singleton, Sum, Symbol, Term, Variable
 from storel.calculus.strictness import linear, strict
 from storel.calculus.verify import Type, infer
 from storel.optimizer.rules.analyses import MODEST, SMALL
 from storel.optimizer.rules.matching import Captured, Match
 from storel.optimizer.rules.patterns import Bound, Hole
 from storel.optimizer.rules.rulefile import Guard
+from storel.symbols import ArraySymbol
 
 
 def holds(guard: Guard, match: Match) -> bool | None:
@@ -76,6 +77,8 @@ def _about_term(name: str, found: Captured, semiring: str) -> bool | None:
         case "nonnegative":
             low = _bounds(found).low
             return low is not None and low >= 0
+        case "ascending":
+            return True if _is_ascending(found) else None
         case _:
             return None
 
@@ -98,6 +101,12 @@ def _type(found: Captured) -> Type:
 
 def _bounds(found: Captured) -> Interval:
     return bounds(found.term, found.place.symbols, found.place.intervals)
+
+
+def _is_ascending(found: Captured) -> bool:
+    """Return whether an array is declared to ascend."""
+    fact = found.place.symbols.get(found.term.name) if isinstance(found.term, Symbol) else None
+    return isinstance(fact, ArraySymbol) and fact.ascending
 
 
 def _selects(term: Term, index: int) -> bool:

@@ -48,7 +48,7 @@ def test_what_is_chosen_stores_a_row() -> None:
     assert merges(chosen) == 0
 
 
-@pytest.mark.parametrize(("value", "marks"), [("a * b * c", 1), ("b * c * c", 1), ("a * (b + c)", 0)])
+@pytest.mark.parametrize(("value", "marks"), [("a * b * c", 1), ("a * b * c * c", 1), ("a * (b + c)", 0)])
 def test_every_mark_keeps_the_value(value: str, marks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of rows i and j one is the same for all j; a sum of what lies in both cannot be taken apart."""
     kernel = triangles(value, floating_point="strict")

@@ -22,6 +22,7 @@ from storel.loops.interpret import Work
 from storel.optimizer.cost.constants import CONSTANTS, Constants
 from storel.optimizer.rules.rulefile import RuleSet, shipped
 from storel.optimizer.rules.translate import translate
+from storel.source import visible
 from storel.storage.formats.known import Formats
 from storel.storage.summary import ModeSummary, Summary
 from storel.storage.tensor import Tensor
@@ -78,7 +79,7 @@ def _description(tensor: Tensor) -> str:
 
 def saved_text(path: Path, tensor: Tensor) -> str:
     """Return one line about a tensor that was saved: where, what it is, and how large the file is."""
-    return f"{path}: {_description(tensor)}, {path.stat().st_size} bytes"
+    return f"{visible(str(path))}: {_description(tensor)}, {path.stat().st_size} bytes"
 
 
 def seconds_text(outcome: Outcome) -> str:

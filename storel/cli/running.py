@@ -36,6 +36,7 @@ from storel.execution.script import Outcome, Progress, Runner
 from storel.explanation.render import Rendering, render
 from storel.explanation.text import explain_text
 from storel.host.output import require_writable
+from storel.host.paths import path_in_script
 from storel.kernels import bind
 from storel.options import CallOptions, compiler_options
 from storel.source import Source
@@ -192,7 +193,7 @@ def _require_own_files(saved: Sequence[Save], written: list[tuple[str, Path]], d
 
     for statement in saved:
         with placed_at(statement.path_span):
-            take(statement.name, directory / statement.path)
+            take(statement.name, path_in_script(directory, statement.path))
     for name, path in written:
         take(name, path)
 
@@ -275,7 +276,7 @@ def _save(outcome: Outcome, out: Path | None, outputs: list[tuple[str, Path]], d
     """Write the results where the script and the command line say."""
     for statement in outcome.saved:
         with placed_at(statement.path_span):
-            save_tensor(outcome.results[statement.name], directory / statement.path)
+            save_tensor(outcome.results[statement.name], path_in_script(directory, statement.path))
     for name, path in outputs:
         save_tensor(outcome.results[name], path)
     if out is not None:

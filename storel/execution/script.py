@@ -25,6 +25,7 @@ from storel.execution.loading import as_tensor, known_semiring, load_tensor
 from storel.execution.profile import Profile, profile
 from storel.execution.reading import names_in_sizes, names_needed, require_read
 from storel.execution.run import evaluate_reference, execute, followed, measure, total_work
+from storel.host.paths import path_in_script
 from storel.loops.interpret import Work
 from storel.source import Source, Span
 from storel.storage.build import as_values
@@ -122,7 +123,9 @@ class Runner:
         """Make the results of a script that is prepared."""
         for statement in self.outcome.saved if self.saves else ():
             with placed_at(statement.path_span):
-                require_savable(self.directory / statement.path, analysis.ranks[statement.name])
+                require_savable(
+                    path_in_script(self.directory, statement.path), analysis.ranks[statement.name]
+                )
         self._choose_formats(analysis)
         self._make_results(analysis)
         if self.counts_work:
@@ -230,18 +233,18 @@ class Runner:
                 with placed_at(place):
                     known_semiring(semiring)
                 self.progress(f"loading {path}")
-                file, formats = self.directory / path, environment.formats
+                file, formats = path_in_script(self.directory, path), environment.formats
                 if is_automatic(reference):
                     self.undecided[name] = keeps_arrays(file)
                 known = None if name in self.undecided else reference
                 tensor = load_tensor(file, formats, annotation=annotation, semiring=semiring, reference=known)
                 environment.add_tensor(name, tensor, span)
             case LoadArray(declaration, path, span):
-                array = read_named_array(self.directory / path, declaration.name)
+                array = read_named_array(path_in_script(self.directory, path), declaration.name)
                 array = as_declared(as_values(array, str(path)), declaration.type)
                 environment.add_array(declaration.name, array, declaration, span)
             case LoadArrays(path, span):
-                for name, array in read_arrays(self.directory / path).items():
+                for name, array in read_arrays(path_in_script(self.directory, path)).items():
                     environment.add_array(name, as_values(array, f"{path}: array {name}"), None, span)
             case Parameter(declaration, span):
                 self._bind_parameter(declaration, span)

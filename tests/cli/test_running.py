@@ -134,6 +134,24 @@ def test_one_object_holds_all_results(script: str, printed: dict[str, Any]) -> N
     assert json.loads(ended.out) == printed
 
 
+def test_what_is_explained_is_in_the_object() -> None:
+    script = f"{SUM} CREATE TENSOR z AS y + 1 EXPLAIN ANALYZE y"
+    ended = command("run", "-", "-b", "A=a.mtx", "--json", stdin=script)
+    printed = json.loads(ended.out)
+    assert printed["result"] == {"name": "z", **SCALAR}
+    explained = printed["explained"]
+    assert explained.keys() == {"y"} and explained["y"]["operators"] and explained["y"]["measured"]
+
+
+@pytest.mark.parametrize("name", ["run", "explain"])
+def test_one_file_is_written(name: str) -> None:
+    ended = command(name, "-", "-b", "A=a.mtx", "-o", "b.npy", "-o", "c.npy", stdin=SUM)
+    assert (ended.code, ended.out) == (2, "") and "one file, not b.npy and c.npy" in ended.err
+    assert [each.name for each in Path().iterdir()] == ["a.mtx"]
+    both = command("run", "-", "-b", "A=a.mtx", "--output", "y=b.npy", "--output", "y=c.npy", stdin=SUM)
+    assert (both.code, both.err) == (0, "") and Path("b.npy").read_bytes() == Path("c.npy").read_bytes()
+
+
 def in_a_shell(line: str) -> subprocess.CompletedProcess[str]:
     """Run a line in which ``$storel`` is the command, where the locale knows ASCII only."""
     root = str(Path(storel.__file__).parents[1])

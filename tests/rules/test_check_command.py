@@ -36,7 +36,7 @@ def test_the_list_tells_how_often_rules_fire_in_a_script(tmp_path: Path) -> None
     assert int(fired["find-element"]) == 0
 
 
-@pytest.mark.parametrize("more", [("-b", "A=a.mtx"), ("--stats", "A=a.json")])
+@pytest.mark.parametrize("more", [("-b", "A=a.mtx"), ("--stats", "A=a.json"), ("--formats", "mine")])
 def test_operands_without_a_script_are_a_mistake(more: tuple[str, ...]) -> None:
     ended = storel("rules", *more)
     assert ended.code == 2 and "belong to a script" in ended.err
@@ -45,6 +45,18 @@ def test_operands_without_a_script_are_a_mistake(more: tuple[str, ...]) -> None:
 def test_what_rules_compile_to_does_not_fire() -> None:
     ended = storel("rules", "script.sdql", "--egglog")
     assert ended.code == 2 and "--egglog prints all rules" in ended.err
+
+
+def test_examples_are_those_of_a_check() -> None:
+    ended = storel("rules", "--examples", "5")
+    assert (ended.code, ended.out) == (2, "") and "--check FILE" in ended.err
+
+
+def test_what_the_search_for_examples_warns_of_is_not_told(tmp_path: Path) -> None:
+    law = next(rule.law for rule in rulefile.shipped().rules if rule.name == "factor")
+    (tmp_path / "mine.rules").write_text(f"rule factor @main: {law}")
+    ended = storel("rules", "--check", str(tmp_path / "mine.rules"), "--examples", "20")
+    assert (ended.code, ended.err) == (0, "")
 
 
 def test_right(tmp_path: Path) -> None:
@@ -62,7 +74,9 @@ def test_wrong(tmp_path: Path) -> None:
     assert "not to be relied on: unite" in ended.err
 
 
-@pytest.mark.parametrize("more", [("--rules", "other.rules"), ("--egglog",), ("script.sdql",)])
+@pytest.mark.parametrize(
+    "more", [("--rules", "other.rules"), ("--egglog",), ("script.sdql",), ("-b", "A=a.mtx")]
+)
 def test_nothing_is_left_out_silently(tmp_path: Path, more: tuple[str, ...]) -> None:
     (tmp_path / "mine.rules").write_text(RIGHT)
     ended = storel("rules", "--check", str(tmp_path / "mine.rules"), *more)

@@ -203,6 +203,12 @@ CASES = (
         {"n.npy": np.array([1, 2, 3])},
     ),
     Case("missing_formats", "CREATE TENSOR y AS 1", {}, ("--formats", "nowhere")),
+    Case(
+        "missing_formats_of_an_operand",
+        LOAD + "CREATE TENSOR y AS A + B",
+        {"a.mtx": MATRIX},
+        ("--formats", "nowhere", "-b", "B=a.mtx"),
+    ),
     Case("missing_rules", "CREATE TENSOR y AS 1", {}, ("--rules", "nowhere.rules")),
     Case("binding_to_a_missing_file", "CREATE TENSOR y AS A", {}, ("-b", "A=nowhere.mtx")),
     Case(

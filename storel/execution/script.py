@@ -23,7 +23,7 @@ from storel.execution.annotated import as_declared
 from storel.execution.inclusion import included
 from storel.execution.loading import as_tensor, known_semiring, load_tensor
 from storel.execution.profile import Profile, profile
-from storel.execution.reading import names_in_sizes, names_needed, require_read
+from storel.execution.reading import nameable, names_in_sizes, names_needed, require_read
 from storel.execution.run import evaluate_reference, execute, followed, measure, total_work
 from storel.host.paths import path_in_script
 from storel.loops.interpret import Work
@@ -123,9 +123,8 @@ class Runner:
         """Make the results of a script that is prepared."""
         for statement in self.outcome.saved if self.saves else ():
             with placed_at(statement.path_span):
-                require_savable(
-                    path_in_script(self.directory, statement.path), analysis.ranks[statement.name]
-                )
+                path = path_in_script(self.directory, statement.path)
+                require_savable(path, analysis.ranks[statement.name])
         self._choose_formats(analysis)
         self._make_results(analysis)
         if self.counts_work:
@@ -156,7 +155,7 @@ class Runner:
             self.environment.take_as_size(name)
         analysis = analyze(script, self.environment.signatures(), [*self.environment.formats.names, *UNNAMED])
         require_read(given, statements, self.environment, self.keywords)
-        self.outcome.warnings = analysis.warnings
+        self.outcome.warnings += analysis.warnings
         self.outcome.explained = tuple(each for each in statements if isinstance(each, Explain))
         self.outcome.saved = tuple(each for each in statements if isinstance(each, Save))
         return analysis
@@ -244,7 +243,9 @@ class Runner:
                 array = as_declared(as_values(array, str(path)), declaration.type)
                 environment.add_array(declaration.name, array, declaration, span)
             case LoadArrays(path, span):
-                for name, array in read_arrays(path_in_script(self.directory, path)).items():
+                arrays, remarks = nameable(read_arrays(path_in_script(self.directory, path)), statement)
+                self.outcome.warnings += remarks
+                for name, array in arrays.items():
                     environment.add_array(name, as_values(array, f"{path}: array {name}"), None, span)
             case Parameter(declaration, span):
                 self._bind_parameter(declaration, span)

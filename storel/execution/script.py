@@ -18,7 +18,7 @@ from storel.compilation.environment import Environment
 from storel.compilation.expectation import call_time, foreseen
 from storel.compilation.inlining import Inlining
 from storel.compilation.scheduling import compile_definition, planned
-from storel.errors import TypeMismatchError, UnknownNameError, about, nearest, placed_at
+from storel.errors import UnknownNameError, about, nearest, placed_at
 from storel.execution.annotated import as_declared
 from storel.execution.inclusion import included
 from storel.execution.loading import as_tensor, known_semiring, load_tensor
@@ -255,14 +255,7 @@ class Runner:
     def _bind_parameter(self, declaration: ParameterDeclaration, span: Span) -> None:
         """Give a parameter its type, and its default unless the caller gave it a value."""
         name, environment = declaration.name, self.environment
-        if (given := environment.tensors.get(name)) is not None:
-            raise TypeMismatchError(
-                f"parameter '{name}' is a tensor",
-                expected="a number",
-                found=f"shape {given.shape}",
-                span=span,
-                hint="the number in one of rank 0 is its .item()",
-            )
+        environment.take_as_number(name, span)
         if name not in environment.parameters or name in environment.declared:
             if declaration.default is None:
                 raise UnknownNameError(

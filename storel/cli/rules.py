@@ -57,6 +57,7 @@ def rules(
             "--formats": formats,
             "--rules": file,
             "--egglog": egglog,
+            "--binders": binders != "named",
         }
         if left_out := [name for name, given in others.items() if given]:
             raise typer.BadParameter(f"--check tries its own file, without {' and '.join(left_out)}")

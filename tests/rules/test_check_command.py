@@ -75,7 +75,14 @@ def test_wrong(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "more", [("--rules", "other.rules"), ("--egglog",), ("script.sdql",), ("-b", "A=a.mtx")]
+    "more",
+    [
+        ("--rules", "other.rules"),
+        ("--egglog",),
+        ("script.sdql",),
+        ("-b", "A=a.mtx"),
+        ("--binders", "debruijn"),
+    ],
 )
 def test_nothing_is_left_out_silently(tmp_path: Path, more: tuple[str, ...]) -> None:
     (tmp_path / "mine.rules").write_text(RIGHT)

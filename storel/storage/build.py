@@ -104,7 +104,7 @@ def from_scipy(
     matrix: Any, formats: Formats, storage: Format | None = None, semiring: str = "plus_times"
 ) -> Tensor:
     """Store a ``scipy.sparse`` matrix or array; canonical CSR and CSC data is wrapped without a copy."""
-    values = getattr(matrix, "data", None)
+    values: Any = getattr(matrix, "data", None)
     is_array = isinstance(values, np.ndarray) and values.dtype == matrix.dtype  # and no lists of rows
     as_values(values if is_array else np.empty(0, matrix.dtype), "the matrix")
     require_unmasked(values, "the matrix")

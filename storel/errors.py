@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from enum import Enum
 
-from storel.source import Span
+from storel.source import Span, visible
 
 _DIGITS = re.compile(r"\d{41,}")
 """Numbers that no machine computes with, and nobody reads to their end."""
@@ -38,15 +38,15 @@ class StorelError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        lines = [_shortened(self.message)]
+        lines = [_shown(self.message)]
         if self.span is not None:
             lines.append(self.span.render())
         if self.expected is not None:
-            lines.append(f"  expected: {_shortened(self.expected)}")
+            lines.append(f"  expected: {_shown(self.expected)}")
         if self.found is not None:
-            lines.append(f"  found: {_shortened(self.found)}")
+            lines.append(f"  found: {_shown(self.found)}")
         if self.hint is not None:
-            lines.append(f"  hint: {self.hint}")
+            lines.append(f"  hint: {visible(self.hint)}")
         return "\n".join(lines)
 
 
@@ -119,6 +119,10 @@ class EvaluationError(StorelError):
 
 class BackendError(StorelError):
     """A backend that was asked for is not there or does not work."""
+
+
+def _shown(text: str) -> str:
+    return visible(_shortened(text))
 
 
 def _shortened(text: str) -> str:

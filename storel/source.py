@@ -50,11 +50,26 @@ class Span:
 
         number, column, line = self.source.line_at(self.start)
         width = max(1, min(self.end - self.start, len(line) - column + 1))
-        before, marked = line[: column - 1], line[column - 1 : column - 1 + width]
+        before, marked = visible(line[: column - 1]), visible(line[column - 1 : column - 1 + width])
         gutter = f"{number:>4} | "
         indent = "".join("\t" if sign == "\t" else " " * cell_len(sign) for sign in before)
         caret = " " * (len(gutter) - 2) + "| " + indent + "^" * max(1, cell_len(marked))
-        return f"{self.source.name}:{number}:{column}\n{gutter}{line}\n{caret}"
+        return f"{visible(self.source.name)}:{number}:{column}\n{gutter}{visible(line)}\n{caret}"
+
+
+def visible(text: str) -> str:
+    r"""Return a text in which what a terminal would obey, or not show, is written as Python writes it.
+
+    Names of files and lines of data may hold anything; only ends of lines and tabs stay as they are.
+
+    >>> print(visible("a\x1b[31m.mtx"))
+    a\x1b[31m.mtx
+    """
+    return "".join(sign if sign.isprintable() or sign in "\n\t" else _escaped(sign) for sign in text)
+
+
+def _escaped(sign: str) -> str:
+    return sign.encode("unicode_escape").decode("ascii")
 
 
 NOWHERE = Span(Source("<generated>", ""), 0, 0)

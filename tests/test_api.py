@@ -158,7 +158,7 @@ def test_scalars(value: Any) -> None:
         (lambda: storel.run(DOUBLE, A=MATRIX, thread=None), TypeMismatchError, "thread: (?s:.*)'threads'"),
         (lambda: storel.run(DOUBLE, A=MATRIX, backend=None), TypeMismatchError, "option backend"),
         (lambda: storel.run(DOUBLE, A=MATRIX, memory_limit=math.nan), TypeMismatchError, "number of bytes"),
-        (lambda: storel.run("PARAMETER c: real\nCREATE TENSOR y AS c", c=np.array(2.0)), TypeMismatchError,
+        (lambda: storel.run("PARAMETER c: real\nCREATE TENSOR y AS c", c=np.array([2.0])), TypeMismatchError,
          r"'c' is a tensor(?s:.*)\.item\(\)"),
         (lambda: storel.run("CREATE TENSOR"), ProgramSyntaxError, "expected"),
         (lambda: storel.run(Path("/nowhere.sdql")), ProgramSyntaxError, "nowhere"),

@@ -12,10 +12,10 @@ import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
 from io import StringIO, TextIOWrapper
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn, cast
 
 import typer
-from rich.console import Console
+from typer.core import TyperGroup
 
 import storel
 from storel.cli.advice import advise
@@ -28,8 +28,35 @@ from storel.cli.rules import rules
 from storel.cli.running import explain, run
 from storel.cli.tune import tune
 from storel.errors import StorelError
+from storel.source import visible
+
+UsageError = cast(type[typer.BadParameter], typer.BadParameter.__base__)
+"""What is wrong with a command line; typer does not export it."""
+
+
+class Commands(TyperGroup):
+    """The commands; what is wrong with a command line is shown without what a terminal would obey."""
+
+    def make_context(self, *given: Any, **named: Any) -> Any:
+        with _visible_mistakes():
+            return super().make_context(*given, **named)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _visible_mistakes():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _visible_mistakes() -> Generator[None]:
+    try:
+        yield
+    except UsageError as error:
+        error.message = visible(error.message)
+        raise
+
 
 app = typer.Typer(
+    cls=Commands,
     help="Tensor programs over declarative storage: say what to compute, and how each tensor lies in memory.",
     no_args_is_help=True,
     add_completion=False,
@@ -38,6 +65,10 @@ app = typer.Typer(
 for command in (run, explain, advise, tune, stats, convert, check_format, rules, calibrate, bench):
     app.command()(command)
 app.add_typer(formats, name="formats")
+
+
+UNWRITABLE = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG)
+"""What the system says where the standard output is full, closed, or cannot be written to."""
 
 
 def _print_version(is_asked: bool) -> None:
@@ -55,11 +86,19 @@ def options(
     """Take the options that come before a command."""
 
 
+class _ClosedOutput(StringIO):
+    """The standard output where there is none: to print nothing is no failure."""
+
+    def write(self, _: str) -> int:
+        raise OSError(errno.EBADF, "the standard output is closed")
+
+
 def _prepare_output() -> None:
-    """Let what is printed go nowhere where that is closed, and characters be replaced that have no code."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, StringIO())
+    """Let messages go nowhere where that is closed, and characters be replaced that have no code."""
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
+        sys.stderr = StringIO()
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+        sys.stdout = _ClosedOutput()
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
 
@@ -69,7 +108,7 @@ def _warnings_without_code() -> Generator[None]:
     """Print Python's warnings as those of scripts are: no line of storel's code is to blame for them."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        print(f"warning: {message}", file=sys.stderr)
+        print(f"warning: {visible(str(message))}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.showwarning = show
@@ -79,23 +118,34 @@ def _warnings_without_code() -> Generator[None]:
 def run_command() -> None:
     """Run what the command line says; every failure becomes one message and an exit code."""
     _prepare_output()
-    errors = Console(stderr=True, highlight=False)
     try:
         with ended_by_interrupts(), _warnings_without_code():
-            app(standalone_mode=True)
+            _run()
     except StorelError as error:
-        errors.print(f"error: {error}", markup=False, soft_wrap=True)
-        sys.exit(1)
+        _fail(str(error))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
+        sys.stdout = StringIO()  # what is left is not tried again at the end
         sys.exit(1)
     except Exception as error:  # the last resort: an internal failure must not look like a user's mistake
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            errors.print(f"error: cannot write the output: {error.strerror}", markup=False)
-            sys.exit(1)
+        if isinstance(error, OSError) and error.errno in UNWRITABLE:
+            sys.stdout = StringIO()
+            _fail(f"cannot write the output: {error.strerror}")
         traceback.print_exc()
-        errors.print(
-            "storel failed internally; please report this with the script and its data.", markup=False
-        )
+        print("storel failed internally; please report this with the script and its data.", file=sys.stderr)
         sys.exit(3)
+
+
+def _run() -> None:
+    """Run a command, to the end of what it prints: what cannot be written is not left to the interpreter."""
+    try:
+        app(standalone_mode=True)
+    except SystemExit:
+        sys.stdout.flush()
+        raise
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"error: {message}", file=sys.stderr)
+    sys.exit(1)

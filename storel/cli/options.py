@@ -55,6 +55,15 @@ BindersOption = Annotated[
 ]
 
 
+def only_file(given: list[Path] | None) -> Path | None:
+    """Return the file that -o names; raises BadParameter for several: all but one would not be written."""
+    if given is not None and len(given) > 1:
+        names = " and ".join(map(str, given))
+        hint = "to write several tensors: --output NAME=FILE for each"
+        raise typer.BadParameter(f"it takes one file, not {names}; {hint}", param_hint="-o")
+    return given[0] if given else None
+
+
 def path_and_format(text: str) -> tuple[Path, FormatReference | None]:
     """Take ``FILE`` or ``FILE:format`` apart; raises ProgramSyntaxError for what is no format.
 

@@ -17,11 +17,14 @@ from rich.progress import BarColumn, SpinnerColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from storel.compilation.compiled import Compilation
 from storel.execution.script import Outcome
+from storel.explanation.json import explain_json
 from storel.loops.interpret import Work
 from storel.optimizer.cost.constants import CONSTANTS, Constants
 from storel.optimizer.rules.rulefile import RuleSet, shipped
 from storel.optimizer.rules.translate import translate
+from storel.source import visible
 from storel.storage.formats.known import Formats
 from storel.storage.summary import ModeSummary, Summary
 from storel.storage.tensor import Tensor
@@ -34,12 +37,17 @@ TABLE_WIDTH = 100
 BAR_WIDTH = 40
 
 
-def as_object(outcome: Outcome, *, with_time: bool) -> dict[str, Any]:
-    """Return what ``run --json`` prints: the result, or all by name, and work and time where asked for."""
+def as_object(outcome: Outcome, asked: Mapping[str, Compilation], *, with_time: bool) -> dict[str, Any]:
+    """Return what ``run --json`` prints: the result, or all by name, and what else is asked for.
+
+    That is what the script EXPLAINs, work, and time.
+    """
     results = {name: _tensor_object(name, tensor) for name, tensor in outcome.results.items()}
     found: dict[str, Any] = {"results": results}
     if len(results) == 1:
         found = {"result": next(iter(results.values()))}
+    if asked:
+        found["explained"] = explain_json(asked, outcome.profiles)
     if outcome.work is not None:
         found["work"] = asdict(outcome.work)
     if with_time:
@@ -78,7 +86,7 @@ def _description(tensor: Tensor) -> str:
 
 def saved_text(path: Path, tensor: Tensor) -> str:
     """Return one line about a tensor that was saved: where, what it is, and how large the file is."""
-    return f"{path}: {_description(tensor)}, {path.stat().st_size} bytes"
+    return f"{visible(str(path))}: {_description(tensor)}, {path.stat().st_size} bytes"
 
 
 def seconds_text(outcome: Outcome) -> str:

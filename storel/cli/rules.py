@@ -16,6 +16,9 @@ from storel.optimizer.rules.rulefile import shipped
 from storel.optimizer.rules.user_rules import read_rules, require_own_names
 from storel.options import CallOptions, compiler_options
 
+EXAMPLES = 300
+"""How many terms each rule is tried on where nothing is said."""
+
 
 def rules(
     script: Annotated[
@@ -31,7 +34,9 @@ def rules(
     check: Annotated[
         Path | None, typer.Option(help="A file of rules to try on random terms and data.")
     ] = None,
-    examples: Annotated[int, typer.Option(help="With --check: how many terms for each rule.", min=1)] = 300,
+    examples: Annotated[
+        int | None, typer.Option(help=f"With --check: how many terms for each rule, else {EXAMPLES}.", min=1)
+    ] = None,
 ) -> None:
     """List the rewrite rules theory by theory, or check rules of your own.
 
@@ -45,14 +50,25 @@ def rules(
     Example: storel rules --check mine.rules
     """
     if check is not None:
-        if script is not None or file is not None or egglog:
-            other = "a script" if script is not None else "--egglog" if egglog else "--rules"
-            raise typer.BadParameter(f"--check tries its own file, without {other}")
-        _check_rules(check, examples)
+        others = {
+            "a script": script,
+            "-b": binding,
+            "--stats": stats,
+            "--formats": formats,
+            "--rules": file,
+            "--egglog": egglog,
+            "--binders": binders != "named",
+        }
+        if left_out := [name for name, given in others.items() if given]:
+            raise typer.BadParameter(f"--check tries its own file, without {' and '.join(left_out)}")
+        _check_rules(check, examples or EXAMPLES)
         return
+    if examples is not None:
+        raise typer.BadParameter("--examples says how many terms --check FILE tries, which is not given")
     options = CallOptions(formats=formats, rules=file, binders=binders)
-    if script is None and (binding or stats):
-        raise typer.BadParameter("operands belong to a script, which is not given")
+    if script is None and (binding or stats or formats):
+        what = "operands" if binding or stats else "formats"
+        raise typer.BadParameter(f"{what} belong to a script, which is not given")
     if script is not None and egglog:
         raise typer.BadParameter("--egglog prints all rules, without a script")
     fired = None if script is None else _fired(script, binding or [], stats or [], options)

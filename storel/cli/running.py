@@ -21,6 +21,7 @@ from storel.cli.options import (
     MemoryOption,
     RulesOption,
     ThreadsOption,
+    only_file,
     path_and_format,
     require_known,
     write_text,
@@ -36,6 +37,7 @@ from storel.execution.script import Outcome, Progress, Runner
 from storel.explanation.render import Rendering, render
 from storel.explanation.text import explain_text
 from storel.host.output import require_writable
+from storel.host.paths import path_in_script
 from storel.kernels import bind
 from storel.options import CallOptions, compiler_options
 from storel.source import Source
@@ -61,7 +63,9 @@ StatsOption = Annotated[
 def run(
     script: ScriptArgument,
     binding: BindingOption = None,
-    out: Annotated[Path | None, typer.Option("-o", help="Where the result goes; else it is printed.")] = None,
+    to: Annotated[
+        list[Path] | None, typer.Option("-o", help="Where the result goes; else it is printed.")
+    ] = None,
     output: Annotated[list[str] | None, typer.Option(help="NAME=FILE: also write this tensor.")] = None,
     backend: BackendOption = "auto",
     time: Annotated[bool, typer.Option("--time", help="Say how long each step took.")] = False,
@@ -81,7 +85,7 @@ def run(
     options = CallOptions(
         backend, formats, rules, memory_limit, floating_point, binders=binders, threads=threads
     )
-    outputs = _outputs(output or [])
+    out, outputs = only_file(to), _outputs(output or [])
     for path in (*(path for _, path in outputs), *filter(None, (out,))):
         require_savable(path)
     runner = runner_for(script, binding or [], options)
@@ -101,11 +105,12 @@ def run(
     _save(outcome, out, outputs, runner.directory)
     for name, chosen in outcome.chosen.items():
         print(f"{name} is stored as {chosen}", file=sys.stderr)
+    asked = _asked(outcome, analysis)
     if as_json:
-        print(json.dumps(report.as_object(outcome, with_time=time)))
+        print(json.dumps(report.as_object(outcome, asked, with_time=time)))
         return
-    if outcome.explained:
-        print(explain_text(_asked(outcome, analysis), profiles=outcome.profiles))
+    if asked:
+        print(explain_text(asked, profiles=outcome.profiles))
     if out is None and not outputs and not outcome.saved:
         for name, tensor in outcome.results.items():
             print(report.tensor_text(name, tensor))
@@ -130,7 +135,7 @@ def explain(
     stage: Annotated[str | None, typer.Option(help="Show one stage only, as text.")] = None,
     rendering: Annotated[Rendering, typer.Option("--format", help="text, json, html, or dot.")] = "text",
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
-    out: Annotated[Path | None, typer.Option("-o", help="Where it goes; else it is printed.")] = None,
+    to: Annotated[list[Path] | None, typer.Option("-o", help="Where it goes; else it is printed.")] = None,
     backend: BackendOption = "auto",
     formats: FormatsOption = None,
     rules: RulesOption = None,
@@ -153,7 +158,7 @@ def explain(
     options = CallOptions(
         backend, formats, rules, memory_limit, floating_point, binders=binders, threads=threads
     )
-    if out is not None:
+    if (out := only_file(to)) is not None:
         require_writable(out)
     runner = runner_for(script, binding or [], options)
     for text in stats or []:
@@ -192,7 +197,7 @@ def _require_own_files(saved: Sequence[Save], written: list[tuple[str, Path]], d
 
     for statement in saved:
         with placed_at(statement.path_span):
-            take(statement.name, directory / statement.path)
+            take(statement.name, path_in_script(directory, statement.path))
     for name, path in written:
         take(name, path)
 
@@ -275,7 +280,7 @@ def _save(outcome: Outcome, out: Path | None, outputs: list[tuple[str, Path]], d
     """Write the results where the script and the command line say."""
     for statement in outcome.saved:
         with placed_at(statement.path_span):
-            save_tensor(outcome.results[statement.name], directory / statement.path)
+            save_tensor(outcome.results[statement.name], path_in_script(directory, statement.path))
     for name, path in outputs:
         save_tensor(outcome.results[name], path)
     if out is not None:

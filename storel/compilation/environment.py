@@ -88,6 +88,21 @@ class Environment:
         self.parameters[name] = converted
         self.declared[name] = scalar
 
+    def take_as_number(self, name: str, span: Span | None = None) -> None:
+        """Let a tensor without dimensions be a parameter; raises TypeMismatchError for any other tensor."""
+        given = self.tensors.get(name)
+        if given is None:
+            return
+        if given.rank > 0:
+            raise TypeMismatchError(
+                f"parameter '{name}' is a tensor",
+                expected="a number",
+                found=f"shape {given.shape}",
+                span=span,
+                hint="the number in it is its .item()" if math.prod(given.shape) == 1 else None,
+            )
+        self.parameters[name] = self.tensors.pop(name).item()
+
     def take_as_size(self, name: str) -> None:
         """Let a parameter be known when compiling if it is one, and can be a size."""
         value = self.parameters.get(name)
@@ -202,13 +217,14 @@ def scalar_as_declared(value: Scalar, scalar: str | None) -> Scalar | None:
 
     >>> scalar_as_declared(2, "real"), scalar_as_declared(2.0, "int"), scalar_as_declared(2.5, "int")
     (2.0, 2, None)
+    >>> scalar_as_declared(True, "int")
     """
     match scalar:
         case None:
             return value
         case "real":
             return float(value)
-        case "int" if math.isfinite(value):
+        case "int" if math.isfinite(value) and not isinstance(value, bool):
             number, type_ = int(value), ScalarType.INT64
             return number if number == value and type_.first <= number <= type_.last else None
         case "bool" if value in (False, True):

@@ -203,8 +203,8 @@ class Call:
                 inputs |= value
                 missing -= 1
                 continue
-            if not isinstance(value, Tensor):
-                scalar = self._scalar(name, value)
+            if not isinstance(value, Tensor) or (name in self.declared and value.rank == 0):
+                scalar = self._scalar(name, value.item() if isinstance(value, Tensor) else value)
                 if scalar is None:
                     return None
                 scalars[name] = scalar

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from pathlib import Path
 
-from storel.errors import ProgramSyntaxError
+from storel.errors import ProgramSyntaxError, placed_at
+from storel.host.paths import path_in_script
 from storel.source import Source
 from storel.syntax.nodes.statements import Include, Script, Statement
 from storel.syntax.parser import parse
@@ -22,14 +23,11 @@ def included(script: Script, directory: Path, open_files: tuple[Path, ...] = ())
         if not isinstance(statement, Include):
             yield statement
             continue
-        path = (directory / statement.path).resolve()
-        if path in open_files:
-            raise ProgramSyntaxError(f"{statement.path} includes itself", span=statement.span)
-        try:
+        with placed_at(statement.span):
+            path = path_in_script(directory, statement.path).resolve()
+            if path in open_files:
+                raise ProgramSyntaxError(f"{statement.path} includes itself")
             source = read_source(path, statement.path)
-        except ProgramSyntaxError as error:
-            error.span = statement.span
-            raise
         yield from included(parse(source), directory, (*open_files, path))
 
 

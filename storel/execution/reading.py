@@ -1,17 +1,27 @@
-"""Which names a script reads: those of its own tensors, and those that its caller binds."""
+"""Which names a script reads: those of its own tensors, those that its caller binds, and those of arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from storel.arrays import Array
 from storel.compilation.environment import Environment
 from storel.errors import UnknownNameError, nearest
 from storel.syntax.analyze import Definition
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import TypeAnnotation
 from storel.syntax.nodes.expressions import Expression, Let, Name, Range, Singleton
-from storel.syntax.nodes.statements import CreateTensor, LoadTensor, Parameter, Save, Statement
+from storel.syntax.nodes.statements import (
+    CreateTensor,
+    LoadArrays,
+    LoadTensor,
+    Parameter,
+    Save,
+    Statement,
+)
+from storel.syntax.roles import Remark
 from storel.syntax.walk import scoped_children
+from storel.syntax.words import as_name, is_name
 
 
 def names_needed(wanted: Iterable[str], definitions: Mapping[str, Definition]) -> set[str]:
@@ -71,6 +81,20 @@ def require_read(
                 expected=", ".join(expected) or "nothing: all its names are its own",
                 hint=nearest(name, [*expected, *keywords]),
             )
+
+
+def nameable(arrays: Mapping[str, Array], loading: LoadArrays) -> tuple[dict[str, Array], tuple[str, ...]]:
+    """Return those of the loaded arrays that a script can name, and a warning of each that it cannot."""
+    named = {name: array for name, array in arrays.items() if is_name(name)}
+    remarks = (
+        Remark(
+            f"{loading.path}: array '{name}' is left out, since no program can write its name; "
+            f"save it under another one, such as {as_name(name)}",
+            loading.span,
+        )
+        for name in arrays.keys() - named.keys()
+    )
+    return named, tuple(sorted(map(str, remarks)))
 
 
 def _names(statements: Iterable[Statement]) -> frozenset[str]:

@@ -18,13 +18,14 @@ from storel.compilation.environment import Environment
 from storel.compilation.expectation import call_time, foreseen
 from storel.compilation.inlining import Inlining
 from storel.compilation.scheduling import compile_definition, planned
-from storel.errors import TypeMismatchError, UnknownNameError, about, nearest, placed_at
+from storel.errors import UnknownNameError, about, nearest, placed_at
 from storel.execution.annotated import as_declared
 from storel.execution.inclusion import included
 from storel.execution.loading import as_tensor, known_semiring, load_tensor
 from storel.execution.profile import Profile, profile
-from storel.execution.reading import names_in_sizes, names_needed, require_read
+from storel.execution.reading import nameable, names_in_sizes, names_needed, require_read
 from storel.execution.run import evaluate_reference, execute, followed, measure, total_work
+from storel.host.paths import path_in_script
 from storel.loops.interpret import Work
 from storel.source import Source, Span
 from storel.storage.build import as_values
@@ -122,7 +123,8 @@ class Runner:
         """Make the results of a script that is prepared."""
         for statement in self.outcome.saved if self.saves else ():
             with placed_at(statement.path_span):
-                require_savable(self.directory / statement.path, analysis.ranks[statement.name])
+                path = path_in_script(self.directory, statement.path)
+                require_savable(path, analysis.ranks[statement.name])
         self._choose_formats(analysis)
         self._make_results(analysis)
         if self.counts_work:
@@ -153,7 +155,7 @@ class Runner:
             self.environment.take_as_size(name)
         analysis = analyze(script, self.environment.signatures(), [*self.environment.formats.names, *UNNAMED])
         require_read(given, statements, self.environment, self.keywords)
-        self.outcome.warnings = analysis.warnings
+        self.outcome.warnings += analysis.warnings
         self.outcome.explained = tuple(each for each in statements if isinstance(each, Explain))
         self.outcome.saved = tuple(each for each in statements if isinstance(each, Save))
         return analysis
@@ -230,18 +232,20 @@ class Runner:
                 with placed_at(place):
                     known_semiring(semiring)
                 self.progress(f"loading {path}")
-                file, formats = self.directory / path, environment.formats
+                file, formats = path_in_script(self.directory, path), environment.formats
                 if is_automatic(reference):
                     self.undecided[name] = keeps_arrays(file)
                 known = None if name in self.undecided else reference
                 tensor = load_tensor(file, formats, annotation=annotation, semiring=semiring, reference=known)
                 environment.add_tensor(name, tensor, span)
             case LoadArray(declaration, path, span):
-                array = read_named_array(self.directory / path, declaration.name)
+                array = read_named_array(path_in_script(self.directory, path), declaration.name)
                 array = as_declared(as_values(array, str(path)), declaration.type)
                 environment.add_array(declaration.name, array, declaration, span)
             case LoadArrays(path, span):
-                for name, array in read_arrays(self.directory / path).items():
+                arrays, remarks = nameable(read_arrays(path_in_script(self.directory, path)), statement)
+                self.outcome.warnings += remarks
+                for name, array in arrays.items():
                     environment.add_array(name, as_values(array, f"{path}: array {name}"), None, span)
             case Parameter(declaration, span):
                 self._bind_parameter(declaration, span)
@@ -251,14 +255,7 @@ class Runner:
     def _bind_parameter(self, declaration: ParameterDeclaration, span: Span) -> None:
         """Give a parameter its type, and its default unless the caller gave it a value."""
         name, environment = declaration.name, self.environment
-        if (given := environment.tensors.get(name)) is not None:
-            raise TypeMismatchError(
-                f"parameter '{name}' is a tensor",
-                expected="a number",
-                found=f"shape {given.shape}",
-                span=span,
-                hint="the number in one of rank 0 is its .item()",
-            )
+        environment.take_as_number(name, span)
         if name not in environment.parameters or name in environment.declared:
             if declaration.default is None:
                 raise UnknownNameError(

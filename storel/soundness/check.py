@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
@@ -16,7 +17,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, find, reject, settings
 from hypothesis import strategies as st
-from hypothesis.errors import NoSuchExample, Unsatisfiable
+from hypothesis.errors import HypothesisWarning, NoSuchExample, Unsatisfiable
 
 from storel.calculus.interpret import evaluate
 from storel.calculus.nodes import Literal, Singleton, Term, names_in
@@ -136,7 +137,9 @@ def check(rule: Rule, examples: int, encoding: Encoding = NAMED, *, minimized: b
     )
     for seed in range(math.ceil(examples / ROUND)):
         try:
-            term, _ = find(_instances(after or rule), refutes, settings=chosen, random=Random(seed))
+            with warnings.catch_warnings():  # what Hypothesis warns of is no mistake of the rule's author
+                warnings.simplefilter("ignore", HypothesisWarning)
+                term, _ = find(_instances(after or rule), refutes, settings=chosen, random=Random(seed))
         except (NoSuchExample, Unsatisfiable):
             continue
         return Verdict(rule, applied, wrong[term])

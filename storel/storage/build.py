@@ -26,15 +26,6 @@ from storel.syntax.nodes.expressions import Call
 _WIDENED = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32", "uint32": "int64"}
 """Integer types that another type holds without loss."""
 
-_NUMBERED = "number the texts first, for example with numpy.unique(…, return_inverse=True)"
-_CONVERSIONS = {
-    "u": "convert it first, for example with .astype('int64')",
-    "U": _NUMBERED,
-    "S": _NUMBERED,
-    "c": "give its parts, .real and .imag, as two",
-}
-"""What to do with values that no type holds, by NumPy's letters for kinds of types."""
-
 
 def as_values(array: Array, what: str) -> Array:
     """Return ``array`` with one of storel's scalar types; raises TypeMismatchError where none fits."""
@@ -48,9 +39,27 @@ def as_values(array: Array, what: str) -> Array:
         raise TypeMismatchError(
             f"{what} holds {array.dtype} values",
             expected=", ".join(each.value for each in ScalarType),
-            hint=_CONVERSIONS.get(array.dtype.kind, "convert it first, for example with .astype('float64')"),
+            hint=_conversion(array),
         )
     return array.astype(wider)
+
+
+def _conversion(array: Array) -> str:
+    """Return what to do with values that no type holds, by NumPy's letters for kinds of types."""
+    match array.dtype.kind:
+        case "u" if array.max(initial=0) <= np.iinfo(np.int64).max:
+            return "convert it first, for example with .astype('int64')"
+        case "u":
+            return f"int64 does not hold {array.max()}: .astype('float64') does, rounded to 53 bits"
+        case "U" | "S":
+            return "number the texts first, for example with numpy.unique(…, return_inverse=True)"
+        case "c":
+            return "give its parts, .real and .imag, as two"
+        case "V" if array.dtype.names is not None:
+            fields = ", ".join(f"x[{name!r}]" for name in array.dtype.names)
+            return f"give its fields as arrays of their own: {fields}"
+        case _:
+            return "convert it first, for example with .astype('float64')"
 
 
 def require_unmasked(values: Any, what: str) -> None:
@@ -95,8 +104,10 @@ def from_scipy(
     matrix: Any, formats: Formats, storage: Format | None = None, semiring: str = "plus_times"
 ) -> Tensor:
     """Store a ``scipy.sparse`` matrix or array; canonical CSR and CSC data is wrapped without a copy."""
-    as_values(np.empty(0, matrix.dtype), "the matrix")
-    require_unmasked(getattr(matrix, "data", None), "the matrix")
+    values: Any = getattr(matrix, "data", None)
+    is_array = isinstance(values, np.ndarray) and values.dtype == matrix.dtype  # and no lists of rows
+    as_values(values if is_array else np.empty(0, matrix.dtype), "the matrix")
+    require_unmasked(values, "the matrix")
     if matrix.format in ("csr", "csc", "bsr"):
         _require_sound(matrix)
     candidates = [storage] if storage else formats.alternatives(matrix.ndim, is_dense=False)

@@ -90,8 +90,9 @@ class ExpressionBuilder:
         if value > LARGEST_INTEGER:
             raise ProgramSyntaxError(
                 "an integer that does not fit into 64 bits",
+                expected=f"at most {LARGEST_INTEGER}",
                 span=span,
-                hint=f"write it as a real: {word.text}.0",
+                hint=f"a value, but no size and no key, may be a real: {word.text}.0",
             )
         return Number(value, span)
 

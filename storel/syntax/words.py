@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 _STATEMENT_WORDS = (
     "create tensor format load array arrays save to explain include parameter over stored as from using "
     "takes in ascending increasing within unique pad where"
@@ -17,6 +19,8 @@ KEYWORDS: dict[str, str] = (
     | {"_": "BLANK"}
 )
 """The terminal of each reserved word. Terminals with an underscore leave no trace in the tree."""
+
+_NAME = re.compile(r"[^\W\d]\w*")
 
 LOOPS = ("sum", "count", *_MONOIDS.split())
 """The words that go over entries."""
@@ -79,6 +83,25 @@ def terminal_of(word: str) -> str | None:
     ('_SUM', None)
     """
     return KEYWORDS.get(word.lower() if word.isupper() else word)
+
+
+def is_name(word: str) -> bool:
+    """Return whether something may be called by this word.
+
+    >>> is_name("my_array"), is_name("my-array"), is_name("sum")
+    (True, False, False)
+    """
+    return _NAME.fullmatch(word) is not None and terminal_of(word) is None
+
+
+def as_name(word: str) -> str:
+    """Return a name that is like a word.
+
+    >>> as_name("my-array"), as_name("sum"), as_name("2d")
+    ('my_array', 'sum_1', '_2d')
+    """
+    letters = re.sub(r"\W", "_", word)
+    return next(filter(is_name, (letters, f"{letters}_1", f"_{letters}")))
 
 
 def over_entries(word: str) -> str | None:

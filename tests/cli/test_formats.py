@@ -101,6 +101,7 @@ def test_what_cannot_be_packed_is_shown_and_not_drawn() -> None:
         (("formats", "show", "csr", "--svg", "csr.png"), 1, "ends in .svg"),
         (("formats", "show", "csr", "--size", "4xfour"), 2, "is not a size"),
         (("formats", "show", "tiled(q=1)"), 1, "does not take these arguments"),
+        (("formats", "show", "tiled(99999999999999999999)"), 1, "  expected: at most 9223372036854775807\n"),
         (("formats", "show", "levels()"), 1, "levels needs a kind of level for each dimension"),
         (("formats", "show", "identity", "--size", "500x500"), 1, "too many places to draw"),
         (("formats", "--formats", "mine", "show", "csr"), 2, "goes after show"),

@@ -134,6 +134,24 @@ def test_one_object_holds_all_results(script: str, printed: dict[str, Any]) -> N
     assert json.loads(ended.out) == printed
 
 
+def test_what_is_explained_is_in_the_object() -> None:
+    script = f"{SUM} CREATE TENSOR z AS y + 1 EXPLAIN ANALYZE y"
+    ended = command("run", "-", "-b", "A=a.mtx", "--json", stdin=script)
+    printed = json.loads(ended.out)
+    assert printed["result"] == {"name": "z", **SCALAR}
+    explained = printed["explained"]
+    assert explained.keys() == {"y"} and explained["y"]["operators"] and explained["y"]["measured"]
+
+
+@pytest.mark.parametrize("name", ["run", "explain"])
+def test_one_file_is_written(name: str) -> None:
+    ended = command(name, "-", "-b", "A=a.mtx", "-o", "b.npy", "-o", "c.npy", stdin=SUM)
+    assert (ended.code, ended.out) == (2, "") and "one file, not b.npy and c.npy" in ended.err
+    assert [each.name for each in Path().iterdir()] == ["a.mtx"]
+    both = command("run", "-", "-b", "A=a.mtx", "--output", "y=b.npy", "--output", "y=c.npy", stdin=SUM)
+    assert (both.code, both.err) == (0, "") and Path("b.npy").read_bytes() == Path("c.npy").read_bytes()
+
+
 def in_a_shell(line: str) -> subprocess.CompletedProcess[str]:
     """Run a line in which ``$storel`` is the command, where the locale knows ASCII only."""
     root = str(Path(storel.__file__).parents[1])
@@ -148,13 +166,32 @@ def in_a_shell(line: str) -> subprocess.CompletedProcess[str]:
         ("$storel run - <&-", 1, "", "error: the standard input is closed"),
         ("printf '\\377' | $storel run -", 1, "", "error: the standard input is no UTF-8 text"),
         ("$storel run - < p.sdql", 0, "? = 2\n", ""),
-        ("$storel run p.sdql >&-", 0, "", ""),
+        ("$storel run p.sdql >&-", 1, "", "error: cannot write the output: the standard output is closed"),
+        ("$storel run p.sdql --json >&-", 1, "", "error: cannot write the output: the standard output"),
+        ("$storel run p.sdql 1</dev/null", 1, "", "error: cannot write the output: Bad file descriptor"),
+        ("$storel run p.sdql >/dev/full", 1, "", "error: cannot write the output: No space left"),
+        ("$storel run p.sdql -o y.npy >&-", 0, "", ""),
+        ("{ $storel run p.sdql; echo $?; } | true", 0, "", ""),
+        ("$storel run loads.sdql", 0, "y = 3.5\n", ""),
+        ("$storel run includes.sdql", 0, "y = 3.5\n", ""),
+        ("$storel run saves.sdql && $storel run -b A=\u00e4.npz sum.sdql", 0, "y = 3.5\n", ""),
+        ("$storel run -b A=\u00f6.mtx sum.sdql", 1, "", "error: A: there is no file "),
         ("$storel run p.sdql 2>&-", 0, "? = 2\n", ""),
         ("$storel run none.sdql 2>&-", 1, "", ""),
     ],
 )
 def test_streams_that_are_closed_or_know_ascii_only(line: str, code: int, out: str, message: str) -> None:
-    Path("p.sdql").write_text("CREATE TENSOR \u03bb AS 1 + 1", encoding="utf-8")
+    scripts = {
+        "p.sdql": "CREATE TENSOR \u03bb AS 1 + 1",
+        "sum.sdql": SUM,
+        "loads.sdql": f"LOAD TENSOR A FROM '\u00fc.mtx' {SUM}",
+        "\u00fc.sdql": f"LOAD TENSOR A FROM '\u00fc.mtx' {SUM}",
+        "includes.sdql": "INCLUDE '\u00fc.sdql'",
+        "saves.sdql": "LOAD TENSOR A FROM 'a.mtx' SAVE A TO '\u00e4.npz'",
+    }
+    for name, script in scripts.items():
+        Path(name).write_text(script, encoding="utf-8")
+    storel.read("a.mtx").save("\u00fc.mtx")
     ended = in_a_shell(line)
     assert (ended.returncode, ended.stdout) == (code, out)
     assert ended.stderr.startswith(message)

@@ -203,6 +203,12 @@ CASES = (
         {"n.npy": np.array([1, 2, 3])},
     ),
     Case("missing_formats", "CREATE TENSOR y AS 1", {}, ("--formats", "nowhere")),
+    Case(
+        "missing_formats_of_an_operand",
+        LOAD + "CREATE TENSOR y AS A + B",
+        {"a.mtx": MATRIX},
+        ("--formats", "nowhere", "-b", "B=a.mtx"),
+    ),
     Case("missing_rules", "CREATE TENSOR y AS 1", {}, ("--rules", "nowhere.rules")),
     Case("binding_to_a_missing_file", "CREATE TENSOR y AS A", {}, ("-b", "A=nowhere.mtx")),
     Case(
@@ -227,6 +233,12 @@ CASES = (
         {"a.mtx": MATRIX},
     ),
     Case("behind_wide_characters", "CREATE TENSOR y AS 1\nSAVE y TO '結果.npz' AS 'データ'"),
+    Case("control_characters", "CREATE TENSOR y AS 1 SAVE y TO '\x1b[31m.npz' \x9b"),
+    Case("control_characters_in_data", SUM_OF_ROWS, {"a.mtx": MATRIX.replace("2 2", "2\t\x1b[31m\x07 2")}),
+    Case("control_characters_in_a_name", "CREATE TENSOR y AS A", arguments=("-b", "A=\x1b[31m.mtx")),
+    Case("name_of_no_file", LOAD.replace("a.mtx", "a\0.mtx") + "CREATE TENSOR y AS A"),
+    Case("name_of_no_script", "INCLUDE 'a\0.sdql'"),
+    Case("emoji_in_a_name", LOAD.replace("a.mtx", ":car:.mtx") + "CREATE TENSOR y AS A"),
     Case("combining_character", "CREATE TENSOR u\u0308 AS 1"),
     Case("binding_in_an_unknown_format", "CREATE TENSOR y AS A", {"a.mtx": MATRIX}, ("-b", "A=a.mtx:crs")),
 )
@@ -252,6 +264,13 @@ def test_message(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert result.err == expected.read_text(encoding="utf-8")
     assert (result.code, result.out) == (1, "")
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_what_a_terminal_would_obey_is_not_echoed() -> None:
+    for arguments in (("--\x1b[31m",), ("\x1b[31m",), ("run", "-", "-b", "\x1b[31m")):
+        result = storel(*arguments)
+        assert (result.code, result.out) == (2, "")
+        assert r"\x1b[31m" in result.err and "\x1b" not in result.err
 
 
 @pytest.mark.parametrize(

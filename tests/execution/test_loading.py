@@ -217,6 +217,23 @@ def test_arrays_that_are_not_loaded_show_the_statement(tmp_path: Path, statement
     assert raised.value.span is not None and raised.value.span.text == statement
 
 
+def test_arrays_that_no_program_can_name_are_told(tmp_path: Path) -> None:
+    given = {"x": np.ones(3), "my-array": np.ones(2), "sum": np.array(b"csr")}
+    np.savez(tmp_path / "c.npz", **given)  # pyright: ignore[reportArgumentType]
+    np.save(tmp_path / "2d.npy", np.ones(2))
+    script = "LOAD ARRAYS FROM 'c.npz' LOAD ARRAYS FROM '2d.npy' CREATE TENSOR r AS x(0)"
+    outcome = Runner(Environment(), directory=tmp_path).run(Source("test", script))
+    assert outcome.results["r"].item() == 1.0
+    messages = [each.partition("\n")[0] for each in outcome.warnings]
+    why = "is left out, since no program can write its name; save it under another one, such as"
+    assert messages == [
+        f"c.npz: array 'my-array' {why} my_array",
+        f"c.npz: array 'sum' {why} sum_1",
+        f"2d.npy: array '2d' {why} _2d",
+    ]
+    assert "LOAD ARRAYS FROM 'c.npz'" in outcome.warnings[0]
+
+
 def test_arrays_of_a_tensor_that_storel_saved_can_be_loaded(tmp_path: Path) -> None:
     storel.tensor(np.eye(3), "csr").save(tmp_path / "saved.npz")
     runner = Runner(Environment(), directory=tmp_path)

@@ -127,6 +127,15 @@ def test_parameters_have_a_default_or_a_binding() -> None:
         ("real", math.nan, math.nan),
         ("real", True, 1.0),
         ("int", 2.0, 2),
+        ("int", np.array(2), 2),
+        ("int", np.array(2, np.uint8), 2),
+        ("int", np.array(2.0), 2),
+        ("int", np.array(2.5), None),
+        ("int", True, None),
+        ("int", np.True_, None),
+        ("int", np.array(True), None),
+        ("real", np.array(2), 2.0),
+        ("bool", np.array(True), True),
         ("int", 2.5, None),
         ("int", math.nan, None),
         ("int", math.inf, None),
@@ -145,6 +154,14 @@ def test_the_value_of_a_parameter_is_of_its_type(scalar: str, given: Any, expect
         found = result(program, s=given)
         np.testing.assert_equal(found, expected)
         assert type(found) is type(expected)
+
+
+def test_a_tensor_without_dimensions_is_the_value_of_a_parameter() -> None:
+    kernel = storel.compile("PARAMETER n: int CREATE TENSOR r AS sum(<i, _> in 0:3) i * n", n=np.array(2))
+    found = [kernel(n=n) for n in (np.array(5), storel.tensor(4), np.int8(3))]
+    assert [each.item() for each in found if isinstance(each, storel.Tensor)] == [15, 12, 9]
+    with pytest.raises(TypeMismatchError, match="'n' has a value of another type"):
+        kernel(n=np.array(True))
 
 
 def test_the_default_of_a_parameter_is_of_its_type() -> None:

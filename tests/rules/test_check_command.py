@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis.errors import HypothesisWarning, NoSuchExample
 from strategies.command_line import storel
 
 from storel.errors import UnknownNameError
 from storel.optimizer.rules import rulefile
+from storel.soundness import check
 
 RIGHT = "rule unite @main: sum(<k, v> in ?R + ?S) ?b => sum(<k, v> in ?R) ?b + sum(<k, v> in ?S) ?b"
 
@@ -36,7 +40,7 @@ def test_the_list_tells_how_often_rules_fire_in_a_script(tmp_path: Path) -> None
     assert int(fired["find-element"]) == 0
 
 
-@pytest.mark.parametrize("more", [("-b", "A=a.mtx"), ("--stats", "A=a.json")])
+@pytest.mark.parametrize("more", [("-b", "A=a.mtx"), ("--stats", "A=a.json"), ("--formats", "mine")])
 def test_operands_without_a_script_are_a_mistake(more: tuple[str, ...]) -> None:
     ended = storel("rules", *more)
     assert ended.code == 2 and "belong to a script" in ended.err
@@ -45,6 +49,25 @@ def test_operands_without_a_script_are_a_mistake(more: tuple[str, ...]) -> None:
 def test_what_rules_compile_to_does_not_fire() -> None:
     ended = storel("rules", "script.sdql", "--egglog")
     assert ended.code == 2 and "--egglog prints all rules" in ended.err
+
+
+def test_examples_are_those_of_a_check() -> None:
+    ended = storel("rules", "--examples", "5")
+    assert (ended.code, ended.out) == (2, "") and "--check FILE" in ended.err
+
+
+def test_what_the_search_for_examples_warns_of_is_not_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def find(*_: Any, **__: Any) -> None:
+        warnings.warn("Generating overly large repr.", HypothesisWarning, stacklevel=2)
+        raise NoSuchExample("")
+
+    monkeypatch.setattr(check, "find", find)
+    (tmp_path / "mine.rules").write_text(RIGHT)
+    ended = storel("rules", "--check", str(tmp_path / "mine.rules"), "--examples", "20")
+    assert ended.out.startswith("unite: never applied")
+    assert ended.err == "error: not to be relied on: unite\n"
 
 
 def test_right(tmp_path: Path) -> None:
@@ -62,7 +85,16 @@ def test_wrong(tmp_path: Path) -> None:
     assert "not to be relied on: unite" in ended.err
 
 
-@pytest.mark.parametrize("more", [("--rules", "other.rules"), ("--egglog",), ("script.sdql",)])
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--rules", "other.rules"),
+        ("--egglog",),
+        ("script.sdql",),
+        ("-b", "A=a.mtx"),
+        ("--binders", "debruijn"),
+    ],
+)
 def test_nothing_is_left_out_silently(tmp_path: Path, more: tuple[str, ...]) -> None:
     (tmp_path / "mine.rules").write_text(RIGHT)
     ended = storel("rules", "--check", str(tmp_path / "mine.rules"), *more)

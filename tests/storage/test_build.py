@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import storel
+from storel.arrays import Array
 from storel.errors import DataError, FormatError, StorelError, TypeMismatchError
 from storel.storage.build import from_arrays, from_coordinates, from_numpy, from_scipy
 from storel.storage.formats.known import Formats
@@ -264,6 +265,24 @@ def test_arrays_of_values_of_different_types_have_a_common_one() -> None:
     )
     truths = storel.tensor(mixed, "hyb(1)", shape=(2, 2), semiring="or_and")
     assert {truths.arrays[name].dtype for name in ("near_val", "rest_val")} == {np.dtype(bool)}
+
+
+@pytest.mark.parametrize(
+    ("values", "hint"),
+    [
+        (np.array([5], np.uint64), r"\.astype\('int64'\)"),
+        (np.zeros(0, np.uint64), r"\.astype\('int64'\)"),
+        (np.array([5, 2**63], np.uint64), r"int64 does not hold 9223372036854775808: \.astype\('float64'\)"),
+        (np.zeros(2, [("a", "i4"), ("b", "f8")]), r"its fields as arrays of their own: x\['a'\], x\['b'\]"),
+        (np.zeros(2, np.float16), r"\.astype\('float64'\)"),
+    ],
+)
+def test_hints_for_other_types_lose_nothing_silently(values: Array, hint: str) -> None:
+    with pytest.raises(TypeMismatchError, match=f"hint: .*{hint}"):
+        storel.tensor(values)
+    if values.dtype.kind == "u":
+        with pytest.raises(TypeMismatchError, match=f"hint: .*{hint}"):
+            storel.tensor(sp.coo_array(values[np.newaxis]))
 
 
 @pytest.mark.parametrize("extent", [10**400, 2**63])

@@ -129,9 +129,11 @@ def _read_header(stream: TextIO, path: Path) -> Header:
     if len(words) != 5 or words[1] != "matrix":
         raise bad_data(path, "a malformed header", spans[0].to(spans[-1]), "matrix, layout, field, symmetry")
     _, _, layout, field, symmetry = words
-    for word, span, known in ((field, spans[3], FIELDS), (symmetry, spans[4], SYMMETRIES)):
-        if word in ("complex", "hermitian"):
-            raise bad_data(path, "complex matrices are not supported", span, _choices(known))
+    if field == "complex":
+        raise bad_data(path, "complex matrices are not supported", spans[3], _choices(FIELDS))
+    if symmetry == "hermitian":
+        message = f"only complex matrices are hermitian, the field of this one is {field}"
+        raise bad_data(path, message, spans[4], _choices(SYMMETRIES))
     for word, span, known in zip(words[2:], spans[2:], (LAYOUTS, FIELDS, SYMMETRIES), strict=True):
         if word not in known:
             raise DataError(

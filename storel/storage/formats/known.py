@@ -191,8 +191,12 @@ class Formats:
 
 
 def known_formats(directory: str | Path | None) -> Formats:
-    """Return the shipped formats, and those of ``directory``."""
-    return Formats(() if directory is None else (as_path(directory),))
+    """Return the shipped formats, and those of ``directory``; raises FormatError for what is none."""
+    if directory is None:
+        return Formats()
+    formats = Formats((as_path(directory),))
+    _ = formats.files  # else the first tensor that is stored would be to blame
+    return formats
 
 
 def is_automatic(reference: FormatReference | None) -> bool:

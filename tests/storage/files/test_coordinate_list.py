@@ -42,6 +42,15 @@ def test_integers_stay_what_they_are(tmp_path: Path, text: str, dtype: type, val
 ERRORS = [
     ("", "t.tns holds no entry, so it has no rank\n  expected: lines of indices and a value"),
     ("# 1 1\n", "t.tns holds no entry, so it has no rank\n  expected: lines of indices and a value"),
+    (
+        "# shape: 2 3\n1 1 1 1\n",
+        "a line with 4 numbers\nt.tns:2:1\n   2 | 1 1 1 1\n     | ^^^^^^^\n"
+        "  expected: 3 numbers per line: index 1, index 2, value",
+    ),
+    (
+        "# shape: 2 3\n3 1 1\n",
+        "index 1 3 is out of range\nt.tns:2:1\n   2 | 3 1 1\n     | ^\n  expected: 1 to 2",
+    ),
     ("3\n4\n", "t.tns holds values without indices\n  expected: lines of indices and a value"),
     (
         "1 1 1\n1 1 1 1\n",
@@ -82,6 +91,24 @@ def test_a_bad_file_is_shown_where_it_is_bad(
     with pytest.raises(DataError) as raised:
         read_tensor(Path("t.tns"))
     assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("shape", "comment"), [((4, 5), "# shape: 4 5\n"), ((3, 5), "# shape: 3 5\n"), ((3, 2), "")]
+)
+def test_rows_without_entries_at_the_end_stay(tmp_path: Path, shape: tuple[int, ...], comment: str) -> None:
+    for name in ("t.tns", "t.tns.gz"):
+        save_tensor(tensor({(0, 1): 2.5, (2, 0): 1.0}, shape=shape), tmp_path / name)
+        contents = read_tensor(tmp_path / name)
+        assert isinstance(contents, SparseContents)
+        assert (contents.shape, contents.is_closed) == (shape, bool(comment))
+    assert (tmp_path / "t.tns").read_text() == f"{comment}1 2 2.5\n3 1 1.0\n"
+
+
+def test_a_shape_that_is_said_among_the_entries_is_a_comment(tmp_path: Path) -> None:
+    (tmp_path / "t.tns").write_text("1 2 2.5\n# shape: 4 5\n")
+    contents = read_tensor(tmp_path / "t.tns")
+    assert isinstance(contents, SparseContents) and contents.shape == (1, 2)
 
 
 def test_a_list_without_entries_is_not_written(tmp_path: Path) -> None:

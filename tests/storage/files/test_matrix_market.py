@@ -126,7 +126,7 @@ ERRORS = [
     ),
     (
         BANNER + "coordinate real hermitian\n1 1 0\n",
-        "complex matrices are not supported\nm.mtx:1:39\n"
+        "only complex matrices are hermitian, the field of this one is real\nm.mtx:1:39\n"
         "   1 | %%MatrixMarket matrix coordinate real hermitian\n"
         "     |                                       ^^^^^^^^^\n"
         "  expected: general, symmetric or skew-symmetric",

@@ -31,6 +31,7 @@ from storel.plan.nodes import (
     ScalarStore,
     Source,
     Store,
+    StreamStore,
     TableStore,
     Together,
     Unite,
@@ -79,7 +80,7 @@ def store_terms(store: Store) -> tuple[Term, ...]:
             return ()
         case TableStore(extents=extents) | HashStore(extents=extents) | RowsStore(extents=extents):
             return extents
-        case ListStore(extent=extent):
+        case ListStore(extent=extent) | StreamStore(extent=extent):
             return (extent,)
 
 
@@ -178,7 +179,7 @@ def _map_store(store: Store, mapped: Callable[[Term], Term]) -> Store:
             return store
         case TableStore(extents=extents) | HashStore(extents=extents) | RowsStore(extents=extents):
             return replace(store, extents=tuple(map(mapped, extents)))
-        case ListStore(extent=extent):
+        case ListStore(extent=extent) | StreamStore(extent=extent):
             return replace(store, extent=mapped(extent))
 
 
@@ -226,6 +227,15 @@ def fills_rows(value: Action, rows: Term) -> bool:
     match value:
         case Loop(Positions(Literal(0), high), Enter(Variable(0 | 1))):
             return high == rows
+        case _:
+            return False
+
+
+def is_streamed(value: Action, body: Action) -> bool:
+    """Return whether the keys that ``value`` enters ascend, and ``body`` goes through them and no more."""
+    match value, body:
+        case Unite(), Loop(Entries(Variable(0)), inner):
+            return not occurs(inner, 2)
         case _:
             return False
 

@@ -35,10 +35,14 @@ from storel.plan.nodes import (
     ScalarStore,
     Source,
     Store,
+    StreamStore,
     Together,
     Unite,
 )
 from storel.scalars import ScalarType
+
+_Counted = HashStore | RowsStore | StreamStore
+"""Stores of which it is counted how many keys arrive, whatever their extents."""
 
 _COUNTER = ScalarStore(ScalarType.INT64, "add", 0)
 _ONE = Literal(1, ScalarType.INT64)
@@ -99,9 +103,9 @@ def _insertions(action: Action, stores: Scope) -> Iterator[Action | None]:
                 yield from _insertions(part, stores)
 
 
-def _arrivals(store: HashStore | RowsStore, value: Action, stores: Scope) -> Action | None:
+def _arrivals(store: Store, value: Action, stores: Scope) -> Action | None:
     """Return the count of the keys that arrive in ``store``, as one number."""
-    counted = _entries(value, len(store.extents) - 1, None, stores)
+    counted = _entries(value, len(store_terms(store)) - 1, None, stores)
     if counted is None or isinstance(counted, Accumulate):
         return counted
     return Bind(_COUNTER, counted, Accumulate(Variable(0)))
@@ -149,7 +153,7 @@ def _within(store: Store, value: Action, inner: Action, stores: Scope) -> Action
     """Return ``inner``, counted inside a bind, outside it: with what it needs of the store."""
     if not occurs(inner, 0):
         return lowered(inner)
-    if isinstance(store, HashStore | RowsStore):
+    if isinstance(store, _Counted):
         arrivals = None if _is_read(inner) else _arrivals(store, value, stores)
         return None if arrivals is None else Bind(_COUNTER, arrivals, inner)
     is_index = isinstance(store, ScalarStore) and store.type.is_integer
@@ -168,9 +172,7 @@ def _is_read(action: Action) -> bool:
 
 
 def _kept(store: Store) -> Extents:
-    return (
-        (_ENTRIES,) * len(store.extents) if isinstance(store, HashStore | RowsStore) else store_terms(store)
-    )
+    return (_ENTRIES,) * len(store_terms(store)) if isinstance(store, _Counted) else store_terms(store)
 
 
 def _below(body: Action, level: int, extents: Extents | None, stores: Scope) -> Action | None:

@@ -10,7 +10,7 @@
                   | unite loop, ...                       co-iterate loops that enter ascending keys
     source      ::= positions e:e | elements a(e:e) | entries x | matches a(e:e) at e
                   | intersection a(e:e), a(e:e)
-    store       ::= scalar | table(extents) | list(extent) | hash(extents) | rows(extents)
+    store       ::= scalar | table(extents) | list(extent) | stream(extent) | hash(extents) | rows(extents)
     destination ::= levels | coordinates                  a scalar has no levels
 
 Variables are De Bruijn indices, as in the calculus; loops bind what the corresponding constructor of
@@ -110,6 +110,20 @@ class ListStore:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamStore:
+    """Entries that are used as they come, one after the other, and kept nowhere.
+
+    They come from loops that are united, so that each key comes once, and ascending; all that uses them is
+    one loop over them.
+    """
+
+    type: ScalarType
+    operator: str
+    zero: bool | int | float
+    extent: Term
+
+
+@dataclass(frozen=True, slots=True)
 class HashStore:
     """A hash table of the key tuples that were entered: memory, clearing and scans are in their number.
 
@@ -143,7 +157,7 @@ LARGEST_KEY = 2**62
 ANY_KEY = Literal(2**63 - 1, ScalarType.INT64)
 """The extent of keys of which no bound is known: it stands for none, and is one of the keys itself."""
 
-Store: TypeAlias = ScalarStore | TableStore | ListStore | HashStore | RowsStore
+Store: TypeAlias = ScalarStore | TableStore | ListStore | StreamStore | HashStore | RowsStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ from storel.plan.nodes import (
     ScalarStore,
     Source,
     Store,
+    StreamStore,
     TableStore,
     Together,
     Unite,
@@ -167,6 +168,8 @@ def _store(store: Store) -> str:
             return f"table of {scalar_type.value}[{places}] ({operator})"
         case ListStore(scalar_type, operator, _, extent):
             return f"list of {scalar_type.value}[{show(extent)}] ({operator})"
+        case StreamStore(scalar_type, operator, _, extent):
+            return f"stream of {scalar_type.value}[{show(extent)}] ({operator})"
         case RowsStore(scalar_type, operator, _, extents):
             places = ", ".join(show(extent) for extent in extents)
             return f"rows of {scalar_type.value}[{places}] ({operator})"

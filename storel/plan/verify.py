@@ -23,6 +23,7 @@ from storel.plan.binding import (
     arrays_of,
     binders,
     fills_rows,
+    is_streamed,
     lists_positions,
     scans_rows,
     source_terms,
@@ -49,6 +50,7 @@ from storel.plan.nodes import (
     Plan,
     RowsStore,
     Store,
+    StreamStore,
     Together,
     Unite,
 )
@@ -130,6 +132,8 @@ def _verify_action(action: Action, rank: int, stores: tuple[int, ...], symbols: 
                 in_order = fills_rows(value, store.extents[0]) or lists_positions(value)
                 _require(in_order, "stored rows are filled in another order")
                 _require(scans_rows(body), "stored rows are not only scanned")
+            if isinstance(store, StreamStore):
+                _require(is_streamed(value, body), "entries that are kept nowhere are asked for again")
             _verify_action(value, len(store_terms(store)), stores, symbols)
             _verify_action(body, rank, (len(store_terms(store)), *stores), symbols)
         case Together(parts):

@@ -15,16 +15,17 @@ from storel.loops.emitter import BEYOND, convert, index, times
 from storel.loops.lowering.expressions import ExpressionLowering
 from storel.loops.lowering.hashing import HashTarget, clear, open_table, sort_slots
 from storel.loops.lowering.rows import RowsTarget, fill_counted, row_buffers
-from storel.loops.lowering.scope import HashRow, HashTable, Occupied, Rows, Scope, Value, View
+from storel.loops.lowering.scope import Arrived, HashRow, HashTable, Occupied, Rows, Scope, Value, View
 from storel.loops.lowering.stores import (
     ListTarget,
+    StreamTarget,
     TableTarget,
     clear_list,
     clear_table,
     list_buffers,
     sort_list,
 )
-from storel.loops.lowering.targets import AssignTarget, FirstLocalTarget, Target, accumulating
+from storel.loops.lowering.targets import AssignTarget, FirstLocalTarget, Limit, Target, accumulating
 from storel.loops.nodes import Buffer, Constant, Expression, Failure, Load
 from storel.loops.protocol import LENGTHS
 from storel.plan.arrays import store_name
@@ -39,6 +40,7 @@ from storel.plan.nodes import (
     RowsStore,
     ScalarStore,
     Store,
+    StreamStore,
     TableStore,
 )
 from storel.plan.single import adds_one_value
@@ -108,6 +110,8 @@ class BindingLowering:
                     sort_list(self.emitter, view)
                 self.run(action.body, target, scope.bind(view, ANY))
                 clear_list(self.emitter, view)
+            case StreamStore():
+                self._stream(action, store, target, scope)
             case HashStore():
                 self._hash(action, store, target, scope)
             case RowsStore():
@@ -133,6 +137,21 @@ class BindingLowering:
             failure = Failure(Cause.NOTHING, f"the {store.operator} of no entries", store.operator)
             self.emitter.fail_unless(seen, failure, index(0))
         return local, ANY
+
+    def _stream(self, action: Bind, store: StreamStore, target: Target, scope: Scope) -> None:
+        """Emit what makes entries, and what uses them wherever one is made, with the same workspaces."""
+        zero = convert(Constant(store.zero, store.type), store.type)
+        assert isinstance(zero, Constant)
+        _, (extent,) = self.expressions.extents((store.extent,))
+        before: list[int] = []
+
+        def use(key: Expression, value: Expression) -> None:
+            before[:] = before or (len(self.requests), len(self.tables))
+            del self.requests[before[0] :], self.tables[before[1] :]
+            self.run(action.body, target, scope.bind(Arrived(key, value, zero, extent), ANY))
+
+        made = StreamTarget(self.emitter, store.operator, Limit(extent, zero), use)
+        self.run(action.value, made, scope)
 
     def _table(self, store: TableStore) -> tuple[View, Expression]:
         buffer = Buffer(f"table.{len(self.requests)}", store.type)

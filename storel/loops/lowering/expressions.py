@@ -50,7 +50,7 @@ from storel.loops.emitter import (
 from storel.loops.lowering.hashing import find, row_at
 from storel.loops.lowering.operations import apply, check_exponent, product
 from storel.loops.lowering.rows import stored_row
-from storel.loops.lowering.scope import HashRow, Rows, Scope, Stored, StoredRow, Value, View
+from storel.loops.lowering.scope import Arrived, HashRow, Rows, Scope, Stored, StoredRow, Value, View
 from storel.loops.lowering.stores import found_in, missing_over, row_of
 from storel.loops.nodes import (
     Assign,
@@ -183,8 +183,8 @@ class ExpressionLowering:
                     return row_at(self.emitter, view, *self._key_inside(term.key, view, scope))
                 case Rows():
                     return stored_row(self.emitter, view, *self._key_inside(term.key, view, scope))
-                case StoredRow():
-                    raise AssertionError("a stored row has one level")
+                case StoredRow() | Arrived():
+                    raise AssertionError("it has one level")
         assert isinstance(term, Variable)
         view = scope.bindings[term.index]
         assert not isinstance(view, Value)

@@ -15,7 +15,7 @@ from storel.loops.lowering.expressions import ExpressionLowering
 from storel.loops.lowering.hashing import scan
 from storel.loops.lowering.rows import scan_row
 from storel.loops.lowering.scans import Scans, Search
-from storel.loops.lowering.scope import HashRow, Rows, Scope, StoredRow, Value, View
+from storel.loops.lowering.scope import Arrived, HashRow, Rows, Scope, StoredRow, Value, View
 from storel.loops.lowering.stores import holds_entries, row_of, zero_of
 from storel.loops.nodes import (
     Binary,
@@ -54,6 +54,8 @@ class IterationLowering:
                         self._hashed(view, scope, body)
                     case StoredRow():
                         self._row(view, scope, body)
+                    case Arrived():
+                        self._arrived(view, scope, body)
                     case Rows():
                         raise AssertionError("of stored rows each one is scanned alone")
             case Matches():
@@ -119,6 +121,12 @@ class IterationLowering:
             body(scope.bind(Value(key), interval).bind(Value(value), ANY))
 
         scan_row(self.emitter, row, step)
+
+    def _arrived(self, entry: Arrived, scope: Scope, body: Callable[[Scope], None]) -> None:
+        interval = Interval(0, entry.extent - 1)
+        with self.emitter.block() as statements:
+            body(scope.bind(Value(entry.key), interval).bind(Value(entry.value), ANY))
+        self.emitter.emit(Branch(compare("not_equal", entry.value, entry.zero), tuple(statements)))
 
     def _matches(self, source: Matches, scope: Scope, body: Callable[[Scope], None]) -> None:
         """Emit a search for the first match, and a step or a loop over all of them.

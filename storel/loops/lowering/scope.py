@@ -104,7 +104,17 @@ class StoredRow:
     end: Expression
 
 
-Stored: TypeAlias = View | HashRow | Rows | StoredRow
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """The entry of a ``StreamStore`` that has just come; there is none if the value is ``zero``."""
+
+    key: Expression
+    value: Expression
+    zero: Constant
+    extent: int
+
+
+Stored: TypeAlias = View | HashRow | Rows | StoredRow | Arrived
 
 Binding: TypeAlias = Value | Stored
 

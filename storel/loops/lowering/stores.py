@@ -80,6 +80,21 @@ class ListTarget(Dictionary):
         self.emitter.emit(Branch(is_unmarked, tuple(unmarked)))
 
 
+@dataclass
+class StreamTarget(Dictionary):
+    """Hands on each entry, its key and its value, as it comes."""
+
+    emitter: Emitter
+    operator: str
+    limit: Limit
+    use: Callable[[Expression, Expression], None]
+
+    def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
+        zero = self.limit.zero
+        value = reduced(self.emitter, fill, zero.type, self.operator, zero, is_simple=is_simple)
+        self.use(self.emitter.declare("key", key), value)
+
+
 def row_of(emitter: Emitter, view: View, key: Expression) -> View:
     """Return the part of ``view`` under ``key``, which must be within its extent."""
     stride: Expression = index(1)

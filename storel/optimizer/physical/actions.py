@@ -44,7 +44,13 @@ from storel.optimizer.physical.arrivals import in_turn
 from storel.optimizer.physical.facts import array, is_increasing, is_increasing_scan
 from storel.optimizer.physical.normalize import intersected, is_atom
 from storel.optimizer.physical.preferences import StoreKind
-from storel.optimizer.physical.reductions import StoredEntries, any_entry, stored_entries, stored_rows
+from storel.optimizer.physical.reductions import (
+    StoredEntries,
+    any_entry,
+    row_by_row,
+    stored_entries,
+    stored_rows,
+)
 from storel.optimizer.physical.scope import Monoid, Scope, sum_over
 from storel.optimizer.physical.shape import addends, entries_of, has_loop, is_store, semiring_of
 from storel.optimizer.physical.sources import (
@@ -54,7 +60,7 @@ from storel.optimizer.physical.sources import (
     with_named_end,
     without_ranges,
 )
-from storel.optimizer.physical.stores import choose_store, in_rows, is_scanned, reduction_store
+from storel.optimizer.physical.stores import choose_store, in_rows, in_stream, is_scanned, reduction_store
 from storel.optimizer.terms.present import without_questions
 from storel.optimizer.terms.products import pushed
 from storel.plan.binding import row_extents, source_extents, store_terms
@@ -188,6 +194,7 @@ class ActionPlanner:
         high = bounds(extents[0], self.symbols).high
         keys = (type_, Interval(0, None if high is None else high - 1))
         body = use(scope.bind(keys, extents=(extents,), appraised=known))
+        chosen = in_stream(chosen, filled, body, preferred)
         return Bind(in_rows(chosen, known, filled, body, self.symbols, preferred), filled, body)
 
     def _reduced(self, term: Reduce, scope: Scope, into: Monoid) -> Action:
@@ -195,6 +202,8 @@ class ActionPlanner:
         entries = stored_entries(term, self.symbols)
         if entries is not None:
             return self._reduced_entries(entries.sources, entries, scope, into)
+        if (rows := row_by_row(term, self.symbols)) is not None:
+            return self._loop_over(rows.source, rows.body, scope, self._reduced_rows, into, skips_empty=True)
         inner = term.body
         is_nest = isinstance(inner, Reduce) and inner.monoid == term.monoid and inner.source == Variable(0)
 
@@ -204,6 +213,11 @@ class ActionPlanner:
             return self.scalar(body, within, into)
 
         return self._loop_over(term.source, inner, scope, plan_body, into, skips_empty=is_nest)
+
+    def _reduced_rows(self, term: Term, scope: Scope, into: Monoid) -> Action:
+        """Plan what is reduced of one row, which goes where that of all of them goes."""
+        assert isinstance(term, Reduce)
+        return self._reduced(term, scope, into)
 
     def _reduced_entries(
         self, sources: tuple[Term, ...], entries: StoredEntries, scope: Scope, into: Monoid
@@ -261,7 +275,8 @@ class ActionPlanner:
 
     def _loop(self, term: Sum | Merge | Find, scope: Scope, into: Monoid) -> Action:
         match term:
-            case Sum() if rows := stored_rows(term, self.symbols):
+            case Sum() if rows := stored_rows(term, self.symbols) or row_by_row(term, self.symbols):
+                assert isinstance(rows, Sum)
                 return self._loop(rows, scope, into)
             case Sum() if entries := stored_entries(term, self.symbols):
                 return self._reduced_entries(entries.sources, entries, scope, into)

@@ -27,6 +27,7 @@ from storel.plan.nodes import (
     Loop,
     Place,
     ScalarStore,
+    StreamStore,
     Together,
     Unite,
 )
@@ -157,6 +158,8 @@ def separated(action: Action) -> Action:
             return Guard(condition, separated(body))
         case Loop(source, body):
             return Loop(source, separated(body))
+        case Bind(StreamStore() as store, value, body):
+            return Bind(store, value, separated(body))
         case Bind(store, value, body):
             return Bind(store, separated(value), separated(body))
         case Together(parts) | Unite(parts):

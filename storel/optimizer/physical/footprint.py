@@ -34,6 +34,7 @@ from storel.plan.nodes import (
     RowsStore,
     ScalarStore,
     Store,
+    StreamStore,
     TableStore,
     Together,
     Unite,
@@ -94,7 +95,7 @@ def _bytes(store: Store, arrivals: float, symbols: Symbols) -> float:
     """Return what ``store`` takes if so many values are added to it."""
     extents = [bounds(extent, symbols).high or 0 for extent in store_terms(store)]
     match store:
-        case ScalarStore():  # a register
+        case ScalarStore() | StreamStore():  # registers
             return 0.0
         case TableStore():
             return WORD * math.prod(extents)

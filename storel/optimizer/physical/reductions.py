@@ -12,13 +12,16 @@ another semiring than the entries are of, as ``any`` is; rules take those over t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 
 from storel.calculus.binding import free_variables, shift, substitute
 from storel.calculus.nodes import (
+    Add,
     If,
     Literal,
     Lookup,
+    Multiply,
     Range,
     Reduce,
     Singleton,
@@ -32,7 +35,8 @@ from storel.calculus.nodes import (
 )
 from storel.optimizer.encoding.layouts import zero
 from storel.optimizer.physical.facts import array, is_increasing
-from storel.optimizer.physical.shape import has_loop
+from storel.optimizer.physical.shape import addends, has_loop
+from storel.optimizer.terms.products import pushed
 from storel.plan.nodes import Accumulate, Action, Entries, Loop
 from storel.scalars import ScalarType
 from storel.symbols import Symbols
@@ -80,6 +84,52 @@ def stored_entries(term: Reduce | Sum, symbols: Symbols) -> StoredEntries | None
     if any(has_loop(part) for part in (*seen, inner)) or not _determine(seen, sources, symbols):
         return None
     return StoredEntries(tuple(sources), inner, zero(semiring, 0), _placed(body, seen, loops))
+
+
+def row_by_row(term: Reduce | Sum, symbols: Symbols) -> Reduce | Sum | None:
+    """Return a comprehension over the rows of a sum, and what is in them, as one row after the other.
+
+    min(<i, r> in sum(R) {k -> row}) min(<j, v> in r) b  =  min(R) min(<j, v> in row) b with i = k
+    """
+    inner = term.body
+    if not isinstance(inner, Reduce | Sum) or not _is_of_rows(inner, term):
+        return None
+    match _united(term.source):
+        case Sum(Range() | Symbol() | Slice(Symbol()) as positions, Singleton(key, row)):
+            pass
+        case _:
+            return None
+    if has_loop(key) or 2 in free_variables(inner.body) or not _determine((key,), (positions,), symbols):
+        return None
+    moved = substitute(substitute(shift(inner, 2, 2), shift(row, 1)), key)
+    return replace(term, source=positions, body=moved)
+
+
+def _united(source: Term) -> Term:
+    """Return sums over the same positions, which are added and enter the same keys, as one sum."""
+    match [_scaled(part) for part in addends(source)]:
+        case [Sum(positions, Singleton(key, _, own), semiring), _, *_] as parts:
+            rows = [
+                part.body.value
+                for part in parts
+                if isinstance(part, Sum) and isinstance(part.body, Singleton)
+                if (part.source, part.body.key, part.semiring) == (positions, key, semiring)
+            ]
+            if len(rows) < len(parts):
+                return source
+            row = reduce(lambda left, right: Add(left, right, semiring), rows)
+            return Sum(positions, Singleton(key, row, own), semiring)
+        case _:
+            return source
+
+
+def _scaled(part: Term) -> Term:
+    """Return what a number scales, as what is subtracted, with that number inside."""
+    match part:
+        case Multiply(Literal() as number, Sum() as scaled, semiring):
+            return pushed(number, scaled, semiring)
+        case _:
+            return part
 
 
 def stored_rows(term: Sum, symbols: Symbols) -> Sum | None:

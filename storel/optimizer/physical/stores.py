@@ -15,7 +15,13 @@ from storel.optimizer.physical.arrivals import key_intervals
 from storel.optimizer.physical.facts import size_term
 from storel.optimizer.physical.preferences import StoreKind
 from storel.optimizer.physical.scope import Scope
-from storel.plan.binding import fills_rows, lists_positions, occurs, scans_rows
+from storel.plan.binding import (
+    fills_rows,
+    is_streamed,
+    lists_positions,
+    occurs,
+    scans_rows,
+)
 from storel.plan.count import total
 from storel.plan.nodes import (
     ANY_KEY,
@@ -26,6 +32,7 @@ from storel.plan.nodes import (
     RowsStore,
     ScalarStore,
     Store,
+    StreamStore,
     TableStore,
 )
 from storel.scalars import ScalarType
@@ -134,6 +141,19 @@ def in_rows(
     if preferred != "rows" and (places <= SMALL_TABLE or known.total > SPARSE * places):
         return chosen
     return RowsStore(chosen.type, chosen.operator, chosen.zero, (rows, columns))
+
+
+def in_stream(chosen: Store, filled: Action, body: Action, preferred: StoreKind | None = None) -> Store:
+    """Return no store in place of a list or a table of one key where entries can be used as they come."""
+    if preferred is not None or not is_streamed(filled, body):
+        return chosen
+    match chosen:
+        case ListStore(scalar_type, operator, zero, extent) | TableStore(
+            scalar_type, operator, zero, (extent,)
+        ):
+            return StreamStore(scalar_type, operator, zero, extent)
+        case _:
+            return chosen
 
 
 def _extents(filled: Action, rank: int, scope: Scope, symbols: Symbols) -> list[int]:

@@ -8,6 +8,7 @@ seen over the semiring of what reads it (``views.py``) unless it is the source o
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from storel.calculus.binding import shift, substitute
 from storel.calculus.bounds import bounds
@@ -223,12 +224,13 @@ class _Lowering:
     ) -> Term:
         """Lower min, max or prod.
 
-        One source without repeated keys has no empty rows, so that min and max nest; where it is a row that
-        is known to have entries, they cannot fail. Else the loops inside may find nothing, and whether all of
-        them do is asked for apart: ``min(<0, _> in {0 -> any(…) true}) least(…) e``.
+        One source without repeated keys has no empty rows, so that min and max nest, also where these rows
+        are gone through by name; where it is a row that is known to have entries, they cannot fail. Else the
+        loops inside may find nothing, and whether all of them do is asked for apart:
+        ``min(<0, _> in {0 -> any(…) true}) least(…) e``.
         """
         keys = [key.name for generator in generators for key in generator.keys if key.name is not None]
-        if monoid == "prod" or (len(generators) == 1 and len(set(keys)) == len(keys)):
+        if monoid == "prod" or (_is_one_source(generators) and len(set(keys)) == len(keys)):
             source = generators[0].source
             if isinstance(source, syntax.Name) and scope.is_filled(scope.find(source.name)):
                 monoid = _WITH_UNIT.get(monoid, monoid)
@@ -341,3 +343,11 @@ class _Lowering:
             return NOTHING
         same = Apply("equal", (Variable(2), Variable(0)))
         return Sum(left, Sum(shift(right, 2), If(same, body, semiring), semiring), semiring)
+
+
+def _is_one_source(generators: tuple[Generator, ...]) -> bool:
+    """Return whether each generator but the first goes through the rows of the one before, by their name."""
+    return all(
+        isinstance(row.source, syntax.Name) and row.source.name == before.value.name
+        for before, row in pairwise(generators)
+    )

@@ -77,7 +77,7 @@ def test_entries_are_used_as_they_come(text: str, backend: str) -> None:
     np.testing.assert_allclose(found, PROGRAMS[text](), rtol=1e-12)
 
 
-LARGE = {name: sp.csr_array(sp.random(2000, 3000, 0.002, rng=RNG)) for name in "ABC"}
+LARGE: dict[str, Any] = {name: sp.csr_array(sp.random(2000, 3000, 0.002, rng=RNG)) for name in "ABC"}
 
 
 @pytest.mark.parametrize("text", [text for text in PROGRAMS if "x" not in given(text) and "C(" not in text])
@@ -144,3 +144,12 @@ def test_results_reserve_what_rows_may_have() -> None:
     found = storel.run(text, A=wide[0], B=wide[1], memory_limit=2**24)
     assert isinstance(found, storel.Tensor)
     assert (abs(wide[0] - wide[1]) != found.to_scipy()).nnz == 0
+
+
+def test_rows_that_are_gone_through_by_name_are_not_looked_for_first() -> None:
+    """A dictionary has no empty rows, so that there is a greatest entry if there is a row."""
+    by_name, at_once = (
+        storel.compile(f"CREATE TENSOR r AS {text}", A=LARGE["A"], B=LARGE["B"]).compilation.plan
+        for text in ("max(<_, row> in A - B, <_, d> in row) abs(d)", "max(<(i, j), d> in A - B) abs(d)")
+    )
+    assert by_name == at_once

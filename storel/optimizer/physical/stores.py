@@ -15,13 +15,7 @@ from storel.optimizer.physical.arrivals import key_intervals
 from storel.optimizer.physical.facts import size_term
 from storel.optimizer.physical.preferences import StoreKind
 from storel.optimizer.physical.scope import Scope
-from storel.plan.binding import (
-    fills_rows,
-    is_streamed,
-    lists_positions,
-    occurs,
-    scans_rows,
-)
+from storel.plan.binding import fills_rows, is_streamed, lists_positions, occurs, scans_rows
 from storel.plan.count import total
 from storel.plan.nodes import (
     ANY_KEY,
@@ -148,10 +142,8 @@ def in_stream(chosen: Store, filled: Action, body: Action, preferred: StoreKind 
     if preferred is not None or not is_streamed(filled, body):
         return chosen
     match chosen:
-        case ListStore(scalar_type, operator, zero, extent) | TableStore(
-            scalar_type, operator, zero, (extent,)
-        ):
-            return StreamStore(scalar_type, operator, zero, extent)
+        case ListStore(extent=extent) | TableStore(extents=(extent,)):
+            return StreamStore(chosen.type, chosen.operator, chosen.zero, extent)
         case _:
             return chosen
 

@@ -20,6 +20,8 @@ PROGRAMS = [
     "sum(<i, row> in A) (x(1) * { i -> sum(<j, a> in row) a * x(j) })",
     "sum(<(i, j), a> in A, <k, y> in Y(j)) { (i, k) -> a * y }",
     "sum(<(i, j), a> in A) a * x(j) + 0.1",
+    "sum(<i, row> in A) { i -> sum(<_, a> in row) 0.1 }",
+    "sum(<i, row> in A) { i -> sum(<_, a> in row) 0.1 * i }",
     "sum(<(i, j), a> in A) if (a > 0.3) then { i -> a * x(j) - 0.7 }",
 ]
 

@@ -114,9 +114,9 @@ class Instance:
         elif "index" in self.rule.tags or is_key(left):
             kind = KEY
         else:
-            # A sum may be of integers over any semiring, and some guards ask for them.
-            counts = isinstance(left, Node) and left.constructor in ("Sum", "Reduce") and self.semiring == "plus_times"
-            kind = self.pick(self.value, self.row(1), self.row(2), *((KEY,) if counts else ()))
+            is_loop = isinstance(left, Node) and left.constructor in ("Sum", "Reduce")
+            counts = (KEY,) if is_loop and self.semiring == "plus_times" else ()
+            kind = self.pick(self.value, self.row(1), self.row(2), *counts)
         return self.term(left, kind, ())
 
     def term(self, pattern: Pattern, kind: Type, scope: Scope) -> Term:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from storel.loops.nodes import Kernel
 from storel.loops.passes.ahead import look_ahead
+from storel.loops.passes.appends import append_at_once
 from storel.loops.passes.coalesce import coalesce
 from storel.loops.passes.fusion import fuse
 from storel.loops.passes.interiors import split_interiors
@@ -32,5 +33,6 @@ def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     kernel = turn_over(spread(reorder(kernel), symbols)) if reorders else kernel
     kernel = accumulate_rows(accumulate(kernel))
     kernel = tile(sift(evaluate_padding(fuse(kernel), symbols)))
+    kernel = append_at_once(kernel, symbols)
     kernel = fold_tails(stream(look_ahead(kernel, symbols), symbols), symbols)
     return simplify_minima(split_interiors(kernel), symbols)

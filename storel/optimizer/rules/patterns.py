@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from storel.errors import ProgramSyntaxError
 from storel.functions import FUNCTIONS
+from storel.optimizer.encoding.layouts import INDEX
 from storel.optimizer.rules.messages import RESERVED, unexpected
 from storel.source import Source, Span
 
@@ -73,7 +74,10 @@ _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 @dataclass
 class Reader:
-    """Reads a source from ``place`` on; ``token`` is what comes next, after one from ``last`` to ``end``."""
+    """Reads a source from ``place`` on; ``token`` is what comes next, after one from ``last`` to ``end``.
+
+    ``keys`` are the names that loops have bound to keys so far; what is let for one of them is a key, too.
+    """
 
     source: Source
     place: int = 0
@@ -81,6 +85,7 @@ class Reader:
     end: int = 0
     token: str = field(default="", init=False)
     anonymous: int = 0
+    keys: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
         self._move()
@@ -206,12 +211,14 @@ class Reader:
     def _loop(self, start: int) -> Pattern:
         semiring = self._semiring()
         key, value = self._binders(2)
+        self.keys.add(key.name)
         source = self._source()
         self.expect(")")
         return self._node(start, "Sum", semiring, source, key, value, self._product())
 
     def _merge(self, start: int) -> Pattern:
         binders = self._binders(3)
+        self.keys.update(binder.name for binder in binders)
         self.expect("<")
         left = self._source()
         self.expect(",")
@@ -221,6 +228,7 @@ class Reader:
 
     def _find(self, start: int) -> Pattern:
         binders = self._binders(1)
+        self.keys.update(binder.name for binder in binders)
         source = self._source()
         self.expect("at")
         key = self.term()
@@ -238,7 +246,8 @@ class Reader:
         self.expect("=")
         value = self.term()
         self.expect("in")
-        return self._node(start, "Let", value, binder, self.term())
+        named = _of_keys(value) if binder.name in self.keys else value
+        return self._node(start, "Let", named, binder, self.term())
 
     def _semiring(self) -> str:
         if not self.accepts("["):
@@ -329,3 +338,12 @@ class Reader:
         if separator == ":":
             return self._node(start, "Slice", found, first, second)
         return self._node(start, "Apply2", name, first, second)
+
+
+def _of_keys(pattern: Pattern) -> Pattern:
+    """Return a pattern in which what is added and multiplied are keys."""
+    match pattern:
+        case Node("Add" | "Mul", (_, Hole() | Bound() | Node() as left, Hole() | Bound() | Node() as right)):
+            return replace(pattern, arguments=(INDEX, _of_keys(left), _of_keys(right)))
+        case _:
+            return pattern

@@ -156,6 +156,7 @@ def _rules(reader: Reader, theory: str) -> Iterator[Rule]:
 
 def _rule(reader: Reader, theory: str) -> Iterator[Rule]:
     reader.expect("rule")
+    reader.keys.clear()
     head = reader.place
     name = reader.matching(RULE_NAME, "a rule's name")
     tags = _tags(reader)

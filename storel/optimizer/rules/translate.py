@@ -235,7 +235,7 @@ def _semirings(pattern: Pattern) -> set[str]:
     for argument in pattern.arguments:
         if not isinstance(argument, str | int):
             found |= _semirings(argument)
-        elif isinstance(argument, str) and not pattern.constructor.startswith("Apply"):
+        elif isinstance(argument, str) and argument != INDEX and not pattern.constructor.startswith("Apply"):
             found.add(argument)
     return found
 
@@ -268,7 +268,7 @@ def _binders(pattern: Pattern) -> Iterator[Bound]:
 def _plain(constructor: str, argument: str | int) -> str:
     if isinstance(argument, int):
         return str(argument)
-    return f'"{argument}"' if constructor.startswith("Apply") else argument
+    return f'"{argument}"' if constructor.startswith("Apply") or argument == INDEX else argument
 
 
 def _h(hole: str) -> str:

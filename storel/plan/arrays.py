@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 from storel.calculus.binding import shift
 from storel.calculus.bounds import bounds
@@ -109,8 +110,8 @@ class RowArrays:
             case Together(actions):
                 return Together(tuple(self._with_arrays(part, index) for part in actions))
             case Unite(branches):
-                loops = (Loop(each.source, self._with_arrays(each.body, index + 2)) for each in branches)
-                return Unite(tuple(loops))
+                made = tuple(self._with_arrays(each, index) for each in branches)
+                return Unite(cast("tuple[Loop | Enter, ...]", made))
             case Accumulate():
                 return action
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import cast
 
-from storel.calculus.binding import free_variables
-from storel.calculus.nodes import Literal, Lookup, Symbol, Term, Variable, children
+from storel.calculus.binding import free_variables, shift
+from storel.calculus.nodes import Add, Literal, Lookup, Symbol, Term, Variable, children
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -36,6 +37,9 @@ from storel.plan.nodes import (
     Together,
     Unite,
 )
+from storel.scalars import ScalarType
+
+_ONE = Literal(1, ScalarType.INT64)
 
 
 def binders(source: Source) -> int:
@@ -154,8 +158,7 @@ def map_terms(action: Action, function: Callable[[Term, int], Term], depth: int 
         case Together(actions):
             return Together(tuple(inside(part) for part in actions))
         case Unite(branches):
-            loops = [(_map_source(each.source, mapped), each) for each in branches]
-            return Unite(tuple(Loop(source, inside(each.body, binders(source))) for source, each in loops))
+            return Unite(cast("tuple[Loop | Enter, ...]", tuple(map(inside, branches))))
 
 
 def _map_source(source: Source, mapped: Callable[[Term], Term]) -> Source:
@@ -181,6 +184,16 @@ def _map_store(store: Store, mapped: Callable[[Term], Term]) -> Store:
             return replace(store, extents=tuple(map(mapped, extents)))
         case ListStore(extent=extent) | StreamStore(extent=extent):
             return replace(store, extent=mapped(extent))
+
+
+def as_loop(branch: Loop | Enter) -> Loop:
+    """Return a branch of a union as a loop: one key is a range of one position."""
+    match branch:
+        case Loop():
+            return branch
+        case Enter(key, body):
+            inner = map_terms(body, lambda term, depth: shift(term, 2, depth))
+            return Loop(Positions(key, Add(key, _ONE)), Enter(Variable(0), inner))
 
 
 def occurs(action: Action, index: int) -> bool:

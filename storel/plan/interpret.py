@@ -6,7 +6,7 @@ branches that are united scan increasing elements, and what is written once is w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -14,7 +14,7 @@ from storel.calculus.interpret import evaluate
 from storel.calculus.nodes import Symbol, Term
 from storel.calculus.verify import KEY, Type, infer
 from storel.errors import EvaluationError
-from storel.plan.binding import store_terms
+from storel.plan.binding import as_loop, store_terms
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -186,7 +186,7 @@ class _Interpreter:
                 for part in parts:
                     self.run(part, sink, bindings)
             case Unite(branches):
-                self.unite(branches, sink, bindings)
+                self.unite([as_loop(branch) for branch in branches], sink, bindings)
 
     def value(self, term: Term, bindings: Bindings) -> Value:
         return evaluate(term, self.symbols, self.values, bindings)
@@ -198,7 +198,7 @@ class _Interpreter:
         self.run(value, sink, bindings)
         return Type(store.type, rank), sink.content()
 
-    def unite(self, branches: tuple[Loop, ...], sink: _Sink, bindings: Bindings) -> None:
+    def unite(self, branches: Sequence[Loop], sink: _Sink, bindings: Bindings) -> None:
         """Run the branches in one pass over all their elements."""
         assert isinstance(sink, _Dictionary)
         waiting: dict[int, list[tuple[Action, Bindings]]] = {}

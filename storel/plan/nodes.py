@@ -214,11 +214,12 @@ class Together:
 class Unite:
     """Several loops over increasing elements, each entering its element: run as one ascending pass.
 
-    Each branch is ``Loop(Elements, Enter(Variable(0), body))``; where several have the same element, their
-    bodies run in the same child. This is the union of TACO's merge lattices (Kjolstad et al., OOPSLA 2017).
+    Each branch is ``Loop(Elements, Enter(Variable(0), body))``, or one ``Enter`` alone; where several have
+    the same key, their bodies run in the same child. This is the union of TACO's merge lattices (Kjolstad et
+    al., OOPSLA 2017).
     """
 
-    branches: tuple[Loop, ...]
+    branches: tuple[Loop | Enter, ...]
 
 
 Action: TypeAlias = Accumulate | Enter | Loop | Guard | Bind | Together | Unite

@@ -141,9 +141,12 @@ def _verify_action(action: Action, rank: int, stores: tuple[int, ...], symbols: 
                 _verify_action(part, rank, stores, symbols)
         case Unite(branches):
             for branch in branches:
-                enters = isinstance(branch.body, Enter) and branch.body.key == Variable(0)
-                is_scan = isinstance(branch.source, Elements) and enters
-                _require(is_scan, "a united branch is a scan that enters its elements")
+                match branch:
+                    case Enter() | Loop(Elements(), Enter(Variable(0))):
+                        is_branch = True
+                    case _:
+                        is_branch = False
+                _require(is_branch, "a united branch is a key, or a scan that enters its elements")
                 _verify_action(branch, rank, stores, symbols)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -10,6 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 import storel
+from storel.execution import profile as profiling
+from storel.execution.profile import profile
 from storel.plan.printer import render
 
 BACKENDS = ["c", "interpret"]
@@ -143,3 +146,55 @@ def test_increasing_arrays_are_co_iterated(tmp_path: Path) -> None:
         """
         plan = render(storel.compile(program).compilation.plan)
         assert ("intersection" in plan) is increasing, plan
+
+
+N = 60
+SHIFTED = "sum(<i, _> in 0:n) { (i, i) -> c }"
+WITH_KEYS: dict[str, Callable[[Matrix, float], Matrix]] = {
+    f"A + {SHIFTED}": lambda a, c: a + c * np.eye(N),
+    f"{SHIFTED} - 2 * A": lambda a, c: c * np.eye(N) - 2 * a,
+    "A + sum(<i, _> in 0:n) { (i, n - 1 - i) -> c }": lambda a, c: a + c * np.eye(N)[::-1],
+    f"A + {SHIFTED} + sum(<i, _> in 1:n) {{ (i, i - 1) -> c * i }}": lambda a, c: (
+        a + c * np.eye(N) + np.diag(c * np.arange(1.0, N), -1)
+    ),
+    f"A + A * A + {SHIFTED}": lambda a, c: a + a * a + c * np.eye(N),
+    "sum(<i, row> in A) { i -> row + { i -> sum(<_, v> in row) v * c } }": lambda a, c: (
+        a + np.diag(c * a.sum(axis=1))
+    ),
+}
+
+
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+@pytest.mark.parametrize("c", [2.0, 0.0, -1.0])
+@pytest.mark.parametrize("program", WITH_KEYS)
+def test_unions_with_single_keys(program: str, c: float, backend: str) -> None:
+    array = matrix(3)[:, :N]
+    array = np.vstack([array, array[: N - ROWS]])
+    array[5, 5], array[6, 6], array[7] = 1.0, -2.0, 0.0
+    text = f"CREATE TENSOR r STORED AS csr AS {program}"
+    given = {"n": N} if ":n" in program else {}
+    found = storel.run(text, backend=backend, A=stored(array), c=c, **given)
+    assert isinstance(found, storel.Tensor)
+    expected = WITH_KEYS[program](array, c)
+    np.testing.assert_array_equal(found.to_numpy(), expected)
+    assert found.nnz == np.count_nonzero(expected)
+
+
+def test_a_key_is_united_with_rows_where_the_result_is_appended() -> None:
+    text = f"AS A + {SHIFTED}"
+    given: dict[str, Any] = {"A": stored(np.eye(N, k=1)), "c": 2.0, "n": N}
+    appended, dense = (
+        render(storel.compile(f"CREATE TENSOR r STORED AS {layout} {text}", **given).compilation.plan)
+        for layout in ("csr", "dense")
+    )
+    assert "unite" in appended and "gather" not in appended
+    assert "unite" not in dense
+
+
+def test_what_united_keys_did_is_counted_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"CREATE TENSOR r STORED AS csr AS A + {SHIFTED}"
+    array = np.eye(N) + np.eye(N, k=3)
+    kernel = storel.compile(text, A=stored(array), c=2.0, n=N)
+    interpreted = profile(kernel.compilation, kernel.environment).counts
+    monkeypatch.setattr(profiling, "INTERPRETED", 0.0)
+    assert profile(kernel.compilation, kernel.environment).counts == interpreted

@@ -25,6 +25,7 @@ from storel.loops.lowering.targets import (
 )
 from storel.loops.nodes import Expression, Failure, Role
 from storel.loops.nodes import If as Branch
+from storel.plan.binding import as_loop
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -146,22 +147,24 @@ class ActionLowering:
         return _uncounted if self.profile is None else self.profile.counter(self.emitter)
 
     def _unite(
-        self, branches: tuple[Loop, ...], target: Target, scope: Scope, count: Callable[[], None]
+        self, branches: tuple[Loop | Enter, ...], target: Target, scope: Scope, count: Callable[[], None]
     ) -> None:
-        sources = [branch.source for branch in branches]
-        values = [light_value(branch) for branch in branches]
-        if self.profile is None and len(branches) <= MOST_IN_REGIONS and None not in values:
+        loops = [as_loop(branch) for branch in branches]
+        sources = [loop.source for loop in loops]
+        values = [light_value(loop) for loop in loops]
+        if self.profile is None and len(loops) <= MOST_IN_REGIONS and None not in values:
             self._unite_values(sources, [value for value in values if value is not None], target, scope)
             return
 
         def step(key: Expression, present: list[tuple[Expression, Scope]]) -> None:
             def fill(child: Target) -> None:
-                for branch, (is_here, inner) in zip(branches, present, strict=True):
-                    assert isinstance(branch.body, Enter)
+                for branch, loop, (is_here, inner) in zip(branches, loops, present, strict=True):
+                    assert isinstance(loop.body, Enter)
                     with self.emitter.block() as statements:
+                        if branch is loop:
+                            self._counter()()
                         self._counter()()
-                        self._counter()()
-                        self.run(branch.body.body, child, inner)
+                        self.run(loop.body.body, child, inner)
                     self.emitter.emit(Branch(is_here, tuple(statements)))
 
             count()

@@ -17,7 +17,7 @@ from storel.loops.lowering.scans import Scans
 from storel.loops.lowering.scope import Scope, Value
 from storel.loops.nodes import Assign, Binary, Cast, Expression, Local, While
 from storel.loops.nodes import If as Branch
-from storel.plan.nodes import Elements, Source
+from storel.plan.nodes import Elements, Positions, Source
 
 NO_ELEMENT = 2**63 - 1
 """What stands for the element of an exhausted array: larger than any key."""
@@ -102,9 +102,9 @@ class Coiteration:
         ``step(key, present)`` emits what happens at each distinct element; ``present`` says for each source
         under which condition it has that element, and the scope that its body runs in.
         """
-        heads: list[tuple[Elements, Local, Local, Local]] = []
+        heads: list[tuple[Elements | Positions, Local, Local, Local]] = []
         for source in sources:
-            assert isinstance(source, Elements)
+            assert isinstance(source, Elements | Positions)
             pointer, end = self.scans.pointer(source, scope)
             head = self.emitter.declare("head", index(NO_ELEMENT))
             self.emitter.emit(Branch(Binary("less", pointer, end), (self._read_head(source, pointer, head),)))
@@ -114,7 +114,7 @@ class Coiteration:
             present: list[tuple[Expression, Scope]] = []
             for source, pointer, _, head in heads:
                 inner = scope.bind(Value(pointer), self.scans.between(source.low, source.high, scope))
-                inner = inner.bind(Value(smallest), self.scans.element_interval(source.array))
+                inner = inner.bind(Value(smallest), self.scans.key_interval(source, scope))
                 present.append((Binary("equal", head, smallest), inner))
             step(smallest, present)
             for source, pointer, end, head in heads:
@@ -139,7 +139,7 @@ class Coiteration:
         These are the points of a merge lattice, the largest sets first. No step branches: the scope of a
         source without the element is that of the source's next element, where its body may run, too.
         """
-        scans = [source for source in sources if isinstance(source, Elements)]
+        scans = [source for source in sources if isinstance(source, Elements | Positions)]
         ends = [self.scans.pointer(source, scope) for source in scans]
         for size in range(len(scans), 0, -1):
             for region in combinations(range(len(scans)), size):
@@ -148,20 +148,20 @@ class Coiteration:
     def _region(
         self,
         region: Sequence[int],
-        scans: Sequence[Elements],
+        scans: Sequence[Elements | Positions],
         ends: Sequence[tuple[Local, Local]],
         scope: Scope,
         step: Callable[[Expression, Sequence[Part]], None],
     ) -> None:
         """Emit the ascending pass until one of the sources in ``region`` is exhausted."""
         with self.emitter.block() as statements:
-            heads = [self.scans.element(scans[number].array, ends[number][0]) for number in region]
+            heads = [self.scans.key(scans[number], ends[number][0]) for number in region]
             key = heads[0] if len(heads) == 1 else self.emitter.declare("key", _least(heads))
             parts: list[Part] = []
             for number, head in zip(region, heads, strict=True):
                 source, (pointer, _) = scans[number], ends[number]
                 inner = scope.bind(Value(pointer), self.scans.between(source.low, source.high, scope))
-                inner = inner.bind(Value(head), self.scans.element_interval(source.array))
+                inner = inner.bind(Value(head), self.scans.key_interval(source, scope))
                 parts.append(Part(number, None if key is head else Binary("equal", head, key), inner))
             step(key, parts)
             for part in parts:
@@ -171,8 +171,10 @@ class Coiteration:
         running = reduce(lambda one, other: Binary("and", one, other), conditions)
         self.emitter.emit(While(running, tuple(statements)))
 
-    def _read_head(self, source: Elements, pointer: Local, head: Local) -> Assign:
-        return Assign(head, self.scans.load(source.array, pointer))
+    def _read_head(self, source: Elements | Positions, pointer: Local, head: Local) -> Assign:
+        return Assign(
+            head, pointer if isinstance(source, Positions) else self.scans.load(source.array, pointer)
+        )
 
 
 def _is_far_longer(length: Expression, other: Expression) -> Expression:

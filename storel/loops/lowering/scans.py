@@ -12,7 +12,7 @@ from storel.loops.lowering.expressions import ExpressionLowering
 from storel.loops.lowering.scope import Scope
 from storel.loops.nodes import Assign, Binary, Expression, Load, Local, Role, While
 from storel.loops.nodes import If as Branch
-from storel.plan.nodes import Elements
+from storel.plan.nodes import Elements, Positions
 from storel.symbols import ArraySymbol
 
 
@@ -39,9 +39,12 @@ class Scans:
     def __post_init__(self) -> None:
         self.emitter = self.expressions.emitter
 
-    def pointer(self, source: Elements, scope: Scope) -> tuple[Local, Local]:
+    def pointer(self, source: Elements | Positions, scope: Scope) -> tuple[Local, Local]:
         """Declare the position that a scan starts at, to be advanced, and the one that it ends before."""
-        first, last = self.segment(source, scope)
+        if isinstance(source, Positions):
+            first, last = (self.expressions.key(term, scope) for term in (source.low, source.high))
+        else:
+            first, last = self.segment(source, scope)
         return self.emitter.declare("p", first), self.emitter.declare("end", last)
 
     def segment(self, source: Elements, scope: Scope) -> tuple[Expression, Expression]:
@@ -135,6 +138,16 @@ class Scans:
         if load.buffer.type.is_integer:
             return self.emitter.declare("k", load, INDEX)
         return self.emitter.declare("x", load)
+
+    def key(self, source: Elements | Positions, position: Local) -> Local:
+        """Declare the key at a position of a scan: that itself, or the element there."""
+        return position if isinstance(source, Positions) else self.element(source.array, position)
+
+    def key_interval(self, source: Elements | Positions, scope: Scope) -> Interval:
+        """Return what is known of the keys of a scan."""
+        if isinstance(source, Positions):
+            return self.between(source.low, source.high, scope)
+        return self.element_interval(source.array)
 
     def element_interval(self, array: str) -> Interval:
         """Return what is known of all elements of an array."""

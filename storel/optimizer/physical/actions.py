@@ -41,7 +41,7 @@ from storel.calculus.strictness import strict
 from storel.calculus.verify import Type, infer
 from storel.optimizer.estimation.cardinality import appraise
 from storel.optimizer.physical.arrivals import in_turn
-from storel.optimizer.physical.facts import array, is_increasing, is_increasing_scan
+from storel.optimizer.physical.facts import array, is_increasing, united
 from storel.optimizer.physical.normalize import intersected, is_atom
 from storel.optimizer.physical.preferences import StoreKind
 from storel.optimizer.physical.reductions import (
@@ -243,9 +243,8 @@ class ActionPlanner:
 
     def _together(self, term: Term, scope: Scope, into: Monoid) -> Action:
         parts = [self.value(part, scope, into) for part in addends(term)]
-        branches = [part for part in parts if is_increasing_scan(part, self.symbols)]
-        if len(parts) > 1 and len(branches) == len(parts):
-            return Unite(tuple(branch for branch in branches if isinstance(branch, Loop)))
+        if branches := united(parts, self.symbols):
+            return Unite(branches)
         is_dictionary = len(parts) > 1 and self.rank(term, scope) > 0
         return Together(tuple(in_turn(parts, scope, self.symbols) if is_dictionary else parts))
 

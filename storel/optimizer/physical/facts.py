@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from storel.calculus.nodes import Add, Literal, Lookup, Symbol, Term, Variable
-from storel.plan.nodes import Action, Elements, Enter, Loop
+from storel.plan.nodes import Accumulate, Action, Elements, Enter, Loop
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, SizeSymbol, Symbols
 
@@ -36,11 +38,20 @@ def is_ascending(symbols: Symbols, name: str) -> bool:
     return array(symbols, name).never_descends
 
 
-def is_increasing_scan(action: Action, symbols: Symbols) -> bool:
-    """Return whether an action enters the elements of a segment, which strictly increase."""
-    match action:
+def united(parts: Sequence[Action], symbols: Symbols) -> tuple[Loop | Enter, ...]:
+    """Return the parts of a sum as the branches of a union: scans, and values at single keys; else none."""
+    branches = [part for part in parts if isinstance(part, Loop | Enter) and _is_branch(part, symbols)]
+    is_union = len(branches) == len(parts) > 1 and any(isinstance(branch, Loop) for branch in branches)
+    return tuple(branches) if is_union else ()
+
+
+def _is_branch(part: Loop | Enter, symbols: Symbols) -> bool:
+    """Return whether a part enters the elements of a segment, which strictly increase, or one value."""
+    match part:
         case Loop(Elements(name, low, high), Enter(Variable(0), _)):
             return is_increasing(symbols, name, low, high)
+        case Enter(_, Accumulate()):
+            return True
         case _:
             return False
 

@@ -13,6 +13,13 @@
 Where an entry comes to stand then waits for none of those before it, and what is copied is copied by vector
 instructions. Should one of them be zero after all, or should there be no room for all, the loop does its work
 again, entry by entry.
+
+Where one segment follows another, and no entry asks which one it is in, those of all are appended at once,
+however short they are. Then it is said where each of them ends:
+
+    for i in a:b { …; for p in pos[i]:pos[i + 1] { … } }
+      =  s = c; … for p in pos[a]:pos[b] { … } …
+         for i in a:b { …; if zeros == 0 { c = s + (pos[i + 1] - pos[a]) } else { the loop as it was } }
 """
 
 from __future__ import annotations
@@ -20,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 
-from storel.loops.dependence import changing, declared
+from storel.loops.dependence import assigned, changing, declared, looked_up
 from storel.loops.emitter import INDEX, Emitter, compare, index, plus
 from storel.loops.nodes import (
     Assign,
@@ -36,13 +43,15 @@ from storel.loops.nodes import (
     Kernel,
     Load,
     Local,
+    Sort,
     Statement,
     Store,
     Unary,
+    Update,
     While,
 )
-from storel.loops.passes.ahead import lengths, mean_iterations
-from storel.loops.walk import all_parts, evaluated, loads_of, note, parts, substituted
+from storel.loops.passes.ahead import last_boundary, lengths, mean_iterations
+from storel.loops.walk import all_parts, evaluated, loads_of, note, parts, substituted, walk
 from storel.symbols import ArraySymbol, Fact, Symbols
 
 FILLED = 0.999
@@ -60,16 +69,21 @@ SELDOM_ZERO = frozenset(
 def append_at_once(kernel: Kernel, symbols: Symbols) -> Kernel:
     """Return the same kernel, in which loops that append nothing but entries append them at once."""
     compute = kernel.compute
-    filled = {buffer for buffer in kernel.inputs if _is_filled(symbols.get(buffer.name))}
-    emitter = Emitter(local.name for local in (*compute.scalars, *declared(compute.body)))
-    body = _Appending(filled, lengths(kernel, symbols), emitter).block(compute.body)
-    return replace(kernel, compute=replace(compute, body=body))
+    facts = [(buffer, symbols.get(buffer.name)) for buffer in kernel.inputs]
+    appending = _Appending(
+        {buffer for buffer, fact in facts if _share(fact) >= FILLED},
+        {buffer for buffer, fact in facts if _share(fact) >= 1},
+        {buffer for buffer, fact in facts if isinstance(fact, ArraySymbol) and fact.never_descends},
+        lengths(kernel, symbols),
+        Emitter(local.name for local in (*compute.scalars, *declared(compute.body))),
+    )
+    return replace(kernel, compute=replace(compute, body=appending.block(compute.body)))
 
 
-def _is_filled(fact: Fact | None) -> bool:
-    """Return whether hardly an element of an array is zero."""
+def _share(fact: Fact | None) -> float:
+    """Return the share of an array's elements that are not zero, 0 if it is not known."""
     nonzeros = fact.nonzeros if isinstance(fact, ArraySymbol) else None
-    return isinstance(fact, ArraySymbol) and nonzeros is not None and nonzeros >= FILLED * fact.length
+    return nonzeros / max(fact.length, 1) if isinstance(fact, ArraySymbol) and nonzeros is not None else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +98,46 @@ class _Entries:
     statements: tuple[Declare | Store, ...]
     is_entry: Expression
 
+    @property
+    def value(self) -> Expression | None:
+        """What an entry holds, by what is known outside of the loop; None if that is too long to be said."""
+        known: dict[Local, Expression] = {}
+        is_known = all(note(each, known) for each in self.statements if isinstance(each, Declare))
+        match self.is_entry:
+            case Binary("not_equal", value, Constant()) if is_known:
+                return substituted(value, known)
+            case _:
+                return None
+
+    def are_apart_from(self, before: list[Statement], outer: For) -> bool:
+        """Return whether entries are the same, whatever an outer loop does ``before`` them each time."""
+        needed = set(all_parts(part for each in self.statements for part in evaluated(each)))
+        read = {part.buffer for part in needed if isinstance(part, Load)}
+        written = {each.buffer for each in self.statements if isinstance(each, Store)}
+        around = {outer.local, *declared(tuple(before)), *assigned(tuple(before))}
+        statements = list(walk(tuple(before)))
+        loads = all_parts(part for each in statements for part in evaluated(each))
+        changed = {each.buffer for each in statements if isinstance(each, Store | Update)}
+        return (
+            needed.isdisjoint(around - {self.cursor})
+            and self.cursor not in around
+            and changed.isdisjoint(read | written)
+            and not any(isinstance(part, Load) and part.buffer in written for part in loads)
+            and not any(isinstance(each, Sort) for each in statements)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class _Appending:
-    """Rewrites loops; hardly an element of the buffers ``filled`` is zero, ``lengths`` are those known."""
+    """Rewrites loops.
+
+    Hardly an element of the buffers ``filled`` is zero, none of ``full`` ones, and in ``ascending`` ones none
+    is less than the one before. ``lengths`` are those known.
+    """
 
     filled: Set[Buffer]
+    full: Set[Buffer]
+    ascending: Set[Buffer]
     lengths: Mapping[Buffer, int]
     emitter: Emitter
 
@@ -99,10 +147,8 @@ class _Appending:
     def _statement(self, statement: Statement) -> tuple[Statement, ...]:
         match statement:
             case For(body=body):
-                entries = _entries(statement)
-                if entries is not None and self._pays(statement, entries):
-                    return self._at_once(statement, entries)
-                return (replace(statement, body=self.block(body)),)
+                found = self._segment(statement) or self._segments(statement)
+                return found or (replace(statement, body=self.block(body)),)
             case While(body=body):
                 return (replace(statement, body=self.block(body)),)
             case If(_, body, otherwise):
@@ -110,62 +156,70 @@ class _Appending:
             case _:
                 return (statement,)
 
-    def _pays(self, loop: For, entries: _Entries) -> bool:
-        """Return whether a loop appends many entries, made of numbers of which hardly any is zero."""
-        known: dict[Local, Expression] = {}
-        for each in entries.statements:
-            if isinstance(each, Declare) and not note(each, known):
-                return False
-        is_entry = substituted(entries.is_entry, known)
-        is_long = mean_iterations(loop, loads_of(is_entry), self.lengths) >= MANY
-        return is_long and isinstance(is_entry, Binary) and self._is_seldom_zero(is_entry.left)
-
-    def _is_seldom_zero(self, value: Expression) -> bool:
-        match value:
-            case Load(buffer, _):
-                return buffer in self.filled
-            case Local() | Constant():
-                return True
-            case Binary(operator, left, right):
-                return operator in SELDOM_ZERO and all(map(self._is_seldom_zero, (left, right)))
-            case Unary(operator, operand):
-                return operator in SELDOM_ZERO and self._is_seldom_zero(operand)
-            case Cast(_, operand):
-                return self._is_seldom_zero(operand)
-            case _:
-                return False
-
-    def _at_once(self, loop: For, entries: _Entries) -> tuple[Statement, ...]:
+    def _segment(self, loop: For) -> tuple[Statement, ...]:
+        """Return the statements for a loop that appends many entries, none for any other one."""
+        entries = _entries(loop)
+        value = None if entries is None else entries.value
+        if entries is None or value is None or not _is_seldom_zero(value, self.filled):
+            return ()
+        if mean_iterations(loop, loads_of(value), self.lengths) < MANY:
+            return ()
         emitter, cursor = self.emitter, entries.cursor
         with emitter.block() as made:
             zeros = emitter.declare("zeros", index(1))
-            low, high = emitter.declare("low", loop.low), emitter.declare("high", loop.high)
-            place = emitter.fresh(loop.local.name, loop.local.type)
-            with emitter.block() as whole:
-                emitter.emit(Assign(zeros, index(0)))
-                at = plus(cursor, Binary("subtract", loop.local, low))
-                counted = Cast(INDEX, Unary("not", entries.is_entry))
-                body = (
-                    *(_moved(each, at) for each in entries.statements),
-                    Assign(zeros, plus(zeros, counted)),
-                )
-                copied = emitter.iteration(replace(loop, body=body), place)
-                emitter.emit(replace(loop, local=place, low=low, high=high, body=copied))
-                with emitter.block() as done:
-                    emitter.advance(cursor, Binary("subtract", high, low))
-                emitter.emit(If(compare("equal", zeros, index(0)), tuple(done)))
-            room = Binary("subtract", entries.capacity, cursor)
-            fits = compare("less_equal", high, plus(low, room))
-            emitter.emit(If(Binary("and", compare("less", low, high), fits), tuple(whole)))
-            again = replace(loop, low=low, high=high)
-            emitter.emit(If(compare("not_equal", zeros, index(0)), (again,)))
+            run = replace(loop, low=emitter.declare("low", loop.low), high=emitter.declare("high", loop.high))
+            self._append(run, entries, zeros)
+            end = plus(cursor, Binary("subtract", run.high, run.low))
+            emitter.emit(If(compare("equal", zeros, index(0)), (Assign(cursor, end),), (run,)))
         return tuple(made)
+
+    def _segments(self, outer: For) -> tuple[Statement, ...]:
+        """Return the statements for a loop that appends a segment after the other, none for any other one."""
+        match outer.body:
+            case (*before, For() as loop):
+                entries = _entries(loop)
+            case _:
+                return ()
+        value = None if entries is None else entries.value
+        if entries is None or value is None or not _is_seldom_zero(value, self.full):
+            return ()
+        boundary = looked_up(loop.low)
+        last = last_boundary(loop.low, loop.high, outer, self.ascending)
+        if boundary is None or last is None or not entries.are_apart_from(before, outer):
+            return ()
+        emitter, cursor = self.emitter, entries.cursor
+        with emitter.block() as made:
+            zeros, start = emitter.declare("zeros", index(1)), emitter.declare("start", cursor)
+            first, stop = emitter.declare("first", outer.low), emitter.declare("stop", outer.high)
+            with emitter.block() as inside:
+                low = emitter.declare("low", substituted(loop.low, {outer.local: first}))
+                high = emitter.declare("high", substituted(loop.low, {outer.local: stop}))
+                self._append(replace(loop, low=low, high=high), entries, zeros)
+            emitter.emit(If(compare("less", first, stop), tuple(inside)))
+            length = Binary("subtract", loop.high, substituted(loop.low, {outer.local: first}))
+            end = Assign(cursor, plus(start, length))
+            told = If(compare("equal", zeros, index(0)), (end,), (loop,))
+            emitter.emit(replace(outer, low=first, high=stop, body=(*before, told)))
+        return tuple(made)
+
+    def _append(self, run: For, entries: _Entries, zeros: Local) -> None:
+        """Emit a run of entries, after which there are no ``zeros`` if all of them are appended."""
+        emitter = self.emitter
+        place = emitter.fresh(run.local.name, run.local.type)
+        at = plus(entries.cursor, Binary("subtract", run.local, run.low))
+        moved = (replace(e, index=at) if isinstance(e, Store) else e for e in entries.statements)
+        counts = Assign(zeros, plus(zeros, Cast(INDEX, Unary("not", entries.is_entry))))
+        copied = emitter.iteration(replace(run, body=(*moved, counts)), place)
+        room = Binary("subtract", entries.capacity, entries.cursor)
+        fits = compare("less_equal", run.high, plus(run.low, room))
+        is_run = Binary("and", compare("less", run.low, run.high), fits)
+        emitter.emit(If(is_run, (Assign(zeros, index(0)), replace(run, local=place, body=copied))))
 
 
 def _entries(loop: For) -> _Entries | None:
     """Return what a loop appends, None if it does anything else."""
     match loop.body:
-        case (*made, Assign(cursor, Binary("add", before, grown))) if before == cursor:
+        case (*made, Assign(cursor, Binary("add", before, Cast(_, is_entry)))) if before == cursor:
             pass
         case _:
             return None
@@ -179,25 +233,38 @@ def _entries(loop: For) -> _Entries | None:
                 statements.append(each)
             case _:
                 return None
-    written = {each.buffer for each in statements if isinstance(each, Store)}
-    if capacity is None or not isinstance(grown, Cast) or not _only_appends(statements, cursor, written):
+    if capacity is None or capacity in changing(loop) or cursor in parts(is_entry):
         return None
-    stays = capacity not in changing(loop) and cursor not in parts(grown.operand)
-    return _Entries(cursor, capacity, tuple(statements), grown.operand) if stays else None
+    return (
+        _Entries(cursor, capacity, tuple(statements), is_entry) if _only_appends(statements, cursor) else None
+    )
 
 
-def _only_appends(statements: list[Declare | Store], cursor: Local, written: set[Buffer]) -> bool:
+def _only_appends(statements: list[Declare | Store], cursor: Local) -> bool:
     """Return whether all that is stored is at the cursor, which nothing else reads, nor what is stored."""
+    written = {each.buffer for each in statements if isinstance(each, Store)}
     for each in statements:
-        needed = (each.value,) if isinstance(each, Store) else evaluated(each)
         if isinstance(each, Store) and each.index != cursor:
             return False
+        needed = (each.value,) if isinstance(each, Store) else evaluated(each)
         for part in all_parts(needed):
             if part == cursor or (isinstance(part, Load) and part.buffer in written):
                 return False
     return True
 
 
-def _moved(statement: Declare | Store, place: Expression) -> Declare | Store:
-    """Return a statement that stores at another place."""
-    return replace(statement, index=place) if isinstance(statement, Store) else statement
+def _is_seldom_zero(value: Expression, filled: Set[Buffer]) -> bool:
+    """Return whether a value is made of numbers of which hardly any is zero."""
+    match value:
+        case Load(buffer, _):
+            return buffer in filled
+        case Local() | Constant():
+            return True
+        case Binary(operator, left, right):
+            return operator in SELDOM_ZERO and all(_is_seldom_zero(each, filled) for each in (left, right))
+        case Unary(operator, operand):
+            return operator in SELDOM_ZERO and _is_seldom_zero(operand, filled)
+        case Cast(_, operand):
+            return _is_seldom_zero(operand, filled)
+        case _:
+            return False

@@ -47,6 +47,9 @@ from storel.syntax.walk import children as subexpressions
 Body: TypeAlias = Callable[[Scope], Term]
 """Builds what stands inside the loops, in the scope that they make."""
 
+SourceOf: TypeAlias = Callable[[Expression, Scope], tuple[Term, str]]
+"""Lowers a source, and says which semiring its entries are over."""
+
 
 def only_if(condition: Term) -> Term:
     """Return a dictionary that has an entry, at 0, if ``condition`` holds."""
@@ -157,11 +160,11 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """Lowers the generators of one loop; ``source_of`` gives a source and the semiring of its entries."""
+    """Lowers the generators of one loop, their sources by ``source_of``."""
 
     symbols: Symbols
     form: Total | Reduction
-    source_of: Callable[[Expression, Scope], tuple[Term, str]]
+    source_of: SourceOf
 
     def lower(
         self, generators: tuple[Generator, ...], scope: Scope, body: Body, bound: frozenset[str] = frozenset()

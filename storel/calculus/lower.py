@@ -1,19 +1,20 @@
 """Composed syntax trees → terms of the calculus.
 
-Names become De Bruijn indices, generators nested sums (``generators.py``). Values are over the program's
-semiring; keys, addresses, bounds, conditions and comparisons are ordinary arithmetic. A stored tensor is
-seen over the semiring of what reads it (``views.py``) unless it is the source of a sum (``mixed.py``).
+Names become De Bruijn indices, generators nested sums (``generators.py``), comprehensions such sums where
+they are (``comprehensions.py``). Values are over the program's semiring; keys, addresses, bounds, conditions
+and comparisons are ordinary arithmetic. A stored tensor is seen over the semiring of what reads it
+(``views.py``) unless it is the source of a sum (``mixed.py``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 from storel.calculus.binding import shift, substitute
 from storel.calculus.bounds import bounds
+from storel.calculus.comprehensions import Loops
 from storel.calculus.entries import doubtful, entry, unless_zero, where_counted_up
-from storel.calculus.generators import Body, Nest, Reduction, Total, only_if, required, zero_literal
+from storel.calculus.generators import Total
 from storel.calculus.interpret import computed
 from storel.calculus.mixed import separate
 from storel.calculus.nodes import (
@@ -26,7 +27,6 @@ from storel.calculus.nodes import (
     Lookup,
     Multiply,
     Range,
-    Reduce,
     Slice,
     Sum,
     Term,
@@ -34,18 +34,17 @@ from storel.calculus.nodes import (
     Variable,
 )
 from storel.calculus.scope import NOTHING, Scope
-from storel.calculus.verify import Type, element, infer
+from storel.calculus.verify import Type, element, infer, zero_literal
 from storel.calculus.views import seen_over
 from storel.scalars import ScalarType
 from storel.symbols import Symbols
 from storel.syntax.nodes import expressions as syntax
-from storel.syntax.nodes.expressions import Expression, Generator
+from storel.syntax.nodes.expressions import Expression
 from storel.syntax.spelling import CALLS, OPERATORS
 
 ORDINARY = "plus_times"
 
 _QUOTIENTS = frozenset({"/", "//", "%"})
-_WITH_UNIT = {"min": "least", "max": "greatest"}
 
 
 def lower(
@@ -94,11 +93,11 @@ class _Lowering:
             case syntax.Mapped(_, _, own):
                 return seen_over(self._mapped(node), own, semiring, self.symbols)
             case syntax.Sum(generators, body):
-                return self._total(
-                    generators, scope, semiring, semiring, lambda inner: self.term(body, inner, semiring)
+                return self._loops(semiring).sum(
+                    generators, scope, lambda inner: self.term(body, inner, semiring), semiring
                 )
-            case syntax.Comprehension(monoid, generators, body):
-                return self._comprehension(monoid, generators, body, scope, semiring)
+            case syntax.Comprehension():
+                return self._comprehension(node, scope, semiring)
             case syntax.Singleton(keys, value):
                 lowered = self.term(value, scope, semiring)
                 if lowered == NOTHING:
@@ -171,74 +170,24 @@ class _Lowering:
     def _type(self, term: Term, scope: Scope) -> Type:
         return infer(term, self.symbols, scope.types)
 
-    def _total(
-        self, generators: tuple[Generator, ...], scope: Scope, semiring: str, over: str, body: Body
-    ) -> Term:
-        """Return the sum over the semiring ``over``; the sources are computed over ``semiring``."""
-        return self._nest(semiring, self.total(over)).lower(generators, scope, body)
+    def _loops(self, semiring: str) -> Loops:
+        """Return what lowers loops over sources that are computed over ``semiring``."""
 
-    def _nest(self, semiring: str, form: Total | Reduction) -> Nest:
         def source(node: Expression, scope: Scope) -> tuple[Term, str]:
             if isinstance(node, syntax.Mapped):
                 return self._read()._mapped(node), node.semiring
             return self._read().term(node, scope, semiring), semiring
 
-        return Nest(self.symbols, form, source)
+        return Loops(self.symbols, self.total, source)
 
-    def _comprehension(
-        self,
-        monoid: str,
-        generators: tuple[Generator, ...],
-        body: Expression | None,
-        scope: Scope,
-        semiring: str,
-    ) -> Term:
-        """Lower a loop in another monoid; only min, max and prod are no sum over a semiring."""
+    def _comprehension(self, node: syntax.Comprehension, scope: Scope, semiring: str) -> Term:
+        def body(inner: Scope) -> Term:
+            assert node.body is not None
+            if node.monoid in ("any", "all"):
+                return self._truth(node.body, inner)
+            return self._scalar(node.body, inner, semiring)
 
-        def truth(inner: Scope) -> Term:
-            assert body is not None
-            return self._truth(body, inner)
-
-        match monoid:
-            case "count":
-                one = Literal(1, ScalarType.INT64)
-                return self._total(generators, scope, semiring, ORDINARY, lambda _: one)
-            case "any":
-                return self._total(
-                    generators, scope, semiring, "or_and", lambda inner: required(truth(inner))
-                )
-            case "all":
-                fails = self._total(
-                    generators, scope, semiring, "or_and", lambda inner: Apply("not", (truth(inner),))
-                )
-                return Apply("not", (fails,))
-            case _:
-                assert body is not None
-                value = body
-                return self._reduction(
-                    monoid, generators, scope, semiring, lambda inner: self._scalar(value, inner, semiring)
-                )
-
-    def _reduction(
-        self, monoid: str, generators: tuple[Generator, ...], scope: Scope, semiring: str, body: Body
-    ) -> Term:
-        """Lower min, max or prod.
-
-        One source without repeated keys has no empty rows, so that min and max nest, also where these rows
-        are gone through by name; where it is a row that is known to have entries, they cannot fail. Else the
-        loops inside may find nothing, and whether all of them do is asked for apart:
-        ``min(<0, _> in {0 -> any(…) true}) least(…) e``.
-        """
-        keys = [key.name for generator in generators for key in generator.keys if key.name is not None]
-        if monoid == "prod" or (_is_one_source(generators) and len(set(keys)) == len(keys)):
-            source = generators[0].source
-            if isinstance(source, syntax.Name) and scope.is_filled(scope.find(source.name)):
-                monoid = _WITH_UNIT.get(monoid, monoid)
-            return self._nest(semiring, Reduction(monoid)).lower(generators, scope, body)
-        found = self._nest(semiring, Reduction(_WITH_UNIT[monoid])).lower(generators, scope, body)
-        truth = Literal(True, ScalarType.BOOL)
-        some = self._total(generators, scope, semiring, "or_and", lambda _: truth)
-        return Reduce(monoid, only_if(some), shift(found, 2))
+        return self._loops(semiring).comprehension(node.monoid, node.generators, scope, body)
 
     def _let(self, node: syntax.Let, scope: Scope, semiring: str) -> Term:
         """Lower a ``let``; an array is no value to be stored, so that its name is replaced."""
@@ -343,11 +292,3 @@ class _Lowering:
             return NOTHING
         same = Apply("equal", (Variable(2), Variable(0)))
         return Sum(left, Sum(shift(right, 2), If(same, body, semiring), semiring), semiring)
-
-
-def _is_one_source(generators: tuple[Generator, ...]) -> bool:
-    """Return whether each generator but the first goes through the rows of the one before, by their name."""
-    return all(
-        isinstance(row.source, syntax.Name) and row.source.name == before.value.name
-        for before, row in pairwise(generators)
-    )

@@ -92,32 +92,31 @@ def run(
     runner.counts_work, runner.saves = work, True
     runner.requested = tuple(name for name, _ in outputs)
     analysis = runner.prepare(read_script(script))
-    results = runner.results(analysis)
-    for name, path in outputs:
-        require_savable(path, analysis.ranks[name])
-    if out is not None:
-        _require_one(results)
-        require_savable(out, analysis.ranks[results[0]])
-    written = [*outputs, *([] if out is None else [(results[0], out)])]
+    written = _written(runner.results(analysis), outputs, out, analysis)
     _require_own_files(runner.outcome.saved, written, runner.directory)
     outcome = runner.finish(analysis)
     _warn(outcome)
-    _save(outcome, out, outputs, runner.directory)
+    _save(outcome, written, runner.directory)
     for name, chosen in outcome.chosen.items():
         print(f"{name} is stored as {chosen}", file=sys.stderr)
     asked = _asked(outcome, analysis)
     if as_json:
         print(json.dumps(report.as_object(outcome, asked, with_time=time)))
-        return
-    if asked:
-        print(explain_text(asked, profiles=outcome.profiles))
-    if out is None and not outputs and not outcome.saved:
-        for name, tensor in outcome.results.items():
-            print(report.tensor_text(name, tensor))
-    if time:
-        print(report.seconds_text(outcome), file=sys.stderr)
-    if outcome.work is not None:
-        print(report.work_text(outcome.work))
+    else:
+        _print(outcome, asked, with_results=not written and not outcome.saved, with_time=time)
+
+
+def _written(
+    results: Sequence[str], outputs: list[tuple[str, Path]], out: Path | None, analysis: Analysis
+) -> list[tuple[str, Path]]:
+    """Return which tensors go to which files of the command line; raises DataError where one cannot."""
+    for name, path in outputs:
+        require_savable(path, analysis.ranks[name])
+    if out is None:
+        return outputs
+    _require_one(results)
+    require_savable(out, analysis.ranks[results[0]])
+    return [*outputs, (results[0], out)]
 
 
 def _asked(outcome: Outcome, analysis: Analysis) -> dict[str, Compilation]:
@@ -125,6 +124,19 @@ def _asked(outcome: Outcome, analysis: Analysis) -> dict[str, Compilation]:
     definitions = {definition.name: definition for definition in analysis.definitions}
     needed = names_needed([each.name for each in outcome.explained], definitions)
     return {name: each for name, each in outcome.compilations.items() if name in needed}
+
+
+def _print(outcome: Outcome, asked: dict[str, Compilation], *, with_results: bool, with_time: bool) -> None:
+    """Print what an EXPLAIN asks for, results that are not written, and what was measured or counted."""
+    if asked:
+        print(explain_text(asked, profiles=outcome.profiles))
+    if with_results:
+        for name, tensor in outcome.results.items():
+            print(report.tensor_text(name, tensor))
+    if with_time:
+        print(report.seconds_text(outcome), file=sys.stderr)
+    if outcome.work is not None:
+        print(report.work_text(outcome.work))
 
 
 def explain(
@@ -276,12 +288,10 @@ def read_script(script: str) -> Source:
         raise ProgramSyntaxError(f"the standard input is no UTF-8 text: {error}") from error
 
 
-def _save(outcome: Outcome, out: Path | None, outputs: list[tuple[str, Path]], directory: Path) -> None:
+def _save(outcome: Outcome, written: list[tuple[str, Path]], directory: Path) -> None:
     """Write the results where the script and the command line say."""
     for statement in outcome.saved:
         with placed_at(statement.path_span):
             save_tensor(outcome.results[statement.name], path_in_script(directory, statement.path))
-    for name, path in outputs:
+    for name, path in written:
         save_tensor(outcome.results[name], path)
-    if out is not None:
-        save_tensor(next(iter(outcome.results.values())), out)

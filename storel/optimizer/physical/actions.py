@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from storel.calculus.binding import shift, substitute
-from storel.calculus.bounds import binder_bounds, bounds
+from storel.calculus.bounds import bounds
 from storel.calculus.intervals import ANY, TRUTH, Interval
 from storel.calculus.nodes import (
     Add,
@@ -34,15 +34,14 @@ from storel.calculus.nodes import (
     Term,
     Unique,
     Variable,
-    children,
-    map_children,
 )
 from storel.calculus.strictness import strict
 from storel.calculus.verify import Type, infer
 from storel.optimizer.estimation.cardinality import appraise
 from storel.optimizer.physical.arrivals import in_turn
-from storel.optimizer.physical.facts import array, is_increasing, united
-from storel.optimizer.physical.normalize import intersected, is_atom
+from storel.optimizer.physical.facts import united
+from storel.optimizer.physical.normalize import is_atom
+from storel.optimizer.physical.operands import copied, multiplied, with_named_end, with_named_loop
 from storel.optimizer.physical.preferences import StoreKind
 from storel.optimizer.physical.reductions import (
     StoredEntries,
@@ -52,32 +51,19 @@ from storel.optimizer.physical.reductions import (
     stored_rows,
 )
 from storel.optimizer.physical.scope import Monoid, Scope, sum_over
-from storel.optimizer.physical.shape import addends, entries_of, has_loop, is_store, semiring_of
-from storel.optimizer.physical.sources import (
-    computed_end,
-    elements,
-    planned_source,
-    with_named_end,
-    without_ranges,
-)
+from storel.optimizer.physical.shape import addends, has_loop, semiring_of
+from storel.optimizer.physical.sources import intersection, matches, scan, without_ranges
 from storel.optimizer.physical.stores import choose_store, in_rows, in_stream, is_scanned, reduction_store
 from storel.optimizer.terms.present import without_questions
-from storel.optimizer.terms.products import pushed
-from storel.plan.binding import row_extents, source_extents, store_terms
+from storel.plan.binding import store_terms
 from storel.plan.nodes import (
     Accumulate,
     Action,
     Bind,
-    Elements,
     Enter,
-    Entries,
     Guard,
-    Intersection,
     Loop,
-    Matches,
-    Positions,
     ScalarStore,
-    Source,
     Together,
     Unite,
 )
@@ -87,7 +73,7 @@ from storel.symbols import Symbols
 
 PlanBody: TypeAlias = Callable[[Term, Scope, Monoid], Action]
 
-INDEX_TYPE, TRUTH_TYPE = Type(ScalarType.INT64), Type(ScalarType.BOOL)
+TRUTH_TYPE = Type(ScalarType.BOOL)
 
 
 @dataclass
@@ -114,22 +100,23 @@ class ActionPlanner:
         match term:
             case Empty():
                 return Together(())
-            case Singleton(key, value, semiring):
+            case Singleton(key, value):
                 if has_loop(key):
-                    return self._let(key, Singleton(Variable(0), shift(value, 1), semiring), scope, into)
+                    return self.dictionary(with_named_loop(term), scope, into)
                 return Enter(key, self.value(value, scope, into))
             case Sum() | Merge() | Find():
                 return self._loop(term, scope, into)
-            case If(condition, body):
-                return self._guard(condition, body, term, scope, into)
+            case If():
+                return self._guard(term, scope, into)
             case Let(value, body):
                 return self._let(value, body, scope, into)
             case Add():
                 return self._together(term, scope, into)
-            case Multiply(left, right, semiring):
-                return self._product(left, right, semiring, scope, into)
+            case Multiply(left, right):
+                ranks = self.rank(left, scope), self.rank(right, scope)
+                return self.dictionary(multiplied(term, ranks), scope, into)
             case Variable() | Lookup():
-                return self._copy(term, scope, into)
+                return self.dictionary(copied(term), scope, into)
             case Literal() | Symbol() | Range() | Slice() | Reduce() | Apply() | Unique():
                 raise AssertionError(f"not a dictionary: {type(term).__name__}")
 
@@ -144,30 +131,16 @@ class ActionPlanner:
                 return self._let(term, Variable(0), scope, into)
             case Add(semiring=semiring) if sum_over(semiring) == into:
                 return self._together(term, scope, into)
-            case If(condition, body, semiring) if sum_over(semiring) == into:
-                return self._guard(condition, body, term, scope, into)
+            case If(semiring=semiring) if sum_over(semiring) == into:
+                return self._guard(term, scope, into)
             case Let(value, body):
                 return self._let(value, body, scope, into)
-            case Lookup(Range() | Slice() as source, key) if end := computed_end(source):
-                return self._let(end, Lookup(with_named_end(source, end), shift(key, 1)), scope, into)
+            case Lookup() if named := with_named_end(term):
+                return self.scalar(named, scope, into)
             case Reduce() | If():
                 return self._let(term, Variable(0), scope, into)
             case _:
-                return self._bind_first_loop(term, scope, into)
-
-    def _bind_first_loop(self, term: Term, scope: Scope, into: Monoid) -> Action:
-        """Bind the first child of ``term`` that contains a loop, and go on with the rest."""
-        chosen = next(child for child, binders in children(term) if binders == 0 and has_loop(child))
-        replaced = False
-
-        def replace(child: Term, _: int) -> Term:
-            nonlocal replaced
-            if not replaced and child == chosen:
-                replaced = True
-                return Variable(0)
-            return shift(child, 1)
-
-        return self._let(chosen, map_children(term, replace), scope, into)
+                return self.scalar(with_named_loop(term), scope, into)
 
     def _let(self, value: Term, body: Term, scope: Scope, into: Monoid) -> Action:
         """Plan ``let value in body``."""
@@ -224,9 +197,9 @@ class ActionPlanner:
     ) -> Action:
         """Plan the loops over entries that are read from storage, those over ``sources`` being left."""
         if sources:
-            planned = planned_source(sources[0], self.symbols)
-            assert planned is not None
-            inner = scope.bind(*self._entry(sources[0], planned, scope), loops=1)
+            entered = scan(sources[0], scope, self.symbols)
+            assert entered is not None
+            planned, inner = entered
             return Loop(planned, self._reduced_entries(sources[1:], entries, inner, into))
         question = Apply("not_equal", (entries.value, entries.zero))
         if isinstance(without_questions(question, self.symbols), Literal):  # all that is stored is an entry
@@ -236,10 +209,11 @@ class ActionPlanner:
             entries.value, scope, False, lambda s: Guard(is_entry, self.value(entries.body, s, into))
         )
 
-    def _guard(self, condition: Term, body: Term, term: Term, scope: Scope, into: Monoid) -> Action:
-        if has_loop(condition):
-            return self._bind_first_loop(term, scope, into)
-        return Guard(condition, self.value(body, scope.where(condition, self.symbols), into))
+    def _guard(self, term: If, scope: Scope, into: Monoid) -> Action:
+        if has_loop(term.condition):
+            return self.value(with_named_loop(term), scope, into)
+        within = scope.where(term.condition, self.symbols)
+        return Guard(term.condition, self.value(term.body, within, into))
 
     def _together(self, term: Term, scope: Scope, into: Monoid) -> Action:
         parts = [self.value(part, scope, into) for part in addends(term)]
@@ -248,30 +222,6 @@ class ActionPlanner:
         is_dictionary = len(parts) > 1 and self.rank(term, scope) > 0
         return Together(tuple(in_turn(parts, scope, self.symbols) if is_dictionary else parts))
 
-    def _product(self, left: Term, right: Term, semiring: str, scope: Scope, into: Monoid) -> Action:
-        ranks = self.rank(left, scope), self.rank(right, scope)
-        if ranks[0] > 0 and ranks[1] > 0:
-            if not is_store(right):
-                return self._let(right, Multiply(shift(left, 1), Variable(0), semiring), scope, into)
-            return self.dictionary(intersected(left, right, semiring), scope, into)
-        factor, dictionary = (left, right) if ranks[0] == 0 else (right, left)
-        if not is_atom(factor):
-            return self._let(factor, Multiply(Variable(0), shift(dictionary, 1), semiring), scope, into)
-        product = pushed(factor, dictionary, semiring, max(ranks))
-        if isinstance(product, Multiply):
-            product = pushed(factor, entries_of(dictionary, semiring), semiring, max(ranks))
-        return self.dictionary(product, scope, into)
-
-    def _copy(self, term: Term, scope: Scope, into: Monoid) -> Action:
-        if not is_store(term):
-            assert isinstance(term, Lookup)
-            if is_store(term.mapping):
-                named = Lookup(shift(term.mapping, 1), Variable(0), term.semiring)
-                return self._let(term.key, named, scope, into)
-            body = Lookup(Variable(0), shift(term.key, 1), term.semiring)
-            return self._let(term.mapping, body, scope, into)
-        return self.dictionary(entries_of(term, "plus_times"), scope, into)
-
     def _loop(self, term: Sum | Merge | Find, scope: Scope, into: Monoid) -> Action:
         match term:
             case Sum() if rows := stored_rows(term, self.symbols) or row_by_row(term, self.symbols):
@@ -279,34 +229,19 @@ class ActionPlanner:
                 return self._loop(rows, scope, into)
             case Sum() if entries := stored_entries(term, self.symbols):
                 return self._reduced_entries(entries.sources, entries, scope, into)
-            case Merge() | Find() if conditional := without_ranges(term):
-                return self.value(conditional, scope, into)
-            case Merge(left, right, body, semiring) if end := computed_end(left) or computed_end(right):
-                sides = with_named_end(left, end), with_named_end(right, end)
-                return self._let(end, Merge(*sides, shift(body, 1, 3), semiring), scope, into)
-            case Find(source, key, body, semiring) if end := computed_end(source):
-                named = with_named_end(source, end), shift(key, 1), shift(body, 1, 1)
-                return self._let(end, Find(*named, semiring), scope, into)
+            case Merge() | Find() if simpler := without_ranges(term) or with_named_end(term):
+                return self.value(simpler, scope, into)
             case Sum(source, body, semiring):
                 skips_empty = strict(body, 0, semiring)
                 return self._loop_over(source, body, scope, self.value, into, skips_empty=skips_empty)
             case Merge(left, right, body):
-                sources = elements(left, self.symbols), elements(right, self.symbols)
-                p, x = binder_bounds(left, self.symbols, scope.intervals)
-                q, y = binder_bounds(right, self.symbols, scope.intervals)
-                inner = scope.bind((INDEX_TYPE, p), (INDEX_TYPE, q), (INDEX_TYPE, x.meet(y)), loops=1)
-                return Loop(Intersection(*sources), self.value(body, inner, into))
+                planned, inner = intersection(left, right, scope, self.symbols)
+                return Loop(planned, self.value(body, inner, into))
+            case Find(_, key) if has_loop(key):
+                return self.value(with_named_loop(term), scope, into)
             case Find(source, key, body):
-                if has_loop(key):
-                    replaced = Find(shift(source, 1), Variable(0), shift(body, 1, 1), term.semiring)
-                    return self._let(key, replaced, scope, into)
-                scan = elements(source, self.symbols)
-                unique = array(self.symbols, scan.array).unique
-                unique = unique or is_increasing(self.symbols, scan.array, scan.low, scan.high)
-                position, _ = binder_bounds(source, self.symbols, scope.intervals)
-                inner = scope.bind((INDEX_TYPE, position), loops=1)
-                matches = Matches(scan.array, scan.low, scan.high, key, unique)
-                return Loop(matches, self.value(body, inner, into))
+                planned, inner = matches(source, key, scope, self.symbols)
+                return Loop(planned, self.value(body, inner, into))
 
     def _loop_over(
         self, source: Term, body: Term, scope: Scope, plan_body: PlanBody, into: Monoid, *, skips_empty: bool
@@ -335,32 +270,16 @@ class ActionPlanner:
                 return Guard(condition, over(inner, 0)(scope.where(condition, self.symbols)))
             case Empty():
                 return Together(())
+            case Range() | Slice() if named := with_named_end(source):
+                return self._stored(named.value, scope, False, over(named.body, 1))
             case _:
                 pass
-        if end := computed_end(source):
-            return self._stored(end, scope, False, over(with_named_end(source, end), 1))
-        planned = planned_source(source, self.symbols)
-        if planned is None:
+        entered = scan(source, scope, self.symbols)
+        if entered is None:
             return self._stored(source, scope, True, over(Variable(0), 1))
-        extents = source_extents(planned, scope.extents)
-        inner_scope = scope.bind(*self._entry(source, planned, scope), extents=extents, loops=1)
-        if inner_scope.types[0].rank == 0 or skips_empty:
-            return Loop(planned, plan_body(body, inner_scope, into))
+        planned, within = entered
+        if within.types[0].rank == 0 or skips_empty:
+            return Loop(planned, plan_body(body, within, into))
         found = ScalarStore(ScalarType.BOOL, "or", False)
-        guarded = Guard(Variable(0), plan_body(shift(body, 1), inner_scope.bind((TRUTH_TYPE, TRUTH)), into))
-        return Loop(planned, Bind(found, any_entry(inner_scope.types[0].rank), guarded))
-
-    def _entry(self, source: Term, planned: Source, scope: Scope) -> tuple[tuple[Type, Interval], ...]:
-        """Return the types and bounds of the key and the value that a loop over ``source`` binds."""
-        key, element = binder_bounds(source, self.symbols, scope.intervals)
-        match planned:
-            case Entries(store):
-                stored = self.type_of(source, scope)
-                highs = [bounds(extent, self.symbols).high for extent in row_extents(store, scope.extents)]
-                keys = [Interval(0, None if high is None else high - 1) for high in highs]
-                value = keys[1] if len(keys) > 1 else element
-                return (INDEX_TYPE, keys[0]), (Type(stored.scalar, stored.rank - 1), value)
-            case Elements(name):
-                return (INDEX_TYPE, key), (Type(array(self.symbols, name).element_type), element)
-            case Positions() | Matches() | Intersection():
-                return (INDEX_TYPE, key), (INDEX_TYPE, element)
+        guarded = Guard(Variable(0), plan_body(shift(body, 1), within.bind((TRUTH_TYPE, TRUTH)), into))
+        return Loop(planned, Bind(found, any_entry(within.types[0].rank), guarded))

@@ -1,8 +1,10 @@
-"""What a loop goes through, as a plan says it."""
+"""What a loop goes through, as a plan says it, and the scope inside the loop."""
 
 from __future__ import annotations
 
 from storel.calculus.binding import shift
+from storel.calculus.bounds import binder_bounds, bounds
+from storel.calculus.intervals import Interval
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -17,19 +19,62 @@ from storel.calculus.nodes import (
     Symbol,
     Term,
     Variable,
-    map_children,
 )
-from storel.optimizer.physical.facts import ONE, ZERO, array, size_term
-from storel.optimizer.physical.shape import has_loop, is_store
-from storel.plan.nodes import Elements, Entries, Positions, Source
+from storel.calculus.verify import KEY, Type, infer
+from storel.optimizer.physical.facts import ONE, ZERO, array, is_increasing, size_term
+from storel.optimizer.physical.scope import Scope
+from storel.optimizer.physical.shape import is_store
+from storel.plan.binding import row_extents, source_extents
+from storel.plan.nodes import Elements, Entries, Intersection, Matches, Positions, Source
 from storel.symbols import Symbols
 
 
-def planned_source(source: Term, symbols: Symbols) -> Source | None:
-    """Return the source of a loop; None if it is a dictionary that is not stored."""
+def scan(source: Term, scope: Scope, symbols: Symbols) -> tuple[Source, Scope] | None:
+    """Return what a loop that binds key and value goes through, and the scope inside.
+
+    None if that is a dictionary that is not stored.
+    """
+    planned = _planned(source, symbols)
+    if planned is None:
+        return None
+    key, element = binder_bounds(source, symbols, scope.intervals)
+    match planned:
+        case Entries(store):
+            stored = infer(source, symbols, scope.types)
+            highs = [bounds(extent, symbols).high for extent in row_extents(store, scope.extents)]
+            keys = [Interval(0, None if high is None else high - 1) for high in highs]
+            value = Type(stored.scalar, stored.rank - 1), keys[1] if len(keys) > 1 else element
+            extents = source_extents(planned, scope.extents)
+            return planned, scope.bind((KEY, keys[0]), value, extents=extents, loops=1)
+        case Elements(name):
+            value = Type(array(symbols, name).element_type), element
+            return planned, scope.bind((KEY, key), value, loops=1)
+        case Positions():
+            return planned, scope.bind((KEY, key), (KEY, element), loops=1)
+
+
+def intersection(left: Term, right: Term, scope: Scope, symbols: Symbols) -> tuple[Source, Scope]:
+    """Return the common elements of two arrays, and the scope inside: positions in each, and the element."""
+    p, x = binder_bounds(left, symbols, scope.intervals)
+    q, y = binder_bounds(right, symbols, scope.intervals)
+    inner = scope.bind((KEY, p), (KEY, q), (KEY, x.meet(y)), loops=1)
+    return Intersection(_elements(left, symbols), _elements(right, symbols)), inner
+
+
+def matches(source: Term, key: Term, scope: Scope, symbols: Symbols) -> tuple[Source, Scope]:
+    """Return where ``key`` is found in an array, and the scope inside: its position."""
+    found = _elements(source, symbols)
+    unique = array(symbols, found.array).unique
+    unique = unique or is_increasing(symbols, found.array, found.low, found.high)
+    position, _ = binder_bounds(source, symbols, scope.intervals)
+    inner = scope.bind((KEY, position), loops=1)
+    return Matches(found.array, found.low, found.high, key, unique), inner
+
+
+def _planned(source: Term, symbols: Symbols) -> Elements | Entries | Positions | None:
     if isinstance(source, Range | Slice | Symbol):
         ends = _range(source)
-        return elements(source, symbols) if ends is None else Positions(*ends)
+        return _elements(source, symbols) if ends is None else Positions(*ends)
     return Entries(source) if is_store(source) else None
 
 
@@ -52,27 +97,6 @@ def _part(ends: tuple[Term, Term], low: Term, high: Term) -> tuple[Term, Term]:
     whole, last = Range(*ends), Apply("subtract", (high, ONE))
     is_any = Apply("less", (low, high))
     return If(is_any, Lookup(whole, low)), If(is_any, Add(Lookup(whole, last), ONE))
-
-
-def computed_end(source: Term) -> Term | None:
-    """Return the first end of a range, or of a part of an array, that takes a loop; None if none does."""
-    match source:
-        case Slice(inner, low, high):
-            ends = computed_end(inner), low, high
-        case Range(low, high):
-            ends = low, high
-        case _:
-            return None
-    return next((end for end in ends if end is not None and has_loop(end)), None)
-
-
-def with_named_end(source: Term, end: Term) -> Term:
-    """Return ``source`` below a ``let`` that names an end of it."""
-    if source == end:
-        return Variable(0)
-    if isinstance(source, Range | Slice):
-        return map_children(source, lambda child, _: with_named_end(child, end))
-    return shift(source, 1)
 
 
 def without_ranges(term: Merge | Find) -> Term | None:
@@ -109,7 +133,7 @@ def _between(low: Term, value: Term, high: Term) -> Term:
     return Apply("and", (Apply("less_equal", (low, value)), Apply("less", (value, high))))
 
 
-def elements(source: Term, symbols: Symbols) -> Elements:
+def _elements(source: Term, symbols: Symbols) -> Elements:
     """Return the scan of an array or a part of it."""
     match source:
         case Slice(Symbol(name), low, high):  # a scan that is not inside of its array fails

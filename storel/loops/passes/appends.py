@@ -110,21 +110,21 @@ class _Entries:
                 return None
 
     def are_apart_from(self, before: list[Statement], outer: For) -> bool:
-        """Return whether entries are the same, whatever an outer loop does ``before`` them each time."""
-        needed = set(all_parts(part for each in self.statements for part in evaluated(each)))
-        read = {part.buffer for part in needed if isinstance(part, Load)}
-        written = {each.buffer for each in self.statements if isinstance(each, Store)}
-        around = {outer.local, *declared(tuple(before)), *assigned(tuple(before))}
+        """Return whether all entries may be appended ahead of all that a loop does ``before`` each run.
+
+        What may fail there may be a check that they exist.
+        """
         statements = list(walk(tuple(before)))
-        loads = all_parts(part for each in statements for part in evaluated(each))
+        if any(isinstance(each, Fail | Sort) for each in statements):
+            return False
         changed = {each.buffer for each in statements if isinstance(each, Store | Update)}
-        return (
-            needed.isdisjoint(around - {self.cursor})
-            and self.cursor not in around
-            and changed.isdisjoint(read | written)
-            and not any(isinstance(part, Load) and part.buffer in written for part in loads)
-            and not any(isinstance(each, Sort) for each in statements)
-        )
+        around = {outer.local, *declared(tuple(before)), *assigned(tuple(before))}
+        needed = set(all_parts(part for each in self.statements for part in evaluated(each)))
+        written = {each.buffer for each in self.statements if isinstance(each, Store)}
+        touched = written | {part.buffer for part in needed if isinstance(part, Load)}
+        asked = {part for each in statements for value in evaluated(each) for part in loads_of(value)}
+        is_independent = needed.isdisjoint(around) and self.cursor not in around
+        return is_independent and changed.isdisjoint(touched) and written.isdisjoint(p.buffer for p in asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,9 +235,8 @@ def _entries(loop: For) -> _Entries | None:
                 return None
     if capacity is None or capacity in changing(loop) or cursor in parts(is_entry):
         return None
-    return (
-        _Entries(cursor, capacity, tuple(statements), is_entry) if _only_appends(statements, cursor) else None
-    )
+    is_all = _only_appends(statements, cursor)
+    return _Entries(cursor, capacity, tuple(statements), is_entry) if is_all else None
 
 
 def _only_appends(statements: list[Declare | Store], cursor: Local) -> bool:

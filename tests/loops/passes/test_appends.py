@@ -156,6 +156,7 @@ ROW = index("row")
         ({"high": Load(POS, plus(I, integer(2)))}, False),
         ({"value": Binary("multiply", READ, Cast(FLOAT64, I))}, False),
         ({"value": Binary("multiply", READ, Cast(FLOAT64, ROW)), "before": (Declare(ROW, I),)}, False),
+        ({"before": (If(Binary("less", NEXT, Load(POS, I)), (Fail(0, I),)),)}, False),
         ({"before": (next_to(CURSOR),)}, False),
         ({"before": (Store(OUT_IDX, integer(0), Constant(0, INT32)),)}, False),
         ({"before": (Declare(ROW, Cast(INT64, Load(OUT_IDX, integer(0)))),)}, False),

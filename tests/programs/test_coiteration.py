@@ -191,6 +191,18 @@ def test_a_key_is_united_with_rows_where_the_result_is_appended() -> None:
     assert "unite" not in dense
 
 
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+@pytest.mark.parametrize("key", [-(2**63), -1, 4, 2**63 - 2, 2**63 - 1])
+def test_a_single_key_outside_of_the_result_is_refused(key: int, backend: str) -> None:
+    text = "CREATE TENSOR r: real[4, 4] STORED AS csr AS A + sum(<i, _> in 0:4) { (i, k) -> c }"
+    rows = stored(np.eye(4))
+    with pytest.raises(storel.StorelError, match=str(key)):
+        storel.run(text, backend=backend, A=rows, c=2.0, k=key)
+    found = storel.run(text, backend=backend, A=rows, c=0.0, k=max(key, 0))
+    assert isinstance(found, storel.Tensor)
+    np.testing.assert_array_equal(found.to_numpy(), np.eye(4))
+
+
 def test_what_united_keys_did_is_counted_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     text = f"CREATE TENSOR r STORED AS csr AS A + {SHIFTED}"
     array = np.eye(N) + np.eye(N, k=3)

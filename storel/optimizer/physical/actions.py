@@ -217,7 +217,7 @@ class ActionPlanner:
 
     def _together(self, term: Term, scope: Scope, into: Monoid) -> Action:
         parts = [self.value(part, scope, into) for part in addends(term)]
-        if branches := united(parts, self.symbols):
+        if branches := united(parts, scope.intervals, self.symbols):
             return Unite(branches)
         is_dictionary = len(parts) > 1 and self.rank(term, scope) > 0
         return Together(tuple(in_turn(parts, scope, self.symbols) if is_dictionary else parts))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from storel.calculus.bounds import bounds
+from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Add, Literal, Lookup, Symbol, Term, Variable
 from storel.plan.nodes import Accumulate, Action, Elements, Enter, Loop
 from storel.scalars import ScalarType
@@ -11,6 +13,8 @@ from storel.symbols import ArraySymbol, SizeSymbol, Symbols
 
 ZERO = Literal(0, ScalarType.INT64)
 ONE = Literal(1, ScalarType.INT64)
+LARGEST = 2**63 - 1
+"""The largest key."""
 
 
 def array(symbols: Symbols, name: str) -> ArraySymbol:
@@ -38,20 +42,28 @@ def is_ascending(symbols: Symbols, name: str) -> bool:
     return array(symbols, name).never_descends
 
 
-def united(parts: Sequence[Action], symbols: Symbols) -> tuple[Loop | Enter, ...]:
+def united(
+    parts: Sequence[Action], intervals: tuple[Interval, ...], symbols: Symbols
+) -> tuple[Loop | Enter, ...]:
     """Return the parts of a sum as the branches of a union: scans, and values at single keys; else none."""
-    branches = [part for part in parts if isinstance(part, Loop | Enter) and _is_branch(part, symbols)]
+    branches = [
+        part for part in parts if isinstance(part, Loop | Enter) and _is_branch(part, intervals, symbols)
+    ]
     is_union = len(branches) == len(parts) > 1 and any(isinstance(branch, Loop) for branch in branches)
     return tuple(branches) if is_union else ()
 
 
-def _is_branch(part: Loop | Enter, symbols: Symbols) -> bool:
-    """Return whether a part enters the elements of a segment, which strictly increase, or one value."""
+def _is_branch(part: Loop | Enter, intervals: tuple[Interval, ...], symbols: Symbols) -> bool:
+    """Return whether a part enters the elements of a segment, which strictly increase, or one value.
+
+    That is at a key with another number behind it, where the pass goes on.
+    """
     match part:
         case Loop(Elements(name, low, high), Enter(Variable(0), _)):
             return is_increasing(symbols, name, low, high)
-        case Enter(_, Accumulate()):
-            return True
+        case Enter(key, Accumulate()):
+            high = bounds(key, symbols, intervals).high
+            return high is not None and high < LARGEST
         case _:
             return False
 

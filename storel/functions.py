@@ -262,3 +262,8 @@ _FUNCTIONS = (
 
 FUNCTIONS: dict[str, Function] = {function.name: function for function in _FUNCTIONS}
 """The functions that a term may name."""
+
+AS_AN_ADDITION = frozenset(("subtract", "negate", "minimum", "maximum", "abs")) | frozenset(
+    function.name for function in _FUNCTIONS if function.is_predicate
+)
+"""The functions that take no longer than an addition."""

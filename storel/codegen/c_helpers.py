@@ -23,10 +23,12 @@ C_TYPES = {
     ScalarType.FLOAT64: "double",
 }
 
-# NaN goes through: whichever operand is NaN is the result.
+# NaN goes through: whichever operand is NaN is the result. Processors have an instruction for the first choice,
+# which is a if that is NaN, so that neither branches.
 _ORDER = """\
 static inline T {operator}_N(T a, T b) {{
-    return (a != a) | (a {comparison} b) ? a : b;
+    T chosen = b {comparison} a ? b : a;
+    return b != b ? b : chosen;
 }}
 """
 
@@ -219,8 +221,8 @@ static inline T {operator}_N(T a) {{
 """
 
 _TEMPLATES = {
-    "minimum": _ORDER.format(operator="minimum", comparison="<="),
-    "maximum": _ORDER.format(operator="maximum", comparison=">="),
+    "minimum": _ORDER.format(operator="minimum", comparison="<"),
+    "maximum": _ORDER.format(operator="maximum", comparison=">"),
     "lesser": _ORDER_OF_NUMBERS.format(operator="lesser", comparison="<"),
     "larger": _ORDER_OF_NUMBERS.format(operator="larger", comparison=">"),
     "sign": _SIGN,

@@ -20,6 +20,7 @@ from storel.loops.nodes import (
     If,
     Local,
     Role,
+    Select,
     Statement,
     Store,
     Unary,
@@ -37,6 +38,8 @@ RUN = 8
 
 BEYOND = 2**63
 """The extent of what may have any key: it is beyond all integers, and asked for nowhere."""
+
+ALWAYS, NEVER = Constant(True, ScalarType.BOOL), Constant(False, ScalarType.BOOL)
 
 
 class Emitter:
@@ -205,6 +208,20 @@ def times(left: Expression, right: Expression) -> Expression:
     if isinstance(left, Constant) and left.value in (0, 1):
         return index(0) if left.value == 0 else convert(right, INDEX)
     return Binary("multiply", convert(left, INDEX), convert(right, INDEX))
+
+
+def both(left: Expression, right: Expression) -> Expression:
+    """Return whether two conditions hold."""
+    if left == ALWAYS or right == NEVER:
+        return right
+    return left if right == ALWAYS or left == NEVER else Binary("and", left, right)
+
+
+def chosen(condition: Expression, value: Expression, otherwise: Expression) -> Expression:
+    """Return ``value`` where the condition, which cannot be foreseen, holds; both may be evaluated."""
+    if condition in (ALWAYS, NEVER):
+        return value if condition == ALWAYS else otherwise
+    return Select(condition, value, otherwise, branchless=True)
 
 
 def compare(operator: str, left: Expression, right: Expression) -> Expression:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
-from storel.functions import FUNCTIONS
+from storel.functions import AS_AN_ADDITION, FUNCTIONS
 from storel.plan.nodes import Accumulate, Action, Bind, Enter, Guard, Loop, Together, Unite
 
 
@@ -18,25 +18,16 @@ def adds_one_value(action: Action) -> bool:
             return False
 
 
-def light_value(branch: Loop) -> Term | None:
-    """Return what a branch of a union adds to its element, if it is one value that takes no time."""
-    match branch.body:
-        case Enter(_, Accumulate(value)) if is_light(value):
-            return value
-        case _:
-            return None
-
-
 def is_light(value: Term) -> bool:
-    """Return whether a value is read, or sums and products of what is read, which takes no time."""
+    """Return whether a value is read, or made of what is read by little more than sums and products."""
     match value:
         case Variable() | Literal() | Symbol():
             return True
         case Lookup(Symbol(), key):
             return is_light(key)
-        case Add(left, right) | Multiply(left, right) | Apply("subtract", (left, right)):
+        case Add(left, right) | Multiply(left, right):
             return is_light(left) and is_light(right)
-        case Apply(name, (operand,)) if name == "negate" or FUNCTIONS[name].conversion is not None:
-            return is_light(operand)
+        case Apply(name, operands) if name in AS_AN_ADDITION or FUNCTIONS[name].conversion is not None:
+            return all(map(is_light, operands))
         case _:
             return False

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from storel.calculus.nodes import Term, Variable
 from storel.errors import Cause
-from storel.loops.emitter import BEYOND, between, index
+from storel.loops.emitter import ALWAYS, BEYOND, between, index
 from storel.loops.lowering.bindings import BindingLowering
 from storel.loops.lowering.coiteration import Part
 from storel.loops.lowering.expressions import ExpressionLowering
@@ -23,6 +23,7 @@ from storel.loops.lowering.targets import (
     Target,
     add_where,
 )
+from storel.loops.lowering.unconditional import added, are_added_anyway
 from storel.loops.nodes import Expression, Failure, Role
 from storel.loops.nodes import If as Branch
 from storel.plan.binding import as_loop
@@ -33,11 +34,10 @@ from storel.plan.nodes import (
     Enter,
     Guard,
     Loop,
-    Source,
     Together,
     Unite,
 )
-from storel.plan.single import adds_one_value, light_value
+from storel.plan.single import adds_one_value
 
 MOST_IN_REGIONS = 4
 """Branches up to which a union is a loop for each set of them, of which there are 2ⁿ - 1."""
@@ -151,9 +151,9 @@ class ActionLowering:
     ) -> None:
         loops = [as_loop(branch) for branch in branches]
         sources = [loop.source for loop in loops]
-        values = [light_value(loop) for loop in loops]
-        if self.profile is None and len(loops) <= MOST_IN_REGIONS and None not in values:
-            self._unite_values(sources, [value for value in values if value is not None], target, scope)
+        is_simple = self.profile is None and len(loops) <= MOST_IN_REGIONS
+        if is_simple and are_added_anyway(loops, scope, self.expressions, self.role):
+            self._unite_values(loops, target, scope)
             return
 
         def step(key: Expression, present: list[tuple[Expression, Scope]]) -> None:
@@ -173,24 +173,21 @@ class ActionLowering:
 
         self.iteration.coiteration.union(sources, scope, step)
 
-    def _unite_values(
-        self, sources: Sequence[Source], values: Sequence[Term], target: Target, scope: Scope
-    ) -> None:
+    def _unite_values(self, loops: Sequence[Loop], target: Target, scope: Scope) -> None:
         """Emit a union whose branches each add a value that is as well computed where it is not needed."""
 
         def step(key: Expression, parts: Sequence[Part]) -> None:
+            found = list(added(loops, parts, self.expressions, self.role))
+
             def fill(child: Target) -> None:
-                for part in parts:
-                    value = self.expressions.lower(values[part.number], part.scope, self.role)
-                    if part.is_here is None:
-                        child.add(value)
-                    else:
-                        add_where(self.emitter, child, part.is_here, value)
+                for each in found:
+                    add_where(self.emitter, child, each.condition, each.value)
 
             terms = [(Variable(0), part.scope) for part in parts]
-            self._enter(target, key, fill, terms, is_simple=len(parts) == 1)
+            is_simple = len(found) == 1 and found[0].condition == ALWAYS
+            self._enter(target, key, fill, terms, is_simple=is_simple)
 
-        self.iteration.coiteration.regions(sources, scope, step)
+        self.iteration.coiteration.regions([loop.source for loop in loops], scope, step)
 
 
 def _uncounted() -> None:

@@ -8,13 +8,13 @@ lattice (Kjolstad et al., OOPSLA 2017): for each set of arrays that are not exha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
 
-from storel.loops.emitter import INDEX, index, times
+from storel.loops.emitter import ALWAYS, INDEX, NEVER, index, times
 from storel.loops.lowering.scans import Scans
-from storel.loops.lowering.scope import Scope, Value
+from storel.loops.lowering.scope import Met, Scope, Value
 from storel.loops.nodes import Assign, Binary, Cast, Expression, Local, While
 from storel.loops.nodes import If as Branch
 from storel.plan.nodes import Elements, Positions, Source
@@ -28,10 +28,10 @@ FAR_LONGER = 32
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What source ``number`` gives to an element of a union, where ``is_here``: None if it always has it."""
+    """What source ``number`` gives to an element of a union, where ``is_here``."""
 
     number: int
-    is_here: Expression | None
+    is_here: Expression
     scope: Scope
 
 
@@ -111,11 +111,14 @@ class Coiteration:
             heads.append((source, pointer, end, head))
         smallest = self.emitter.declare("key", _least([head for *_, head in heads]))
         with self.emitter.block() as statements:
+            here = [Binary("equal", head, smallest) for *_, head in heads]
+            pointers = [pointer for _, pointer, *_ in heads]
+            around = self._meeting(scope, [source for source, *_ in heads], pointers, here)
             present: list[tuple[Expression, Scope]] = []
-            for source, pointer, _, head in heads:
-                inner = scope.bind(Value(pointer), self.scans.between(source.low, source.high, scope))
+            for (source, pointer, *_), is_here in zip(heads, here, strict=True):
+                inner = around.bind(Value(pointer), self.scans.between(source.low, source.high, scope))
                 inner = inner.bind(Value(smallest), self.scans.key_interval(source, scope))
-                present.append((Binary("equal", head, smallest), inner))
+                present.append((is_here, inner))
             step(smallest, present)
             for source, pointer, end, head in heads:
                 with self.emitter.block() as advance:
@@ -157,24 +160,46 @@ class Coiteration:
         with self.emitter.block() as statements:
             heads = [self.scans.key(scans[number], ends[number][0]) for number in region]
             key = heads[0] if len(heads) == 1 else self.emitter.declare("key", _least(heads))
+            here: list[Expression] = [NEVER] * len(scans)
+            for number, head in zip(region, heads, strict=True):
+                here[number] = _is_least(head, key)
+            around = self._meeting(scope, scans, [pointer for pointer, _ in ends], here)
             parts: list[Part] = []
             for number, head in zip(region, heads, strict=True):
                 source, (pointer, _) = scans[number], ends[number]
-                inner = scope.bind(Value(pointer), self.scans.between(source.low, source.high, scope))
+                inner = around.bind(Value(pointer), self.scans.between(source.low, source.high, scope))
                 inner = inner.bind(Value(head), self.scans.key_interval(source, scope))
-                parts.append(Part(number, None if key is head else Binary("equal", head, key), inner))
+                parts.append(Part(number, here[number], inner))
             step(key, parts)
             for part in parts:
-                taken = index(1) if part.is_here is None else Cast(INDEX, part.is_here)
-                self.emitter.advance(ends[part.number][0], taken)
+                self.emitter.advance(ends[part.number][0], part.is_here)
         conditions = [Binary("less", *ends[number]) for number in region]
         running = reduce(lambda one, other: Binary("and", one, other), conditions)
         self.emitter.emit(While(running, tuple(statements)))
+
+    def _meeting(
+        self,
+        scope: Scope,
+        sources: Sequence[Elements | Positions],
+        pointers: Sequence[Local],
+        here: Sequence[Expression],
+    ) -> Scope:
+        """Return the scope of the branches of a union: each may ask what the others have."""
+        outside, met = len(scope.bindings), list[Met]()
+        for source, pointer, is_here in zip(sources, pointers, here, strict=True):
+            if isinstance(source, Elements):
+                positions = self.scans.between(source.low, source.high, scope)
+                met.append(Met(source, outside, pointer, positions, is_here))
+        return replace(scope, met=(*met, *scope.met))
 
     def _read_head(self, source: Elements | Positions, pointer: Local, head: Local) -> Assign:
         return Assign(
             head, pointer if isinstance(source, Positions) else self.scans.load(source.array, pointer)
         )
+
+
+def _is_least(head: Local, key: Local) -> Expression:
+    return ALWAYS if head is key else Binary("equal", head, key)
 
 
 def _is_far_longer(length: Expression, other: Expression) -> Expression:

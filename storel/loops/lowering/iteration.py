@@ -131,8 +131,14 @@ class IterationLowering:
     def _matches(self, source: Matches, scope: Scope, body: Callable[[Scope], None]) -> None:
         """Emit a search for the first match, and a step or a loop over all of them.
 
-        Where keys ascend from one search to the next, each begins where the last one ended.
+        Where keys ascend from one search to the next, each begins where the last one ended; where a union
+        stands at the key, it has found it.
         """
+        if (met := scope.answer(source)) is not None:
+            with self.emitter.block() as statements:
+                body(scope.bind(Value(met.position), met.positions))
+            self.emitter.emit(Branch(met.is_here, tuple(statements)))
+            return
         first, last = self.scans.segment(Elements(source.array, source.low, source.high), scope)
         key = self.emitter.declare("wanted", self.expressions.key(source.key, scope))
         stop = self.emitter.declare("stop", last)

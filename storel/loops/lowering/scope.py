@@ -5,14 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from storel.calculus.binding import shift
 from storel.calculus.bounds import narrowed
 from storel.calculus.domains import Domain, Domains
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Term
+from storel.calculus.nodes import Term, Variable
 from storel.loops.nodes import Buffer, Constant, Expression, Local
+from storel.plan.nodes import Elements, Matches
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 from storel.symbols import Symbols
+
+KEY_AND_POSITION = 2
+"""How many variables a scan binds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +125,47 @@ Binding: TypeAlias = Value | Stored
 
 
 @dataclass(frozen=True, slots=True)
+class Met:
+    """The position, one of ``positions``, at which a union stands in a source, if its key ``is_here``.
+
+    ``source`` is as seen ``outside`` of the union, below so many binders. The union binds two: in each of its
+    branches the second one is the key.
+    """
+
+    source: Elements
+    outside: int
+    position: Local
+    positions: Interval
+    is_here: Expression
+
+    def answers(self, search: Matches, depth: int) -> bool:
+        """Return whether ``search``, below ``depth`` binders, is for the key, and in this source."""
+        inside = depth - self.outside
+        low, high = shift(self.source.low, inside), shift(self.source.high, inside)
+        segment = (search.array, search.low, search.high) == (self.source.array, low, high)
+        return segment and search.key == Variable(inside - KEY_AND_POSITION)
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
-    """Bindings, integer bounds and domains of the enclosing binders, the innermost first."""
+    """Bindings, integer bounds and domains of the enclosing binders, the innermost first.
+
+    ``met`` is where the enclosing unions stand.
+    """
 
     bindings: tuple[Binding, ...] = ()
     intervals: tuple[Interval, ...] = ()
     domains: Domains = ()
+    met: tuple[Met, ...] = ()
 
     def bind(self, binding: Binding, interval: Interval, domain: Domain | None = None) -> Scope:
-        return Scope((binding, *self.bindings), (interval, *self.intervals), (domain, *self.domains))
+        bindings, intervals = (binding, *self.bindings), (interval, *self.intervals)
+        return Scope(bindings, intervals, (domain, *self.domains), self.met)
+
+    def answer(self, search: Matches) -> Met | None:
+        """Return where a union has what is searched for, None if none has."""
+        depth = len(self.bindings)
+        return next((met for met in self.met if met.answers(search, depth)), None)
 
     def narrowed(self, condition: Term, symbols: Symbols) -> Scope:
         """Go where ``condition`` holds."""

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from storel.loops.emitter import Emitter, compare, convert
+from storel.loops.emitter import ALWAYS, NEVER, Emitter, chosen, compare, convert
 from storel.loops.lowering.operations import product
-from storel.loops.nodes import Assign, Buffer, Constant, Expression, Local, Role, Select, Store, Update
+from storel.loops.nodes import Assign, Buffer, Constant, Expression, Local, Role, Store, Update
 from storel.loops.nodes import If as Branch
 from storel.scalars import ScalarType
 
@@ -156,9 +156,13 @@ class NowhereTarget:
 
 def add_where(emitter: Emitter, target: Target, condition: Expression, value: Expression) -> None:
     """Combine ``value`` into a scalar target where the condition holds; it may be evaluated in any case."""
+    if condition == ALWAYS:
+        target.add(value)
+        return
+    if condition == NEVER:
+        return
     if isinstance(target, LocalTarget) and target.zero is not None:
-        value = convert(value, target.local.type)
-        target.add(Select(condition, value, target.zero, branchless=True))
+        target.add(chosen(condition, convert(value, target.local.type), target.zero))
         return
     with emitter.block() as statements:
         target.add(value)

@@ -9,14 +9,10 @@ from dataclasses import dataclass, fields, replace
 from itertools import repeat
 from typing import Any
 
-from storel.calculus.intervals import COMPARISONS
-from storel.functions import FUNCTIONS
+from storel.functions import AS_AN_ADDITION, FUNCTIONS
 
 NOT_FITTED = frozenset(("product", "lanes", "register", "node"))
 """Constants that are not measured; the last two only tell plans apart that cost the same."""
-
-CHEAP = frozenset(("subtract", "negate", "minimum", "maximum", "abs", "and", "or", "not", *COMPARISONS))
-"""Functions that take no longer than an addition."""
 
 WORKING_SETS = (11, 14, 17, 20, 22, 24)
 """Logarithms of the numbers of elements that random reads are measured on."""
@@ -102,6 +98,6 @@ def function(name: str, constants: Constants) -> float:
     """Return the cost of a function of numbers; conversions are free, since most are made anyway."""
     if FUNCTIONS[name].conversion is not None:
         return 0.0
-    if name in CHEAP:
+    if name in AS_AN_ADDITION:
         return constants.flop
     return constants.division if name in ("divide", "floor_divide", "modulo") else constants.function

@@ -174,7 +174,7 @@ def combine(
             return below + (_stored(value, place, constants) if value.counts else 0.0) + constants.node
         case "Sum" | "Reduce" | "Merge" | "Find":
             part = variation.shared_loops if outer <= 1 else 1.0
-            loop = _loop(constructor, costs, estimates, result, variation, constants)
+            loop = _loop(constructor, costs, estimates, result, variation, constants, place)
             gathered = _gathered(iterations(constructor, estimates), estimates[-1], result, constants)
             return max(*costs, (loop + gathered) * part) + constants.node
         case _:
@@ -203,6 +203,7 @@ def _loop(
     result: Estimate,
     variation: Variation,
     constants: Constants,
+    place: Place | None,
 ) -> float:
     source = estimates[0]
     times = iterations(constructor, estimates)
@@ -214,6 +215,8 @@ def _loop(
     match constructor:
         case "Merge":
             return around + (estimates[0].length + estimates[1].length) * constants.merge_step
+        case "Find" if place is not None and place.finds(*estimates[:2]):
+            return sum(costs[:-1]) + constants.branch + times * body
         case "Find":
             return around + math.log2(max(2.0, source.length)) * constants.search_step
         case _ if source.is_array:

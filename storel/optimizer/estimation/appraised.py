@@ -27,12 +27,29 @@ class Place(NamedTuple):
     """Where a node stands.
 
     ``innermost`` are the binders of the innermost loop around it, ``fills_tile`` says that it fills a small
-    table, and ``is_repeated`` that there is a loop around it.
+    table, and ``is_repeated`` that there is a loop around it. Of a part of a sum, ``united`` are the arrays
+    that all parts scan; inside of such a scan they are ``met``.
     """
 
     innermost: frozenset[int] = frozenset()
     fills_tile: bool = False
     is_repeated: bool = False
+    united: frozenset[str] = frozenset()
+    met: frozenset[str] = frozenset()
+
+    def inside(self, binders: frozenset[int]) -> Place:
+        """Return the place inside of a loop that stands here, with these binders."""
+        return Place(binders, self.fills_tile, True, met=self.united)
+
+    def within(self, varies: frozenset[int]) -> Place:
+        """Return what matters of the place to a term that depends on the binders in ``varies``."""
+        innermost = self.innermost & varies
+        return self._replace(innermost=innermost, met=self.met if innermost else frozenset())
+
+    def finds(self, source: Estimate, key: Estimate) -> bool:
+        """Return whether a union stands at ``key``, the element of its scans, in ``source``, too."""
+        element = ("Var", max(self.innermost, default=None))
+        return source.array in self.met and key.identity == element
 
 
 OUTSIDE = Place()

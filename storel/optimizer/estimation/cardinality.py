@@ -62,6 +62,7 @@ CONSTRUCTORS: dict[type, str] = {
 _KINDS = {name: tuple(kind for kind in layout if kind in TERMS) for name, layout in LAYOUTS.items()}
 _LOOPS = (Sum, Reduce, Merge, Find)
 _NOTHING = frozenset[int]()
+_NO_ARRAYS = frozenset[str]()
 
 TILE = 256.0
 """Entries of a table that stays in registers or in the first cache."""
@@ -161,7 +162,7 @@ class Fold:
         free = [scope[number] for number in free_variables(term)]
         if place.innermost:
             varies = _NOTHING.union(*[each.estimate.varies for each in free])
-            place = Place(place.innermost & varies, place.fills_tile, place.is_repeated)
+            place = place.within(varies)
         key = (term, index, place, *map(id, free))
         found = self._visited.get(key)
         if found is None:
@@ -176,18 +177,19 @@ class Fold:
         is_loop = isinstance(term, _LOOPS)
         own, done, parts = 0.0, list[Appraised](), list[tuple[float, Visited]]()
         names: tuple[int, ...] = ()
+        alone = place._replace(united=_united(term, place))
         for (child, binders), kind in zip(children(term), _KINDS[constructor], strict=True):
-            inner, times, within = scope, 1.0, place
+            inner, times, within = scope, 1.0, alone
             if binders:
                 known = [part.estimate for part in done]
                 bound = self._bound(constructor, known, first, scope)
                 names = tuple(each.name for each in bound)
                 inner = (*reversed(bound), *self._around(term, constructor, known, scope))
                 if is_loop:
-                    within = Place(frozenset(names), place.fills_tile, True)
+                    within = place.inside(frozenset(names))
                     own = times = estimates.iterations(constructor, known)
             elif isinstance(term, Let):
-                within = place._replace(fills_tile=False)
+                within = within._replace(fills_tile=False)
                 stored = self.visit(child, scope, within).appraised.estimate
                 is_small = bool(stored.counts) and stored.total <= TILE
                 within = within._replace(fills_tile=is_small)
@@ -282,6 +284,37 @@ class Fold:
                 return Estimate(counts=(0.0,) * rank, spans=(0.0,) * rank, length=0.0)
             case _:
                 return Estimate()
+
+
+def _united(term: Term, place: Place) -> frozenset[str]:
+    """Return the arrays that all parts of a sum scan, if each enters its elements: that is one pass."""
+    if not isinstance(term, Add):
+        return _NO_ARRAYS
+    if place.united:
+        return place.united
+    pending, scanned = [term.left, term.right], set[str]()
+    while pending:
+        match pending.pop():
+            case Add(left, right):
+                pending += [left, right]
+            case Sum(Slice(Symbol(array)), body) if _enters(body, 0):
+                scanned.add(array)
+            case _:
+                return _NO_ARRAYS
+    return frozenset(scanned)
+
+
+def _enters(body: Term, element: int) -> bool:
+    """Return whether the body of a scan makes an entry at its element, if anything."""
+    match body:
+        case Singleton(Variable(key)):
+            return key == element
+        case If(_, inner):
+            return _enters(inner, element)
+        case Let(_, inner):
+            return _enters(inner, element + 1)
+        case _:
+            return False
 
 
 def _identity(constructor: str, text: str, parts: Sequence[Appraised]) -> Hashable:

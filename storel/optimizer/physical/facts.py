@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from storel.calculus.bounds import bounds
 from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Add, Literal, Lookup, Symbol, Term, Variable
-from storel.plan.nodes import Accumulate, Action, Elements, Enter, Loop
+from storel.plan.nodes import Accumulate, Action, Bind, Elements, Enter, Guard, Loop, ScalarStore
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, SizeSymbol, Symbols
 
@@ -46,11 +46,34 @@ def united(
     parts: Sequence[Action], intervals: tuple[Interval, ...], symbols: Symbols
 ) -> tuple[Loop | Enter, ...]:
     """Return the parts of a sum as the branches of a union: scans, and values at single keys; else none."""
+    entering = map(_entering, parts)
     branches = [
-        part for part in parts if isinstance(part, Loop | Enter) and _is_branch(part, intervals, symbols)
+        part for part in entering if isinstance(part, Loop | Enter) and _is_branch(part, intervals, symbols)
     ]
     is_union = len(branches) == len(parts) > 1 and any(isinstance(branch, Loop) for branch in branches)
     return tuple(branches) if is_union else ()
+
+
+def _entering(part: Action) -> Action:
+    """Return a loop that enters some of its elements as one that enters each, but adds nothing to others."""
+    match part:
+        case Loop(Elements() as source, body) if (added := _added(body, 0)) is not None:
+            return Loop(source, Enter(Variable(0), added))
+        case _:
+            return part
+
+
+def _added(action: Action, element: int) -> Action | None:
+    """Return what ``action`` adds at the variable ``element``, if it enters that and nothing else."""
+    match action:
+        case Enter(Variable(key), body) if key == element:
+            return body
+        case Guard(condition, body) if (added := _added(body, element)) is not None:
+            return Guard(condition, added)
+        case Bind(ScalarStore() as store, value, body) if (added := _added(body, element + 1)) is not None:
+            return Bind(store, value, added)
+        case _:
+            return None
 
 
 def _is_branch(part: Loop | Enter, intervals: tuple[Interval, ...], symbols: Symbols) -> bool:

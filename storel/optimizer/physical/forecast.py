@@ -22,7 +22,7 @@ from storel.optimizer.estimation import estimates
 from storel.optimizer.estimation.appraised import OUTSIDE, Appraised, Place
 from storel.optimizer.estimation.cardinality import fold
 from storel.optimizer.estimation.estimate import Estimate, variable
-from storel.plan.binding import binders, is_scanned
+from storel.plan.binding import arrays_of, as_loop, binders, is_scanned
 from storel.plan.count import total
 from storel.plan.nodes import (
     Accumulate,
@@ -198,7 +198,9 @@ class _Walk:
             case Together(actions):
                 return self._union([self.visit(part, scope, times, place) for part in actions])
             case Unite(branches):
-                made = self._union([self.visit(branch, scope, times, place) for branch in branches])
+                scanned = [array for branch in branches for array in arrays_of(as_loop(branch).source)]
+                united = place._replace(united=frozenset(scanned))
+                made = self._union([self.visit(branch, scope, times, united) for branch in branches])
                 keys = min(made.counts[0], made.spans[0]) if made.counts else made.length
                 self.found[number] = Forecast(times * keys, times, 0.0, self.constants.merge_step)
                 return made
@@ -224,7 +226,7 @@ class _Walk:
         names = tuple(range(len(scope), len(scope) + len(values)))
         variables = [variable(*pair) for pair in zip(names, values, strict=True)]
         iterations = estimates.iterations(constructor, known)
-        within = Place(frozenset(names), place.fills_tile, True)
+        within = place.inside(frozenset(names))
         made = self.visit(body, (*reversed(variables), *scope), times * iterations, within)
         union = self._combined(constructor, [*known, made], names)
         inside = Appraised(made, 0.0)

@@ -23,8 +23,8 @@ C_TYPES = {
     ScalarType.FLOAT64: "double",
 }
 
-# NaN goes through: whichever operand is NaN is the result. Processors have an instruction for the first choice,
-# which is a if that is NaN, so that neither branches.
+# NaN goes through: whichever operand is NaN is the result. The first choice is a if that is NaN, and what
+# processors have an instruction for.
 _ORDER = """\
 static inline T {operator}_N(T a, T b) {{
     T chosen = b {comparison} a ? b : a;

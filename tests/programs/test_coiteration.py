@@ -210,3 +210,84 @@ def test_what_united_keys_did_is_counted_alike(monkeypatch: pytest.MonkeyPatch) 
     interpreted = profile(kernel.compilation, kernel.environment).counts
     monkeypatch.setattr(profiling, "INTERPRETED", 0.0)
     assert profile(kernel.compilation, kernel.environment).counts == interpreted
+
+
+PLACES = f"sum(<i, _> in 0:{ROWS}, <j, _> in 0:{COLUMNS})"
+BOTH: dict[str, Callable[[Matrix, Matrix], Matrix]] = {
+    f"{PLACES} {{ (i, j) -> max(A(i, j), B(i, j)) }}": np.maximum,
+    f"{PLACES} {{ (i, j) -> min(B(i, j), A(i, j)) }}": np.minimum,
+    f"{PLACES} {{ (i, j) -> abs(A(i, j) - B(i, j)) }}": lambda a, b: abs(a - b),
+    f"{PLACES} {{ (i, j) -> sqrt(A(i, j) * A(i, j) + B(i, j) * B(i, j)) }}": lambda a, b: np.sqrt(
+        a * a + b * b
+    ),
+    f"{PLACES} if (A(i, j) != B(i, j)) then {{ (i, j) -> 1 }}": lambda a, b: (a != b) * 1.0,
+    f"{PLACES} if (A(i, j) > B(i, j)) then {{ (i, j) -> j + 1 }}": lambda a, b: (
+        (a > b) * np.arange(1.0, COLUMNS + 1)
+    ),
+    f"{PLACES} if (A(i, j) < B(i, j)) then {{ (i, j) -> A(i, j) + 2 }}": lambda a, b: np.where(
+        a < b, a + 2, 0.0
+    ),
+}
+
+
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+@pytest.mark.parametrize("program", BOTH)
+def test_functions_of_two_rows(program: str, backend: str) -> None:
+    """What is made of both rows is made in one pass, which finds what each row has at the other's keys."""
+    arrays = operands(2, (np.inf, -np.inf, np.nan))
+    rows = {name: stored(array) for name, array in arrays.items()}
+    kernel = storel.compile(f"CREATE TENSOR r STORED AS csr AS {program}", backend=backend, **rows)
+    plan = render(kernel.compilation.plan)
+    assert "unite" in plan and "list" not in plan and "gather" not in plan
+    found: Any = kernel(**rows)
+    with np.errstate(all="ignore"):
+        expected = BOTH[program](*arrays.values())
+    np.testing.assert_array_equal(found.to_numpy(), expected)
+    assert found.nnz == np.count_nonzero(expected)
+
+
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+@pytest.mark.parametrize(
+    "program", ["max(A(i, j), max(B(i, j), C(i, j)))", "max(A(i, j), B(i, j)) + C(i, j)"]
+)
+def test_functions_of_three_rows(program: str, backend: str) -> None:
+    arrays = operands(3)
+    rows = {name: stored(array) for name, array in arrays.items()}
+    text = f"CREATE TENSOR r STORED AS csr AS {PLACES} {{ (i, j) -> {program} }}"
+    found: Any = storel.run(text, backend=backend, **rows)
+    a, b, c = arrays.values()
+    expected = np.maximum(a, b) + c if "+" in program else np.maximum(a, np.maximum(b, c))
+    np.testing.assert_array_equal(found.to_numpy(), expected)
+
+
+def test_what_a_pass_has_met_is_not_searched_for() -> None:
+    given: dict[str, Any] = {name: stored(array) for name, array in operands(2).items()}
+    maximum = f"{PLACES} {{ (i, j) -> max(A(i, j), B(i, j)) }}"
+    text = storel.explain(f"CREATE TENSOR r STORED AS csr AS {maximum}", **given)
+    body = text.partition("--- loops")[2].partition("--- source")[0]
+    assert "minimum(k, k_2)" in body and "middle" not in body
+
+
+def test_a_step_of_a_union_branches_where_it_would_fail() -> None:
+    """A read that may be outside of its array is not tried where its condition does not hold."""
+    first, second = stored(np.eye(6)), stored(np.eye(6, k=1))
+    places = np.array([0, 1, 2, 3, 4, 99])
+    text = """
+        CREATE TENSOR r STORED AS csr AS
+            (sum(<(i, j), a> in A) if (p(j) < 6) then { (i, j) -> a * x(p(j)) })
+            + sum(<(i, j), b> in B) { (i, j) -> b }
+    """
+    x = np.arange(6.0)
+    expected = np.diag([0.0, 1, 2, 3, 4, 0]) + np.eye(6, k=1)
+    for backend in ("c", "numba", "interpret"):
+        found: Any = storel.run(text, backend=backend, A=first, B=second, p=places, x=x)
+        np.testing.assert_array_equal(found.to_numpy(), expected)
+
+
+def test_what_was_met_is_counted_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {name: stored(array) for name, array in operands(2).items()}
+    text = f"CREATE TENSOR r STORED AS csr AS {PLACES} {{ (i, j) -> max(A(i, j), B(i, j)) }}"
+    kernel = storel.compile(text, **given)
+    interpreted = profile(kernel.compilation, kernel.environment).counts
+    monkeypatch.setattr(profiling, "INTERPRETED", 0.0)
+    assert profile(kernel.compilation, kernel.environment).counts == interpreted

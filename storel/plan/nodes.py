@@ -215,8 +215,8 @@ class Unite:
     """Several loops over increasing elements, each entering its element: run as one ascending pass.
 
     Each branch is ``Loop(Elements, Enter(Variable(0), body))``, or one ``Enter`` alone; where several have
-    the same key, their bodies run in the same child. What a body matches with its key in the source of another
-    branch the pass has found. This is the union of TACO's merge lattices (Kjolstad et al., OOPSLA 2017).
+    the same key, their bodies run in the same child. What a body matches with its key in another branch's
+    source, the pass has found. This is the union of TACO's merge lattices (Kjolstad et al., OOPSLA 2017).
     """
 
     branches: tuple[Loop | Enter, ...]

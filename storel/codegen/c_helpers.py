@@ -23,8 +23,8 @@ C_TYPES = {
     ScalarType.FLOAT64: "double",
 }
 
-# NaN goes through: whichever operand is NaN is the result. The first choice is a if that is NaN, and what
-# processors have an instruction for.
+# NaN goes through: whichever operand is NaN is the result. The first choice is a single instruction; it is a
+# where that is NaN.
 _ORDER = """\
 static inline T {operator}_N(T a, T b) {{
     T chosen = b {comparison} a ? b : a;

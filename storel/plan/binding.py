@@ -201,22 +201,22 @@ def occurs(action: Action, index: int) -> bool:
     return any(index + depth in free_variables(term) for term, depth in terms(action))
 
 
-def sources(action: Action) -> Iterator[Source]:
-    """Yield the source of every loop in ``action``."""
+def sources(action: Action, depth: int = 0) -> Iterator[tuple[Source, int]]:
+    """Yield the source of every loop in ``action`` with the number of the action's binders around it."""
     match action:
         case Accumulate():
             return
         case Enter(_, body) | Guard(_, body):
-            yield from sources(body)
+            yield from sources(body, depth)
         case Loop(source, body):
-            yield source
-            yield from sources(body)
+            yield source, depth
+            yield from sources(body, depth + binders(source))
         case Bind(_, value, body):
-            yield from sources(value)
-            yield from sources(body)
+            yield from sources(value, depth)
+            yield from sources(body, depth + 1)
         case Together(actions) | Unite(actions):
             for part in actions:
-                yield from sources(part)
+                yield from sources(part, depth)
 
 
 def is_scanned(action: Action, index: int = 0) -> bool:
@@ -292,7 +292,7 @@ def free_symbols(plan: Plan) -> list[str]:
         found.update(_symbols(term))
     for term in _destination_terms(plan.destination):
         found.update(_symbols(term))
-    for source in sources(plan.action):
+    for source, _ in sources(plan.action):
         found.update(arrays_of(source))
     return sorted(found)
 

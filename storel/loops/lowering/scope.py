@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from storel.calculus.binding import shift
 from storel.calculus.bounds import narrowed
 from storel.calculus.domains import Domain, Domains
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Term, Variable
+from storel.calculus.nodes import Term
 from storel.loops.nodes import Buffer, Constant, Expression, Local
+from storel.plan.meeting import finds
 from storel.plan.nodes import Elements, Matches
 from storel.scalars import ScalarType
 from storel.semiring import Scalar
 from storel.symbols import Symbols
-
-KEY_AND_POSITION = 2
-"""How many variables a scan binds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +125,7 @@ Binding: TypeAlias = Value | Stored
 class Met:
     """The position, one of ``positions``, at which a union stands in a source, if its key ``is_here``.
 
-    ``source`` is as seen ``outside`` of the union, below so many binders. The union binds two: in each of its
-    branches the second one is the key.
+    ``source`` is as seen ``outside`` of the union, below so many binders.
     """
 
     source: Elements
@@ -137,13 +133,6 @@ class Met:
     position: Local
     positions: Interval
     is_here: Expression
-
-    def answers(self, search: Matches, depth: int) -> bool:
-        """Return whether ``search``, below ``depth`` binders, is for the key, and in this source."""
-        inside = depth - self.outside
-        low, high = shift(self.source.low, inside), shift(self.source.high, inside)
-        segment = (search.array, search.low, search.high) == (self.source.array, low, high)
-        return segment and search.key == Variable(inside - KEY_AND_POSITION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +154,7 @@ class Scope:
     def answer(self, search: Matches) -> Met | None:
         """Return where a union has what is searched for, None if none has."""
         depth = len(self.bindings)
-        return next((met for met in self.met if met.answers(search, depth)), None)
+        return next((met for met in self.met if finds(met.source, search, depth - met.outside)), None)
 
     def narrowed(self, condition: Term, symbols: Symbols) -> Scope:
         """Go where ``condition`` holds."""

@@ -177,9 +177,10 @@ class Fold:
         is_loop = isinstance(term, _LOOPS)
         own, done, parts = 0.0, list[Appraised](), list[tuple[float, Visited]]()
         names: tuple[int, ...] = ()
-        alone = place._replace(united=_united(term, place))
+        united = _united(term, place)
+        around = place if united == place.united else place._replace(united=united)
         for (child, binders), kind in zip(children(term), _KINDS[constructor], strict=True):
-            inner, times, within = scope, 1.0, alone
+            inner, times, within = scope, 1.0, around
             if binders:
                 known = [part.estimate for part in done]
                 bound = self._bound(constructor, known, first, scope)

@@ -12,6 +12,7 @@ from storel.optimizer.cost.model import is_hashed
 from storel.optimizer.physical.arrivals import Order, orders
 from storel.optimizer.physical.preferences import Gathering
 from storel.optimizer.terms.occurrences import has_loop
+from storel.plan.meeting import finds_any
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -148,7 +149,10 @@ def _meets_twice(action: Action) -> bool:
 
 
 def separated(action: Action) -> Action:
-    """Replace co-iteration by one loop after the other, which is faster where any order will do."""
+    """Replace co-iteration by one loop after the other, which is faster where any order will do.
+
+    It stays where the loops search for their keys in what the others go through: one pass finds all.
+    """
     match action:
         case Accumulate():
             return action
@@ -162,6 +166,8 @@ def separated(action: Action) -> Action:
             return Bind(store, value, separated(body))
         case Bind(store, value, body):
             return Bind(store, separated(value), separated(body))
+        case Unite() if finds_any(action):
+            return action
         case Together(parts) | Unite(parts):
             return Together(tuple(separated(part) for part in parts))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from storel.calculus.bounds import bounds
+from storel.calculus.bounds import bounds, elements
 from storel.calculus.intervals import Interval
 from storel.calculus.nodes import Add, Literal, Lookup, Symbol, Term, Variable
 from storel.plan.nodes import Accumulate, Action, Bind, Elements, Enter, Guard, Loop, ScalarStore
@@ -79,16 +79,16 @@ def _added(action: Action, element: int) -> Action | None:
 def _is_branch(part: Loop | Enter, intervals: tuple[Interval, ...], symbols: Symbols) -> bool:
     """Return whether a part enters the elements of a segment, which strictly increase, or one value.
 
-    That is at a key with another number behind it, where the pass goes on.
+    None of its keys is the largest, which stands for the end of a scan.
     """
     match part:
         case Loop(Elements(name, low, high), Enter(Variable(0), _)):
-            return is_increasing(symbols, name, low, high)
+            in_order, keys = is_increasing(symbols, name, low, high), elements(array(symbols, name))
         case Enter(key, Accumulate()):
-            high = bounds(key, symbols, intervals).high
-            return high is not None and high < LARGEST
+            in_order, keys = True, bounds(key, symbols, intervals)
         case _:
             return False
+    return in_order and keys.high is not None and keys.high < LARGEST
 
 
 def _is_segment(boundaries: str, low: Term, high: Term) -> bool:

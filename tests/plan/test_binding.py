@@ -120,7 +120,7 @@ def test_the_sources_are_those_of_all_loops() -> None:
     inner = Loop(MATCHES, Accumulate(var(0)))
     filled = Loop(upto("m"), Enter(var(0), Guard(var(1), inner)))
     action = Bind(LIST, filled, Together((Loop(Entries(var(0)), Accumulate(var(0))),)))
-    assert list(sources(action)) == [upto("m"), MATCHES, Entries(var(0))]
+    assert list(sources(action)) == [(upto("m"), 0), (MATCHES, 2), (Entries(var(0)), 1)]
 
 
 SCAN = Loop(Entries(var(0)), Accumulate(var(0)))

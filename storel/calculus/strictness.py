@@ -119,6 +119,8 @@ def _application_is_zero(name: str, arguments: tuple[Term, ...], zeros: int) -> 
             return value > 0 and vanishing[0]
         case (("greater" | "less" | "not_equal"), _):
             return all(vanishing)
+        case "not", (Apply("equal" | "greater_equal" | "less_equal", sides),):
+            return all(vanishes(side, zeros) for side in sides)
         case _:
             return function.preserves_zero and all(vanishing)
 

@@ -13,13 +13,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
-from storel.calculus.nodes import Add, Sum, Term, children
+from storel.calculus.nodes import Add, Apply, Sum, Term, children
 from storel.optimizer.arrangement.nests import Loop, Nest, Part, binders_in, bound, keyed
 
 
 def loops(term: Term) -> int:
-    """Return how many loops a term has."""
-    return isinstance(term, Sum) + sum(loops(child) for child, _ in children(term))
+    """Return how many loops a term has that may trade places: none does with one outside of a function.
+
+    >>> from storel.calculus.nodes import Apply, Literal, Range, Symbol
+    >>> from storel.scalars import ScalarType
+    >>> once = Sum(Range(Literal(0, ScalarType.INT64), Symbol("n")), Symbol("x"))
+    >>> loops(Add(once, once)), loops(Sum(once.source, Apply("exp", (Add(once, once),))))
+    (2, 2)
+    """
+    around, inside = _loops(term)
+    return max(around, inside)
+
+
+def _loops(term: Term) -> tuple[int, int]:
+    """Return how many loops there are around functions in a term, and the most in an argument of one."""
+    found = [_loops(child) for child, _ in children(term)]
+    if isinstance(term, Apply):
+        return 0, max(map(max, found))
+    around = isinstance(term, Sum) + sum(outside for outside, _ in found)
+    return around, max((inside for _, inside in found), default=0)
 
 
 def eliminated(term: Term, *, earlier: bool = False) -> Term:

@@ -36,6 +36,9 @@ from storel.symbols import Symbols
 SMALL_TABLE = 256
 """Places up to which a table is simply cleared."""
 
+DENSE = 0.5
+"""Part of its places from which on a table is cleared and scanned in no more time than a list of them."""
+
 LARGEST_TABLE = 2**31
 """Places beyond which an intermediate result is hashed in any case."""
 
@@ -77,10 +80,11 @@ def choose_store(
 ) -> Store:
     """Return the store of ``value``, which ``filled`` fills: a table, unless another one is better.
 
-    That is a list where the places are many and revisited, scanned or cleared in a loop; a hash table where
-    a dense store is too large, or far larger than its entries: any, or one of several keys in a loop, since
-    it is cleared there. A ``preferred`` store is taken where it is possible, a table only outside of loops,
-    which would clear it. Raises MemoryLimitError where there are several keys that cannot be hashed together.
+    That is a list where the places are many, few of them filled, and scanned or cleared in a loop; a hash
+    table where a dense store is too large, or far larger than its entries: any, or one of several keys in a
+    loop, since it is cleared there. A ``preferred`` store is taken where it is possible, a table only outside
+    of loops, which would clear it. Raises MemoryLimitError where there are several keys that cannot be hashed
+    together.
     """
     extents = _extents(filled, dictionary.rank, scope, symbols)
     places = math.prod(extents)
@@ -105,7 +109,10 @@ def choose_store(
     is_sparse = _is_sparse(places, smallest, value, scope, symbols)
     if is_sparse and _is_counted(filled, dictionary.rank, scope):
         return hashed
-    return listed if dictionary.rank == 1 and is_revisited and places > SMALL_TABLE else table
+    if dictionary.rank > 1 or not is_revisited or places <= SMALL_TABLE:
+        return table
+    is_dense = appraise(value, symbols, scope.estimates).total > DENSE * places
+    return table if is_dense else listed
 
 
 def in_rows(

@@ -32,7 +32,7 @@ from storel.symbols import Symbols
 ROUNDS = 12
 """How often a term is gone through at most; programs name one or two parts at a place."""
 
-_Seen: TypeAlias = dict[tuple[tuple[int, ...], type, int], list[tuple[Term, int]]]
+Seen: TypeAlias = dict[tuple[tuple[int, ...], type, int], list[tuple[Term, int]]]
 """Parts, and how many binders there are between each and where it would be named.
 
 Equal ones would be named at the same place, are of one kind, and have the same variables free there.
@@ -64,21 +64,21 @@ def _with_names(term: Term, symbols: Symbols) -> Term:
 
 def _repeated(term: Term, symbols: Symbols) -> Iterator[tuple[Occurrence, int]]:
     """Yield the parts that a loop repeats or that are written twice, each with the binders to leave."""
-    seen: _Seen = {}
+    seen: Seen = {}
     for found in occurrences(term, symbols, _is_computed):
         takes_loop = has_loop(found.term)
         if not (takes_loop or isinstance(found.term, Multiply)):
             continue
         depth = found.inside(min(free_variables(found.term), default=len(found.scope)))
         crossed = any(binder.is_loop for binder in found.scope[:depth])
-        twice = takes_loop and _is_met_again(found, depth, seen)
+        twice = takes_loop and is_met_again(found, depth, seen)
         if not (crossed or twice) or infer(found.term, symbols, found.types).rank > 0:
             continue
         if is_movable(found, depth, symbols):
             yield found, depth
 
 
-def _is_met_again(found: Occurrence, depth: int, seen: _Seen) -> bool:
+def is_met_again(found: Occurrence, depth: int, seen: Seen) -> bool:
     """Return whether a part is among those ``seen``, to which it is added."""
     key = found.home(depth), type(found.term), free_mask(found.term) >> depth
     alike = seen.setdefault(key, [])

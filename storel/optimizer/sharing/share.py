@@ -1,6 +1,7 @@
 """Sharing after extraction: what is computed more than once gets a name.
 
     store       sum(R) {k -> c * t}   =>  let x = t in sum(R) {k -> c * x}         t is a dictionary
+                … t … t …             =>  let x = t in … x … x …
     hoist       what does not depend on a loop, or is written twice (hoisting.py)
     interchange sum(<k,_> in R) {k -> sum(S) e}  =>  sum(S) sum(<k,_> in R) {k -> e}
     tabulate    … t(g) …              =>  let x = sum(<y,_> in 0:n) {y -> t(y)} in … x(g) …  (tabulating.py)
@@ -39,7 +40,7 @@ from storel.optimizer.sharing.collecting import collected
 from storel.optimizer.sharing.dividing import divided
 from storel.optimizer.sharing.grouping import grouped
 from storel.optimizer.sharing.guarding import guarded
-from storel.optimizer.sharing.hoisting import ROUNDS, hoisted, is_movable, named
+from storel.optimizer.sharing.hoisting import ROUNDS, Seen, hoisted, is_met_again, is_movable, named
 from storel.optimizer.sharing.indexing import indexed
 from storel.optimizer.sharing.marking import marked
 from storel.optimizer.sharing.tabulating import tables, tabulated
@@ -202,13 +203,15 @@ def _stored(term: Term, symbols: Symbols, reassociates: bool) -> Iterator[Term]:
 
 
 def _materialized(term: Term, symbols: Symbols) -> Iterator[Term]:
-    """Yield ``term`` with one dictionary stored that a loop makes anew each time."""
+    """Yield ``term`` with one dictionary stored that a loop makes each time, or that is written twice."""
+    seen: Seen = {}
     for found in occurrences(term, symbols):
         kind = infer(found.term, symbols, found.types)
         depth = found.inside(min(free_variables(found.term), default=len(found.scope)))
         if kind.rank == 0 or kind.is_array:
             continue
-        if any(binder.is_loop for binder in found.scope[:depth]) and is_movable(found, depth, symbols):
+        again = any(binder.is_loop for binder in found.scope[:depth]) or is_met_again(found, depth, seen)
+        if again and is_movable(found, depth, symbols):
             yield named(term, found, depth)
 
 

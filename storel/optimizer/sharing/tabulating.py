@@ -15,10 +15,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from storel.calculus.binding import free_variables, shift, substitute
+from storel.calculus.binding import free_mask, free_variables, shift, substitute
 from storel.calculus.bounds import bounds
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Add, Find, If, Let, Literal, Lookup, Range, Singleton, Sum, Term, Variable
+from storel.calculus.nodes import (
+    Add,
+    Find,
+    If,
+    Let,
+    Literal,
+    Lookup,
+    Multiply,
+    Range,
+    Singleton,
+    Sum,
+    Term,
+    Variable,
+)
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import KEY, infer
 from storel.optimizer.physical.facts import ZERO, size_term
@@ -102,7 +115,8 @@ def _by_computed_key(term: Term, found: Occurrence, symbols: Symbols) -> Iterato
     """Yield ``term`` with what was found tabulated by a term in which all variables of loops are."""
     loops = [index for index, binder in enumerate(found.scope) if binder.is_loop]
     outer = loops[-1] + 1 if loops else 0
-    key = next((each for each in covering(found.term, outer) if _is_number(each, found, symbols)), None)
+    keys = (key for key in covering(found.term, outer) if not _is_multiple(key, outer))
+    key = next((key for key in keys if _is_number(key, found, symbols)), None)
     if key is None:
         return
     interval = found.bounds_of(key)
@@ -118,10 +132,22 @@ def _by_computed_key(term: Term, found: Occurrence, symbols: Symbols) -> Iterato
     ):
         return
     home = found.home(outer)
-    keys = Range(Literal(interval.low or 0, ScalarType.INT64), size_term(symbols, interval.high + 1))
-    for table in tables(keys, entry, symbols):
+    rows = Range(Literal(interval.low or 0, ScalarType.INT64), size_term(symbols, interval.high + 1))
+    for table in tables(rows, entry, symbols):
         made = replaced(term, home, Let(table, shift(at(term, home), 1)))
-        yield _read_throughout(made, (*home, 1), len(around), entry, keys, symbols)
+        yield _read_throughout(made, (*home, 1), len(around), entry, rows, symbols)
+
+
+def _is_multiple(key: Term, count: int) -> bool:
+    """Return whether a key is so many times a number in which all of the ``count`` innermost variables are.
+
+    A table of it would have rows between any two that are read; one of the number has not.
+    """
+    match key:
+        case Multiply(left, right):
+            return any(not free_mask(factor) & ((1 << count) - 1) for factor in (left, right))
+        case _:
+            return False
 
 
 def _is_table(found: Occurrence, key: int) -> bool:
@@ -221,7 +247,7 @@ def _with_row(term: Term, path: tuple[int, ...], row: Term) -> Term:
     return replaced(term, path, row)
 
 
-def tables(keys: Range, entry: Term, symbols: Symbols) -> Iterator[Sum | Add]:
+def tables(keys: Range, entry: Term, symbols: Symbols) -> Iterator[Sum | Add | Multiply]:
     """Yield the table of ``entry`` (its row is variable 1) over ``keys``, row by row and loop by loop."""
     own = semiring_of(entry)
     by_rows = _by_rows(keys, entry, own)
@@ -235,7 +261,7 @@ def _by_rows(keys: Range, entry: Term, own: str) -> Sum:
     return Sum(keys, Singleton(Variable(1), entry, own), own)
 
 
-def _by_loops(keys: Range, entry: Term, own: str, symbols: Symbols) -> Sum | Add:
+def _by_loops(keys: Range, entry: Term, own: str, symbols: Symbols) -> Sum | Add | Multiply:
     """Return the table of ``entry`` with loops that do not depend on the row outside of those over rows.
 
     ``own`` is the semiring of the table; loops over another one stay in the rows.
@@ -248,7 +274,21 @@ def _by_loops(keys: Range, entry: Term, own: str, symbols: Symbols) -> Sum | Add
             swapped = reindexed(
                 body, lambda index: index + 2 if index < 2 else index - 2 if index < 4 else index
             )
-            return Sum(shift(source, -2), _row(shift(keys, 2), swapped, own), own)
+            inner = Range(shift(keys.low, 2), shift(keys.high, 2))
+            row = _searched(inner, swapped, own, symbols) or _row(inner, swapped, own)
+            return Sum(shift(source, -2), row, own)
+        case Find() | Multiply():
+            return _searched(keys, entry, own, symbols) or _by_rows(keys, entry, own)
+        case _:
+            return _by_rows(keys, entry, own)
+
+
+def _searched(keys: Range, entry: Term, own: str, symbols: Symbols) -> Sum | Multiply | None:
+    """Return the table of what is searched for by its row, times something: all that is found.
+
+    None if ``entry`` is nothing of the kind.
+    """
+    match entry:
         case Find(source, Variable(1), body, semiring) if (
             semiring == own
             and not free_variables(source) & {0, 1}
@@ -257,8 +297,14 @@ def _by_loops(keys: Range, entry: Term, own: str, symbols: Symbols) -> Sum | Add
             # What is found is the row: the position (0) is the one of the loop over all that may be found.
             found = reindexed(body, lambda index: 1 if index == 0 else 0 if index < 3 else index - 1)
             return Sum(shift(source, -2), Singleton(Variable(0), found, own), own)
+        case Multiply(left, right, semiring) if semiring == own:
+            for factor, rest in ((left, right), (right, left)):
+                made = None if free_variables(factor) & {0, 1} else _searched(keys, rest, own, symbols)
+                if made is not None:
+                    return Multiply(shift(factor, -2), made, own)
+            return None
         case _:
-            return _by_rows(keys, entry, own)
+            return None
 
 
 def _row(keys: Term, entry: Term, semiring: str) -> Term:

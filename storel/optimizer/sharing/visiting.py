@@ -14,15 +14,34 @@ OOPSLA 2017, section 5).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import TypeAlias, cast
 
 from storel.calculus.binders import binder_types
 from storel.calculus.binding import free_mask, shift, substitute
 from storel.calculus.bounds import binder_bounds, decided
-from storel.calculus.nodes import Add, Apply, Find, If, Let, Range, Singleton, Sum, Term, Variable, children
+from storel.calculus.intervals import ANY, Interval
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    Find,
+    If,
+    Let,
+    Literal,
+    Range,
+    Singleton,
+    Slice,
+    Sum,
+    Symbol,
+    Term,
+    Variable,
+    children,
+)
 from storel.calculus.one_to_one import is_one_to_one
 from storel.calculus.strictness import strict
 from storel.calculus.verify import infer, zero_literal
+from storel.optimizer.physical.facts import is_increasing, size_term
+from storel.optimizer.physical.shape import addends
 from storel.optimizer.terms.occurrences import (
     Occurrence,
     abstracted,
@@ -31,6 +50,8 @@ from storel.optimizer.terms.occurrences import (
     reindexed,
     replaced,
 )
+from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
 
 Search: TypeAlias = Sum | Find
@@ -46,8 +67,8 @@ def visited(term: Term, symbols: Symbols, *, reassociates: bool = True) -> Itera
     entry of its own.
     """
     for found in occurrences(term, symbols):
-        loop = found.term
-        if not isinstance(loop, Sum) or not isinstance(loop.source, Range):
+        loop = _over_keys(found, symbols)
+        if loop is None:
             continue
         searches = tuple(dict.fromkeys(_searches(loop.body, loop.semiring, 0, symbols)))
         if not searches or len(searches) > MOST_OPERANDS or not _vanishes(loop, searches):
@@ -62,6 +83,61 @@ def visited(term: Term, symbols: Symbols, *, reassociates: bool = True) -> Itera
             yield replaced(term, found.path, made)
 
 
+def _over_keys(found: Occurrence, symbols: Symbols) -> Sum | None:
+    """Return the loop that was found, if it is one over all keys, or what it is as such.
+
+    That is for each key of a union of rows what is made of an entry, if there is one: the sum is not zero.
+    """
+    match found.term:
+        case Sum(Range()) as loop:
+            return loop
+        case Sum(Add(semiring=own) as source, body, semiring):
+            rows = addends(source)
+        case _:
+            return None
+    kind, keys = infer(source, symbols, found.types), [_keys(row, own, found, symbols) for row in rows]
+    if kind.rank > 1 or not all(each.is_natural and each.high is not None for each in keys):
+        return None
+    end = max(each.high + 1 for each in keys if each.high is not None)
+    there = [_at_key(row) for row in rows]
+    value = reduce(lambda left, right: Add(left, right, own), there)
+    is_entry = Apply("not_equal", (Variable(0), zero_literal(kind, own)))
+    made: Term = Let(value, If(is_entry, reindexed(body, lambda index: index and index + 1), semiring))
+    for each in there:  # the body may ask for the same in the other way
+        made = substitute(abstracted(shift(made, 1), shift(each, 1), 0), _sought(each, symbols))
+    return Sum(Range(Literal(0, ScalarType.INT64), size_term(symbols, end)), made, semiring)
+
+
+def _keys(row: Term, semiring: str, found: Occurrence, symbols: Symbols) -> Interval:
+    """Return the bounds of a row's keys, which are the elements of an array; no others are known."""
+    match row:
+        case Sum(source, Singleton(Variable(0), _, over), own) if over == own == semiring:
+            return binder_bounds(source, symbols, found.intervals)[1]
+        case _:
+            return ANY
+
+
+def _at_key(row: Term) -> Sum:
+    """Return what a row has at a key, as the body of a loop over all keys sees it."""
+    match row:
+        case Sum(source, Singleton(element, value, own)):
+            is_here = Apply("equal", (element, Variable(3)))
+            return Sum(shift(source, 2), If(is_here, shift(value, 2, 2), own), own)
+        case _:
+            raise AssertionError("not a row")
+
+
+def _sought(at_key: Sum, symbols: Symbols) -> Search:
+    """Return what a row has at a key as what is found there, if its keys increase."""
+    match at_key:
+        case Sum(Slice(Symbol(name), low, high) as source, If(_, value), own) if is_increasing(
+            symbols, name, low, high
+        ):
+            return Find(source, Variable(1), reindexed(value, lambda index: index - 1 if index else 2), own)
+        case _:
+            return at_key
+
+
 def _searches(term: Term, semiring: str, depth: int, symbols: Symbols) -> Iterator[Search]:
     """Yield what ``term``, ``depth`` binders below the body of a loop, looks up at the loop's key.
 
@@ -69,10 +145,11 @@ def _searches(term: Term, semiring: str, depth: int, symbols: Symbols) -> Iterat
     """
     keys = Variable(depth), Variable(depth + 1)
     match term:
-        case Find(source, key, _, over) if over == semiring:
+        case Find(source, key, _, over) if _same_zero(over, semiring):
             is_keyed = key in keys
-        case Sum(source, If(Apply("equal", sides), _, own), over) if own == over == semiring:
-            is_keyed = Variable(0) in sides and any(shift(key, 2) in sides for key in keys)
+        case Sum(source, If(Apply("equal", sides), _, own), over) if own == over:
+            is_sought = Variable(0) in sides and any(shift(key, 2) in sides for key in keys)
+            is_keyed = is_sought and _same_zero(over, semiring)
         case _:
             source, is_keyed = term, False
     inside = (1 << depth) - 1
@@ -83,6 +160,11 @@ def _searches(term: Term, semiring: str, depth: int, symbols: Symbols) -> Iterat
         for child, binders in children(term):
             if has_loop(child):
                 yield from _searches(child, semiring, depth + binders, symbols)
+
+
+def _same_zero(one: str, other: str) -> bool:
+    """Return whether what is found nowhere is zero over both semirings, as in what is asked of numbers."""
+    return SEMIRINGS[one].zero == SEMIRINGS[other].zero
 
 
 def _vanishes(loop: Sum, searches: Sequence[Search]) -> bool:
@@ -105,7 +187,7 @@ def _is_entered(body: Term) -> bool:
 def _part(found: Occurrence, loop: Sum, searches: Sequence[Search], place: int, symbols: Symbols) -> Term:
     """Return what the entries of one operand bring where those before it have none that is not zero."""
     types = (*reversed(binder_types(loop, symbols, found.types)), *found.types)
-    zeros = [zero_literal(infer(search, symbols, types), loop.semiring) for search in searches]
+    zeros = [zero_literal(infer(search, symbols, types), search.semiring) for search in searches]
     before = tuple(zip(searches[:place], zeros, strict=False))
     body = loop.body
     for search, zero in before:

@@ -96,6 +96,25 @@ def test_a_chain_of_dense_matrices() -> None:
     assert work.multiplications <= len(given) * (EXTENT + 1) * EXTENT
 
 
+def test_loops_in_a_function_are_searched_beside_those_around_it() -> None:
+    """Of a product that edges ask for by their ends, as in attention over a graph, little is made twice."""
+    left, right = (
+        f"(sum(<k, x> in X({node}), <f, w> in W(k)) x * w * {vector}(f))" for node, vector in ("ia", "jb")
+    )
+    script = f"""CREATE TENSOR E AS sum(<(i, j), _> in G)
+      {{ (i, j) -> exp(max({left} + {right}, 0.2 * ({left} + {right}))) }}"""
+    rng = np.random.default_rng(5)
+    x, w, a, b = (rng.random(shape) for shape in ((EXTENT, 8), (8, 6), 6, 6))
+    (graph,) = matrices(1)
+    kernel = storel.compile(script, X=x, W=w, a=a, b=b, G=graph)
+    found, work = measure(kernel.compilation, kernel.environment)
+    added = np.add.outer(x @ w @ a, x @ w @ b)
+    assert np.allclose(
+        found.to_numpy(), np.where(graph.toarray() != 0, np.exp(np.maximum(added, 0.2 * added)), 0)
+    )
+    assert work.multiplications <= 2 * (8 * 6 + EXTENT * 8 + graph.nnz)
+
+
 def test_a_search_leaves_hardly_anything_to_the_collector() -> None:
     """Cycles would hold all that it made, which takes as long to be found as the search itself."""
     program, operands, _ = chain(matrices(6))

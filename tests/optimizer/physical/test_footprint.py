@@ -43,7 +43,8 @@ def test_such_a_plan_runs_within_the_limit() -> None:
 
 
 FORMS = {
-    "list": ("sum(<i, v> in x) sum(<k, c> in sum(<j, w> in x) { w % 400 -> v }) c * c", 2 * 400 * WORD),
+    "list": ("sum(<i, v> in x) sum(<k, c> in sum(<j, w> in x) { w % 400 * 3 -> v }) c * c", 2 * 1198 * WORD),
+    "filled table": ("sum(<i, v> in x) sum(<k, c> in sum(<j, w> in x) { w % 400 -> v }) c * c", 400 * WORD),
     "table": ("let t = sum(<i, v> in x) { i % 200 -> v } in sum(<i, v> in x) t(v // 2) * v", 200 * WORD),
     "hash": ("let t = sum(<i, v> in x) { v -> i } in sum(<i, v> in x) t(v + 1)", 300 * SLOT),
     "scalar": ("(sum(<i, v> in x) v) * sum(<i, v> in x) v * v", 0),

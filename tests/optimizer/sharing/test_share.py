@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 import storel
 from storel.calculus.nodes import Sum, Term, children
+from storel.execution.run import measure
 from storel.optimizer.limits import Stop
 from storel.optimizer.sharing import share
 
@@ -54,3 +55,16 @@ def test_a_loop_in_a_condition_is_tabulated() -> None:
     inside = (pattern & np.logical_and.outer(inside, inside)).sum(axis=1) > 5
     core = (pattern & np.logical_and.outer(inside, inside)).sum(axis=1)
     np.testing.assert_array_equal(kernel(A=matrix).to_numpy(), core)
+
+
+@pytest.mark.parametrize("storage", ["csr", "coo", "hash"])
+def test_a_dictionary_that_is_written_twice_is_made_once(storage: str) -> None:
+    script = """
+      CREATE TENSOR mean AS sum(<(i, j), a> in A) { j -> a / 4 }
+      CREATE TENSOR squared AS mean * mean
+    """
+    matrix: Any = sp.csr_array(sp.random(40, 30, 0.5, rng=np.random.default_rng(1)))
+    kernel: Any = storel.compile(script, A=storel.tensor(matrix).to(storage))
+    found, work = measure(kernel.compilation, kernel.environment)
+    np.testing.assert_allclose(found.to_numpy(), (matrix.sum(axis=0) / 4) ** 2)
+    assert work.additions <= matrix.nnz + 3 * 30

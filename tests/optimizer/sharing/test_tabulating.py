@@ -11,6 +11,7 @@ from strategies.plans import number, var
 from strategies.terms import Surroundings
 
 import storel
+from storel.calculus.binding import shift
 from storel.calculus.interpret import evaluate
 from storel.calculus.nodes import (
     Add,
@@ -121,6 +122,20 @@ def test_a_table_is_filled_loop_by_loop(entry: Term, loops: int) -> None:
     assert sum(isinstance(each, Sum) for each in parts(by_loops)) == loops
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        Multiply(number(3), searched("rows")),
+        Sum(Symbol("val"), Multiply(Multiply(Add(var(0), var(1)), shift(searched("rows"), 2)), var(0))),
+    ],
+    ids=["scaled", "scaled in a loop"],
+)
+def test_what_is_found_is_scaled_where_it_lies(entry: Term) -> None:
+    by_rows, by_loops = tables(KEYS, entry, SYMBOLS)
+    assert evaluate(by_loops, SYMBOLS, VALUES) == evaluate(by_rows, SYMBOLS, VALUES)
+    assert not any(isinstance(each, Find) for each in parts(by_loops))
+
+
 def test_a_value_is_a_row_of_the_semiring_that_adds_it_up() -> None:
     """0 is no entry where numbers are added up, and is one where the least is taken."""
     loop = Sum(Symbol("val"), Add(var(0), number(1), "min_plus"), "min_plus")
@@ -156,6 +171,16 @@ def test_a_table_is_read_for_other_keys_that_it_holds() -> None:
     assert [var(1), smaller] in [[each.key for each in found if each.mapping == var(2)] for found in lookups]
     for move in moves:
         assert evaluate(move, SYMBOLS, VALUES) == evaluate(loop, SYMBOLS, VALUES)
+
+
+def test_a_multiple_of_a_key_is_tabulated_by_the_key() -> None:
+    """The sums before every second position: there is no table with a row for each position."""
+    loop = Sum(Range(number(0), number(2)), before(Multiply(number(2), var(1))))
+    moves = [move for move in tabulated(loop, SYMBOLS) if isinstance(move, Let)]
+    assert moves
+    for move in moves:
+        assert next(each.high for each in parts(move.value) if isinstance(each, Range)) == number(2)
+        assert evaluate(move, SYMBOLS, VALUES) == evaluate(loop, SYMBOLS, VALUES) == 1.5
 
 
 def test_a_key_that_may_fail_is_not_asked_for_where_nothing_is_added_up() -> None:

@@ -34,7 +34,10 @@ OPERANDS: dict[str, Any] = {
     "d": RANDOM.random((ROWS, COLUMNS)) - 0.5,
     "v": RANDOM.random(COLUMNS),
 }
-ALL = "sum(<i, _> in 0:9, <j, _> in 0:11)"
+OPERANDS["N"] = -OPERANDS["A"]
+OPERANDS["N"].data[::2] = 1.5  # the rest of it and A add up to nothing
+EVERY = "<i, _> in 0:9, <j, _> in 0:11"
+ALL = f"sum({EVERY})"
 VISITED = {
     f"{ALL} {{ i -> {{ j -> relu(A(i, j)) }} }}": "",
     f"{ALL} {{ j -> {{ i -> if (A(i, j) != 0) then exp(A(i, j)) * v(j) }} }}": "",
@@ -49,6 +52,14 @@ VISITED = {
     "sum(<i, _> in 0:9, <j, _> in i:2 * i) { i -> { j -> max(A(i, j), B(i, j)) } }": ": real[9, 11]",
     "sum(<i, a> in A, <j, _> in 0:11) { i -> { j -> max(a(j), B(i, j)) } }": "",
     f"{ALL} {{ i -> {{ j -> relu(A(i, j)) }} }} ": " OVER max_times",
+    "sum(<i, a> in A, <j, _> in a + B(i)) { i -> { j -> max(a(j), B(i, j)) } }": "",
+    "sum(<i, a> in A, <j, x> in a + N(i)) { i -> { j -> exp(x) + N(i, j) } }": "",
+    "sum(<i, a> in A, <j, x> in a + N(i) + B(i)) { i -> { j -> if (x > B(i, j)) then x else 1 } }": "",
+    "sum(<i, a> in A) { i -> sum(<j, x> in a + N(i)) cos(x) }": "",
+    f"any({EVERY}) (A(i, j) > B(i, j))": "",
+    f"all({EVERY}) (A(i, j) == B(i, j))": "",
+    f"all({EVERY}) (A(i, j) <= B(i, j) or A(i, j) > C(i, j))": "",
+    "any(<i, a> in A, <j, _> in a + N(i)) (a(j) != N(i, j))": "",
 }
 LEFT = {
     f"{ALL} {{ i -> {{ j -> cos(A(i, j)) }} }}": "",  # cos(0) = 1
@@ -66,7 +77,7 @@ def script(program: str) -> str:
 
 def operands(program: str) -> dict[str, Any]:
     semiring = re.search(r"OVER (\w+)", script(program))
-    given = {each: OPERANDS[each] for each in OPERANDS if re.search(rf"\b{each}\(|in {each},", program)}
+    given = {each: OPERANDS[each] for each in OPERANDS if re.search(rf"\b{each}\b", program)}
     if semiring is None or semiring[1] == "plus_times":
         return given
     # Of other semirings 0 may be a number like any other, or negative numbers may be none.

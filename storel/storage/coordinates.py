@@ -56,14 +56,33 @@ def combine(
     coordinates, values, is_unique = sorted_entries(coordinates, values, shape)
     if not is_unique:
         first = np.flatnonzero(starts(coordinates))
-        with np.errstate(over="ignore", invalid="ignore"):  # sums that are infinite or NaN are values, too
-            combined = _COMBINERS[semiring.plus_name].reduceat(values, first)
-        values = combined.astype(values.dtype, copy=False)
+        values = _added_up(values, first, semiring)
         coordinates = np.take(coordinates, first, axis=1)
     kept = values != semiring.zero
     if not kept.all():
         coordinates, values = np.compress(kept, coordinates, axis=1), values[kept]
     return coordinates, values
+
+
+def _added_up(values: Array, first: Array, semiring: Semiring) -> Array:
+    """Return the sums of the values from each of some positions to the next one."""
+    with np.errstate(over="ignore", invalid="ignore"):  # sums that are infinite or NaN are values, too
+        combined = _COMBINERS[semiring.plus_name].reduceat(values, first)
+    return combined.astype(values.dtype, copy=False)
+
+
+def combined_rows(
+    boundaries: Array, columns: Array, values: Array, semiring: Semiring
+) -> tuple[Array, Array, Array]:
+    """Return rows with equal columns added up; the columns of a row ascend."""
+    is_first = np.ones(len(columns), dtype=bool)
+    np.not_equal(columns[1:], columns[:-1], out=is_first[1:])
+    is_first[boundaries[boundaries < len(columns)]] = True
+    if is_first.all():
+        return boundaries, columns, values
+    first = np.flatnonzero(is_first)
+    ends = np.searchsorted(first, boundaries).astype(boundaries.dtype, copy=False)
+    return ends, columns[first], _added_up(values, first, semiring)
 
 
 def sorted_entries(coordinates: Array, values: Array, shape: tuple[int, ...]) -> tuple[Array, Array, bool]:
@@ -115,9 +134,10 @@ def in_rows(coordinates: Array | Sequence[Array], values: Array, shape: tuple[in
     """
     import scipy.sparse as sp  # here, since it takes 0.1 s and few programs need it
 
-    listed = sp.coo_array((values, tuple(coordinates)), shape=shape)
+    keys, across = coordinates
+    listed = sp.coo_array((values, (keys, across)), shape=shape)
     listed.has_canonical_format = True  # or SciPy would add up those with the same key
-    if _ascends(coordinates[1], RUN) or _come_in_rows(*coordinates):
+    if _ascends(across, RUN) or _come_in_rows(keys, across, shape[0]):
         rows = listed.tocsr()
         if rows.has_sorted_indices:
             return rows
@@ -129,8 +149,11 @@ def numbers(boundaries: Array, index_type: np.dtype[Any]) -> Array:
     return np.repeat(np.arange(len(boundaries) - 1, dtype=index_type), np.diff(boundaries))
 
 
-def _come_in_rows(rows: Array, columns: Array) -> bool:
-    """Return whether most entries follow one of the same row, and none of these a greater column."""
+def _come_in_rows(rows: Array, columns: Array, height: int) -> bool:
+    """Return whether most entries follow one of the same row, and none of these a greater column.
+
+    More runs than there are rows are not those of rows that each come once.
+    """
     count = 0
     for piece in small_blocks(len(rows) - 1):
         is_same = rows[piece.start + 1 : piece.stop + 1] == rows[piece]
@@ -138,7 +161,7 @@ def _come_in_rows(rows: Array, columns: Array) -> bool:
         if (is_same & descends).any():
             return False
         count += int(np.count_nonzero(is_same))
-    return 2 * count > len(rows)
+    return 2 * count > len(rows) and len(rows) - count <= height
 
 
 def by_columns(

@@ -12,6 +12,7 @@ from storel.storage import blocks
 from storel.storage import coordinates as coordinates_module
 from storel.storage.coordinates import (
     combine,
+    combined_rows,
     in_rows,
     into_tiles,
     is_sorted,
@@ -144,7 +145,31 @@ def test_what_is_in_order_is_not_copied() -> None:
     assert found[1] is values
 
 
-@pytest.mark.parametrize("order", ["rows", "columns", "rows in any order", "columns descend", "random"])
+@pytest.mark.parametrize("name", ["plus_times", "min_plus", "or_and"])
+def test_rows_that_hold_a_column_again_are_added_up(name: str) -> None:
+    """The first and the last row are empty, and equal columns meet at the end of one row and of the next."""
+    semiring, random = SEMIRINGS[name], np.random.default_rng(1)
+    rows, columns = np.sort(random.integers(1, 9, 200)), random.integers(0, 6, 200)
+    columns = columns[np.lexsort((columns, rows))]
+    values = random.integers(0, 2, 200) == 1 if name == "or_and" else random.integers(1, 9, 200) / 4
+    boundaries = np.searchsorted(rows, np.arange(11)).astype(np.int32)
+    ends, kept, sums = combined_rows(boundaries, columns, values, semiring)
+    expected: dict[tuple[int, int], Any] = {}
+    for row, column, value in zip(rows.tolist(), columns.tolist(), values.tolist(), strict=True):
+        expected[row, column] = semiring.plus(expected.get((row, column), semiring.zero), value)
+    assert [
+        (row, column) for row in range(10) for column in kept[ends[row] : ends[row + 1]].tolist()
+    ] == list(expected)
+    assert sums.tolist() == list(expected.values())
+    assert (ends.dtype, sums.dtype) == (boundaries.dtype, values.dtype)
+    again = combined_rows(ends, kept, sums, semiring)
+    assert again[0] is ends and again[1] is kept and again[2] is sums
+
+
+@pytest.mark.parametrize(
+    "order",
+    ["rows", "columns", "rows in any order", "columns descend", "rows again and again", "random"],
+)
 def test_rows_hold_their_columns_ascending(order: str) -> None:
     random = np.random.default_rng(1)
     columns, rows = np.divmod(np.sort(random.choice(100 * 90, 6000, replace=False)), 100)
@@ -153,6 +178,7 @@ def test_rows_hold_their_columns_ascending(order: str) -> None:
         "columns": (rows, columns),
         "rows in any order": (columns, random.permutation(100)[rows]),
         "columns descend": (-columns, rows),
+        "rows again and again": (columns, rows, columns // 9),
         "random": (random.permutation(6000),),
     }
     number = np.lexsort(keys[order])

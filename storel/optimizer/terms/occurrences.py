@@ -258,9 +258,9 @@ _VALUE: dict[type, int | None] = {
 
 
 def is_value(term: Term, child: int) -> bool:
-    """Return whether a child is a value, or a condition with a loop: no key, address, bound or source."""
-    if isinstance(term, If) and child == 0:
-        return has_loop(term.condition)
+    """Return whether a child is a value, or a condition or key with a loop: no address, bound or source."""
+    if isinstance(term, If | Singleton) and child == 0:
+        return has_loop(children(term)[0][0])
     return _VALUE.get(type(term), child) == child
 
 

@@ -22,6 +22,7 @@ from storel.storage.coordinates import (
     are_buckets_few,
     are_many,
     by_columns,
+    combined_rows,
     in_rows,
     index_dtype,
     is_sorted,
@@ -73,8 +74,8 @@ class Rows:
 def rows_of(tensor: Stored) -> Rows | None:
     """Return the entries of a matrix by rows.
 
-    None for few entries, where keys come twice or there are far more rows or columns than entries, and for
-    a mapping that vectors do not compute.
+    None for few entries, where there are far more rows or columns than entries, and for a mapping that
+    vectors do not compute.
     """
     values = [tensor.arrays[each.name] for each in tensor.storage.arrays if each.holds_values]
     if tensor.rank != 2 or not are_many(sum(map(len, values))):
@@ -124,7 +125,7 @@ def _layout(storage: Format, shape: tuple[int, ...], semiring: str) -> RowLayout
 def _gathered(
     coordinates: Sequence[Array], values: Array, shape: tuple[int, ...], semiring: str
 ) -> Rows | None:
-    """Return entries in any order as rows; None where keys come twice, and where ``rows_of`` gives none."""
+    """Return entries in any order as rows, equal keys added up; None where ``rows_of`` gives none."""
     if not are_buckets_few(len(values), shape):
         return None
     first, second = shape
@@ -134,9 +135,8 @@ def _gathered(
     made = in_rows(coordinates, values, shape)
     index_type = index_dtype(shape, len(values))
     boundaries, columns = (each.astype(index_type, copy=False) for each in (made.indptr, made.indices))
-    if not _are_increasing(columns, boundaries):
-        return None
-    return Rows((first, second), *nonzero((boundaries, columns, np.asarray(made.data)), zero))
+    rows = combined_rows(boundaries, columns, np.asarray(made.data), SEMIRINGS[semiring])
+    return Rows((first, second), *nonzero(rows, zero))
 
 
 def _held(tensor: Stored) -> Rows | None:

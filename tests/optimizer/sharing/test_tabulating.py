@@ -183,6 +183,18 @@ def test_a_multiple_of_a_key_is_tabulated_by_the_key() -> None:
         assert evaluate(move, SYMBOLS, VALUES) == evaluate(loop, SYMBOLS, VALUES) == 1.5
 
 
+def test_a_key_that_takes_a_loop_is_read_from_a_table() -> None:
+    """Entries at the number of positions before a variable, which an inner loop repeats."""
+    count = Sum(Range(number(0), var(3)), number(1))
+    loop = nested(3, 2, body=Singleton(count, number(1)))
+    moves = [move for move in tabulated(loop, SYMBOLS) if isinstance(move, Let)]
+    assert moves
+    for move in moves:
+        keys = [each.key for each in parts(move.body) if isinstance(each, Singleton)]
+        assert [type(key) for key in keys] == [Lookup]
+        assert evaluate(move, SYMBOLS, VALUES) == evaluate(loop, SYMBOLS, VALUES) == {0: 2, 1: 2, 2: 2}
+
+
 def test_a_key_that_may_fail_is_not_asked_for_where_nothing_is_added_up() -> None:
     key = Apply("floor_divide", (number(6), Lookup(Symbol("rows"), var(3))))
     none = Sum(Range(number(0), number(0)), Lookup(Symbol("val"), Apply("minimum", (key, number(2)))))

@@ -34,7 +34,7 @@ def _loops(term: Term) -> tuple[int, int]:
     """Return how many loops there are around functions in a term, and the most in an argument of one."""
     found = [_loops(child) for child, _ in children(term)]
     if isinstance(term, Apply):
-        return 0, max(map(max, found))
+        return 0, max(map(max, found), default=0)
     around = isinstance(term, Sum) + sum(outside for outside, _ in found)
     return around, max((inside for _, inside in found), default=0)
 

@@ -56,11 +56,11 @@ from storel.symbols import Symbols
 def tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[Term]:
     """Yield ``term`` with one loop tabulated by what it depends on.
 
-    The loop makes a scalar, or with ``rows`` a dictionary.
+    The loop makes a scalar, or with ``rows`` a dictionary; not a single entry, whose value may be tabulated.
     """
     for found in occurrences(term, symbols):
         free = sorted(free_variables(found.term))
-        if not free or _is_table(found, free[0]):
+        if not free or isinstance(found.term, Singleton) or _is_table(found, free[0]):
             continue
         kind = infer(found.term, symbols, found.types)
         if kind.is_array or (kind.rank > 0) != rows:

@@ -5,6 +5,10 @@
         =>  (sum(<p, j> in S) let u = s(p) in if u != 0 then f(u, b(j)))
           + sum(<q, j> in T) if a(j) == 0 then let u = t(q) in f(0, u)
 
+A loop over the entries of a union of rows is one over all keys that asks whether there is an entry:
+
+    sum(<j, v> in a + b) e   =>  sum(<j, _> in 0:n) let v = a(j) + b(j) in if v != 0 then e
+
 So whatever is made of the elements of sparse rows takes as many steps as they have entries. Rules do so for
 sums and products (``lookups.rules``); here ``f`` is any term that vanishes where all of them do. It is the
 union of a merge lattice, with one operand after the other (Kjolstad et al., "The tensor algebra compiler",

@@ -174,9 +174,7 @@ def test_a_table_is_read_for_other_keys_that_it_holds() -> None:
 
 
 def test_a_single_entry_has_no_table_of_its_own() -> None:
-    loop = Sum(Range(number(0), number(3)), Singleton(var(1), before(var(1))))
-    assert not list(tabulated(loop, SYMBOLS, rows=True))
-    assert list(tabulated(loop, SYMBOLS))
+    assert not list(tabulated(nested(3, body=Singleton(var(1), before(var(1)))), SYMBOLS, rows=True))
 
 
 def test_a_multiple_of_a_key_is_tabulated_by_the_key() -> None:

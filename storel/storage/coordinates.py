@@ -56,7 +56,7 @@ def combine(
     coordinates, values, is_unique = sorted_entries(coordinates, values, shape)
     if not is_unique:
         first = np.flatnonzero(starts(coordinates))
-        values = _added_up(values, first, semiring)
+        values = added_up(values, first, semiring)
         coordinates = np.take(coordinates, first, axis=1)
     kept = values != semiring.zero
     if not kept.all():
@@ -64,25 +64,11 @@ def combine(
     return coordinates, values
 
 
-def _added_up(values: Array, first: Array, semiring: Semiring) -> Array:
+def added_up(values: Array, first: Array, semiring: Semiring) -> Array:
     """Return the sums of the values from each of some positions to the next one."""
     with np.errstate(over="ignore", invalid="ignore"):  # sums that are infinite or NaN are values, too
         combined = _COMBINERS[semiring.plus_name].reduceat(values, first)
     return combined.astype(values.dtype, copy=False)
-
-
-def combined_rows(
-    boundaries: Array, columns: Array, values: Array, semiring: Semiring
-) -> tuple[Array, Array, Array]:
-    """Return rows with equal columns added up; the columns of a row ascend."""
-    is_first = np.ones(len(columns), dtype=bool)
-    np.not_equal(columns[1:], columns[:-1], out=is_first[1:])
-    is_first[boundaries[boundaries < len(columns)]] = True
-    if is_first.all():
-        return boundaries, columns, values
-    first = np.flatnonzero(is_first)
-    ends = np.searchsorted(first, boundaries).astype(boundaries.dtype, copy=False)
-    return ends, columns[first], _added_up(values, first, semiring)
 
 
 def sorted_entries(coordinates: Array, values: Array, shape: tuple[int, ...]) -> tuple[Array, Array, bool]:

@@ -12,7 +12,6 @@ from storel.storage import blocks
 from storel.storage import coordinates as coordinates_module
 from storel.storage.coordinates import (
     combine,
-    combined_rows,
     in_rows,
     into_tiles,
     is_sorted,
@@ -143,27 +142,6 @@ def test_what_is_in_order_is_not_copied() -> None:
     found = combine(coordinates, values, (2, 2))
     assert found[0] is coordinates
     assert found[1] is values
-
-
-@pytest.mark.parametrize("name", ["plus_times", "min_plus", "or_and"])
-def test_rows_that_hold_a_column_again_are_added_up(name: str) -> None:
-    """The first and the last row are empty, and equal columns meet at the end of one row and of the next."""
-    semiring, random = SEMIRINGS[name], np.random.default_rng(1)
-    rows, columns = np.sort(random.integers(1, 9, 200)), random.integers(0, 6, 200)
-    columns = columns[np.lexsort((columns, rows))]
-    values = random.integers(0, 2, 200) == 1 if name == "or_and" else random.integers(1, 9, 200) / 4
-    boundaries = np.searchsorted(rows, np.arange(11)).astype(np.int32)
-    ends, kept, sums = combined_rows(boundaries, columns, values, semiring)
-    expected: dict[tuple[int, int], Any] = {}
-    for row, column, value in zip(rows.tolist(), columns.tolist(), values.tolist(), strict=True):
-        expected[row, column] = semiring.plus(expected.get((row, column), semiring.zero), value)
-    assert [
-        (row, column) for row in range(10) for column in kept[ends[row] : ends[row + 1]].tolist()
-    ] == list(expected)
-    assert sums.tolist() == list(expected.values())
-    assert (ends.dtype, sums.dtype) == (boundaries.dtype, values.dtype)
-    again = combined_rows(ends, kept, sums, semiring)
-    assert again[0] is ends and again[1] is kept and again[2] is sums
 
 
 @pytest.mark.parametrize(

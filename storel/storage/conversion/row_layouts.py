@@ -21,9 +21,11 @@ import numpy as np
 
 from storel.arrays import Array
 from storel.host.memory import allowance
+from storel.semiring import Semiring
 from storel.storage.blocks import count_unlike
 from storel.storage.conversion.tiles_in_rows import tiles_in_rows
 from storel.storage.coordinates import (
+    added_up,
     index_dtype,
     into_tiles,
     numbers,
@@ -194,6 +196,19 @@ def nonzero(rows: Compressed, zero: Any, extent: int | None = None) -> Compresse
     before = np.zeros(len(values) + 1, dtype=boundaries.dtype)
     np.cumsum(kept, out=before[1:])
     return before[boundaries], columns[kept], values[kept]
+
+
+def combined(rows: Compressed, semiring: Semiring) -> Compressed:
+    """Return rows with equal columns added up; the columns of a row ascend."""
+    boundaries, columns, values = rows
+    is_first = np.ones(len(columns), dtype=bool)
+    np.not_equal(columns[1:], columns[:-1], out=is_first[1:])
+    is_first[boundaries[boundaries < len(columns)]] = True
+    if is_first.all():
+        return rows
+    first = np.flatnonzero(is_first)
+    ends = np.searchsorted(first, boundaries).astype(boundaries.dtype, copy=False)
+    return ends, columns[first], added_up(values, first, semiring)
 
 
 def row_layout(storage: Format, shape: tuple[int, ...]) -> RowLayout | None:

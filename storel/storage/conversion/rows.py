@@ -17,12 +17,11 @@ from storel.host.memory import require_memory
 from storel.semiring import SEMIRINGS
 from storel.storage.blocks import blocks
 from storel.storage.conversion.diagonals import rows_of_diagonals
-from storel.storage.conversion.row_layouts import RowLayout, compressed, nonzero, row_layout
+from storel.storage.conversion.row_layouts import RowLayout, combined, compressed, nonzero, row_layout
 from storel.storage.coordinates import (
     are_buckets_few,
     are_many,
     by_columns,
-    combined_rows,
     in_rows,
     index_dtype,
     is_sorted,
@@ -135,7 +134,7 @@ def _gathered(
     made = in_rows(coordinates, values, shape)
     index_type = index_dtype(shape, len(values))
     boundaries, columns = (each.astype(index_type, copy=False) for each in (made.indptr, made.indices))
-    rows = combined_rows(boundaries, columns, np.asarray(made.data), SEMIRINGS[semiring])
+    rows = combined((boundaries, columns, np.asarray(made.data)), SEMIRINGS[semiring])
     return Rows((first, second), *nonzero(rows, zero))
 
 

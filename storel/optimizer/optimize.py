@@ -38,6 +38,7 @@ from storel.optimizer.egraph.saturate import alternate, only_analyzed, saturate
 from storel.optimizer.limits import E_NODE, TERM_NODE, Limits, PhaseReport, Stop
 from storel.optimizer.outcome import BINDERS, DEFAULT, Optimized, Options, Priced
 from storel.optimizer.physical.footprint import footprint
+from storel.optimizer.physical.reductions import by_rows
 from storel.optimizer.rules import rulefile
 from storel.optimizer.rules.rewriting import Rewriter, size
 from storel.optimizer.rules.rulefile import IN_ORDER, RuleSet
@@ -162,9 +163,8 @@ def _unsearched(
     rewritten = rewriter.normal(term) if options.rewrites else term
     alone = replace(options, schedule=only_analyzed)
     _, report, graph = _phase(rewritten, symbols, rules, "normalize", options.normalize, alone, (PLAIN,))
-    matches = dict(sorted(rewriter.matches.items()))
     plan = _priced("as written", cautious(rewritten, symbols), sharing)
-    report = replace(report, matches=matches)
+    report = replace(report, matches=dict(sorted(rewriter.matches.items())))
     effort = _effort((report,), sharing)
     return Optimized(plan.term, plan.cost, (report,), rewritten, frozenset(), (plan,), graph, effort)
 
@@ -221,8 +221,8 @@ def _normalized(term: Term, symbols: Symbols, rules: RuleSet, options: Options) 
     nonzero = set[str]()
 
     def rewrite(term: Term) -> Term:
-        """Return what the eager rules, and what is known of loops and of data, make of a term."""
-        made = rewriter.normal(term)
+        """Return what the eager rules, and what is known of rows, loops and data, make of a term."""
+        made = rewriter.normal(by_rows(rewriter.normal(term), symbols))
         nonzero.update(asked(made, symbols))
         return rewriter.normal(without_implied(without_questions(made, symbols), symbols))
 

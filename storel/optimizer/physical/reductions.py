@@ -105,6 +105,17 @@ def row_by_row(term: Reduce | Sum, symbols: Symbols) -> Reduce | Sum | None:
     return replace(term, source=positions, body=moved)
 
 
+def by_rows(term: Term, symbols: Symbols) -> Term:
+    """Return ``term`` with sums over the rows of a union, and over what is in them, as one row after another.
+
+    Rules do so for sums over the semiring of what is united.
+    """
+    made = map_children(term, lambda child, _: by_rows(child, symbols) if children(child) else child)
+    if isinstance(made, Sum) and isinstance(made.source, Add) and made.semiring != made.source.semiring:
+        return row_by_row(made, symbols) or made
+    return made
+
+
 def _united(source: Term) -> Term:
     """Return sums over the same positions, which are added and enter the same keys, as one sum."""
     match [_scaled(part) for part in addends(source)]:

@@ -80,3 +80,25 @@ def test_conditions_of_rows(text: str, expected: list[int], storage: str, backen
 def test_entries_that_may_share_their_keys_are_added_up_first() -> None:
     shown = plan("min(<i, a> in sum(<(i, j), a> in A) { j -> a }) a", storel.tensor(MATRIX, "csr"))
     assert "table" in shown or "list" in shown
+
+
+UNITED = {
+    "any(<i, row> in A + B, <j, _> in row) (A(i, j) != 2 * B(i, j))": True,
+    "all(<i, row> in A + B, <_, x> in row) (x > i)": True,
+    "any(<i, row> in A - 2 * B, <j, x> in row) (x + B(j, i) > 9)": False,
+    "{ 0 -> any(<i, row> in A + B, <j, _> in row) (A(i, j) == 0 and i >= j) }": [True],
+    "any(<i, row> in A + B) (i == 2)": False,  # the two have nothing left there
+}
+
+
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+@pytest.mark.parametrize("storage", ["csr", "dcsr", "coo", "csc", "dense"])
+@pytest.mark.parametrize("text", UNITED)
+def test_what_is_asked_of_a_union_is_asked_row_by_row(text: str, storage: str, backend: Any) -> None:
+    other = np.array([[4.0, 1.0, 0.0], [0.0, 5.0, 0.0], [-3.0, 0.0, -0.5]])
+    given = {name: storel.tensor(each, storage) for name, each in (("A", MATRIX), ("B", other))}
+    kernel: Any = storel.compile(f"CREATE TENSOR r AS {text}", backend=backend, **given)
+    found = kernel(**given)
+    assert np.array_equal(found.to_numpy() if isinstance(found, storel.Tensor) else found, UNITED[text])
+    if storage == "csr" and text.startswith(("any(<i, row> in A + B, ", "all")):
+        assert "hash" not in render(kernel.compilation.plan) and "rows" not in render(kernel.compilation.plan)

@@ -91,11 +91,12 @@ def _over_keys(found: Occurrence, symbols: Symbols) -> Sum | None:
     """Return the loop that was found, if it is one over all keys, or what it is as such.
 
     That is for each key of a union of rows what is made of an entry, if there is one: the sum is not zero.
+    Where no more is looked up it is left: each entry is used as the rows are added up, and stored nowhere.
     """
     match found.term:
         case Sum(Range()) as loop:
             return loop
-        case Sum(Add(semiring=own) as source, body, semiring):
+        case Sum(Add(semiring=own) as source, body, semiring) if has_loop(body):
             rows = addends(source)
         case _:
             return None

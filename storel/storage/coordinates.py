@@ -15,7 +15,7 @@ import numpy as np
 
 from storel.arrays import Array
 from storel.semiring import PLUS_TIMES, Semiring
-from storel.storage.blocks import count_runs, small_blocks, steps
+from storel.storage.blocks import small_blocks, steps
 
 DIGIT_BITS = 20
 """There are 2^20 buckets at most: more are slow, since they are not in the processor's cache."""
@@ -148,108 +148,6 @@ def _come_in_rows(rows: Array, columns: Array, height: int) -> bool:
             return False
         count += int(np.count_nonzero(is_same))
     return 2 * count > len(rows) and len(rows) - count <= height
-
-
-def by_columns(
-    boundaries: Array, columns: Array, values: Array, shape: tuple[int, int]
-) -> tuple[Array, Array, Array]:
-    """Return the boundaries, rows and values of a matrix by columns, given those of its rows and the columns.
-
-    Entries are put in buckets, one for each column, in the order in which they come. It is Gustavson's
-    algorithm, "Two fast algorithms for sparse matrices", ACM TOMS 1978, as SciPy has it.
-    """
-    import scipy.sparse as sp  # here, since it takes 0.1 s and few programs need it
-
-    turned = sp.csr_array((values, columns, boundaries), shape=shape).tocsc()
-    index_type = columns.dtype
-    ends, rows = (each.astype(index_type, copy=False) for each in (turned.indptr, turned.indices))
-    return ends, rows, np.asarray(turned.data)
-
-
-def out_of_tiles(
-    boundaries: Array, columns: Array, tiles: Array, shape: tuple[int, int]
-) -> tuple[Array, Array, Array]:
-    """Return the boundaries, columns and values of a matrix's rows, zeros included.
-
-    Given are the boundaries, columns and values of rows of tiles, which the matrix consists of: the
-    values are count × rows × columns.
-    """
-    import scipy.sparse as sp  # here, since it takes 0.1 s and few programs need it
-
-    rows = sp.bsr_array((tiles, columns, boundaries), shape=shape).tocsr()
-    return rows.indptr, rows.indices, np.asarray(rows.data)
-
-
-def out_of_diagonals(offsets: Array, diagonals: Array, shape: tuple[int, int]) -> tuple[Array, Array, Array]:
-    """Return the boundaries, columns and values of a matrix's rows, without zeros.
-
-    Given are ascending offsets and, for each, what the diagonal holds in each column: count × columns.
-    """
-    import scipy.sparse as sp  # here, since it takes 0.1 s and few programs need it
-
-    rows = sp.dia_array((diagonals, offsets), shape=shape).tocsr()
-    return rows.indptr, rows.indices, np.asarray(rows.data)
-
-
-def out_of_tiles_of_few(
-    boundaries: Array, columns: Array, tiles: Array, shape: tuple[int, int]
-) -> tuple[Array, Array, Array]:
-    """Return what ``out_of_tiles`` does without zeros, by looking for what is none."""
-    height, width = tiles.shape[1:]
-    places = np.flatnonzero(tiles != 0)  # of truth values these are found in a fifth of the time
-    tile, inside = np.divmod(places, height * width)
-    rows = numbers(boundaries, index_dtype(shape))[tile] * height + inside // width
-    keys = columns[tile] * width + inside % width
-    order, ends = order_in_buckets(rows, shape[0]), np.zeros(shape[0] + 1, dtype=np.int64)
-    np.cumsum(np.bincount(rows, minlength=shape[0]), out=ends[1:])
-    return ends, keys[order], tiles.reshape(-1)[places[order]]
-
-
-def into_tiles(
-    boundaries: Array, columns: Array, values: Array, shape: tuple[int, int], tile: tuple[int, int]
-) -> tuple[Array, Array, Array]:
-    """Return the boundaries, columns and values of rows of tiles, as ``out_of_tiles`` takes them, sorted.
-
-    Given are the boundaries, columns and values of a matrix's rows.
-    """
-    import scipy.sparse as sp  # here, since it takes 0.1 s and few programs need it
-
-    across = columns // tile[1]
-    if 2 * count_runs(across) > len(across):
-        return _into_tiles_of_few(boundaries, columns, values, across, shape, tile)
-    tiles = sp.csr_array((values, columns, boundaries), shape=shape).tobsr(blocksize=tile)
-    tiles.sort_indices()
-    return tiles.indptr, tiles.indices, np.asarray(tiles.data)
-
-
-def _into_tiles_of_few(
-    boundaries: Array,
-    columns: Array,
-    values: Array,
-    across: Array,
-    shape: tuple[int, int],
-    tile: tuple[int, int],
-) -> tuple[Array, Array, Array]:
-    """Return what ``into_tiles`` does where few entries share a tile, ``across`` being the tiles' columns.
-
-    Entries are put in the order of their tiles, which SciPy fills in the order in which it meets them: to
-    put these in order afterwards would move many times as much.
-    """
-    import scipy.sparse as sp  # here, since it takes 0.1 s and few programs need it
-
-    (height, width), count = tile, len(values)
-    in_tile = np.repeat(np.tile(np.arange(0, height * width, width), shape[0] // height), np.diff(boundaries))
-    in_tile += columns - across * width
-    rows, whole = boundaries[::height], (shape[0] // height, shape[1] // width)
-    numbered = sp.csr_array((np.arange(count, dtype=columns.dtype), across, rows), shape=whole)
-    ordered: Any = numbered.tocsc().tocsr()
-    is_new = changes((ordered.indices,), count)
-    is_new[rows[:-1][rows[:-1] < count]] = True
-    number = np.zeros(count + 1, dtype=np.int64)
-    np.cumsum(is_new, out=number[1:])
-    tiles = np.zeros(int(number[-1]) * height * width, dtype=values.dtype)
-    tiles[(number[1:] - 1) * (height * width) + in_tile[ordered.data]] = values[ordered.data]
-    return number[rows], ordered.indices[is_new], tiles
 
 
 def come_in_runs(keys: Array) -> bool:

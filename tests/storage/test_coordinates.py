@@ -10,15 +10,7 @@ from hypothesis import strategies as st
 from storel.semiring import SEMIRINGS
 from storel.storage import blocks
 from storel.storage import coordinates as coordinates_module
-from storel.storage.coordinates import (
-    combine,
-    in_rows,
-    into_tiles,
-    is_sorted,
-    out_of_tiles,
-    out_of_tiles_of_few,
-    sorted_entries,
-)
+from storel.storage.coordinates import combine, in_rows, is_sorted, sorted_entries
 
 SHAPES = [(7,), (300, 300), (2**20, 2**20, 2**20), (2**40, 2**40), (3, 2**62)]
 """With linear keys of one digit and of several, and beyond 64 bits."""
@@ -165,28 +157,3 @@ def test_rows_hold_their_columns_ascending(order: str) -> None:
     expected = np.lexsort((columns, rows))
     assert made.indices.tolist() == columns[expected].tolist()
     assert made.data.tolist() == expected.tolist()
-
-
-@pytest.mark.parametrize("tile", [(1, 3), (4, 1), (2, 3)])
-@pytest.mark.parametrize("density", [0.0, 0.05, 0.4, 1.0])
-@pytest.mark.parametrize(("keys", "values"), [("int32", "float32"), ("int64", "int64"), ("int32", "bool")])
-def test_tiles_of_few_entries_and_of_many_are_made_alike(
-    tile: tuple[int, int], density: float, keys: str, values: str
-) -> None:
-    random, shape = np.random.default_rng(7), (8, 12)
-    dense = np.where(random.random(shape) < density, random.integers(1, 9, shape), 0)
-    boundaries = np.concatenate([[0], np.cumsum(np.count_nonzero(dense, axis=1))]).astype(keys)
-    rows = boundaries, np.nonzero(dense)[1].astype(keys), dense[dense != 0].astype(values)
-    height, width = tile
-    tiles = dense.reshape(shape[0] // height, height, shape[1] // width, width).swapaxes(1, 2)
-    is_kept = tiles.any(axis=(2, 3))
-    ends, columns, made = into_tiles(*rows, shape, tile)
-    np.testing.assert_array_equal(np.diff(ends), np.count_nonzero(is_kept, axis=1))
-    np.testing.assert_array_equal(columns, np.nonzero(is_kept)[1])
-    np.testing.assert_array_equal(made.reshape(-1, *tile), tiles[is_kept].astype(values))
-    assert made.dtype == values
-    stored = ends, columns, made.reshape(-1, *tile)
-    for before, after in zip(rows, out_of_tiles_of_few(*stored, shape), strict=True):
-        np.testing.assert_array_equal(before, after)
-    _, columns, found = out_of_tiles(*stored, shape)
-    assert columns[found != 0].tolist() == rows[1].tolist()

@@ -15,8 +15,8 @@ import numpy as np
 
 from storel.arrays import Array
 from storel.host.memory import require_memory
-from storel.storage.conversion.row_layouts import Compressed
-from storel.storage.coordinates import index_dtype, out_of_diagonals
+from storel.storage.conversion.compressed import Compressed, out_of_diagonals
+from storel.storage.coordinates import index_dtype
 from storel.storage.formats.chain import Chain, ChainLoop
 from storel.storage.unpacking.affine import affine
 from storel.storage.unpacking.iterations import Iterations

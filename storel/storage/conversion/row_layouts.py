@@ -12,7 +12,7 @@ put together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -21,24 +21,21 @@ import numpy as np
 
 from storel.arrays import Array
 from storel.host.memory import allowance
-from storel.semiring import Semiring
 from storel.storage.blocks import count_unlike
-from storel.storage.conversion.tiles_in_rows import tiles_in_rows
-from storel.storage.coordinates import (
-    added_up,
-    index_dtype,
+from storel.storage.conversion.compressed import (
+    Compressed,
+    compressed,
     into_tiles,
-    numbers,
+    nonzero,
     out_of_tiles,
     out_of_tiles_of_few,
 )
+from storel.storage.conversion.tiles_in_rows import tiles_in_rows
+from storel.storage.coordinates import index_dtype, numbers
 from storel.storage.formats.format import Format
 from storel.storage.formats.signature import LevelKind, LevelSignature, level_signature
 from storel.syntax.nodes.declarations import FromTo, Increasing, IncreasingTuple
 from storel.syntax.nodes.expressions import Number
-
-Compressed: TypeAlias = tuple[Array, Array, Array]
-"""The boundaries of rows, and the columns and values between them."""
 
 FEW = 4
 """Of how many places in tiles at most one holds an entry, where entries are looked for."""
@@ -171,44 +168,6 @@ class ListedRows:
 
 
 RowLayout: TypeAlias = CompressedRows | ListedRows
-
-
-def compressed(coordinates: Sequence[Array], values: Array, shape: tuple[int, int], zero: Any) -> Compressed:
-    """Return the rows of sorted entries of a matrix without duplicates; zeros are left out."""
-    rows, columns = coordinates
-    index_type = index_dtype(shape, len(values))
-    ends = np.append(np.flatnonzero(rows[1:] != rows[:-1]) + 1, len(rows)) if len(rows) else rows
-    sizes = np.zeros(shape[0] + 1, dtype=index_type)
-    sizes[rows[ends - 1].astype(np.int64) + 1] = np.diff(ends, prepend=0)
-    boundaries = np.cumsum(sizes, out=sizes)
-    return nonzero((boundaries, columns.astype(index_type, copy=False), values), zero)
-
-
-def nonzero(rows: Compressed, zero: Any, extent: int | None = None) -> Compressed:
-    """Return rows without zeros, and without columns beyond an extent."""
-    boundaries, columns, values = rows
-    is_outside = extent is not None and int(columns.max(initial=0)) >= extent
-    if not is_outside and count_unlike(values, zero) == len(values):
-        return rows
-    kept = values != zero
-    if is_outside:
-        kept &= columns < extent
-    before = np.zeros(len(values) + 1, dtype=boundaries.dtype)
-    np.cumsum(kept, out=before[1:])
-    return before[boundaries], columns[kept], values[kept]
-
-
-def combined(rows: Compressed, semiring: Semiring) -> Compressed:
-    """Return rows with equal columns added up; the columns of a row ascend."""
-    boundaries, columns, values = rows
-    is_first = np.ones(len(columns), dtype=bool)
-    np.not_equal(columns[1:], columns[:-1], out=is_first[1:])
-    is_first[boundaries[boundaries < len(columns)]] = True
-    if is_first.all():
-        return rows
-    first = np.flatnonzero(is_first)
-    ends = np.searchsorted(first, boundaries).astype(boundaries.dtype, copy=False)
-    return ends, columns[first], added_up(values, first, semiring)
 
 
 def row_layout(storage: Format, shape: tuple[int, ...]) -> RowLayout | None:

@@ -16,12 +16,12 @@ from storel.errors import FormatError
 from storel.host.memory import require_memory
 from storel.semiring import SEMIRINGS
 from storel.storage.blocks import blocks
+from storel.storage.conversion.compressed import by_columns, combined, compressed, nonzero
 from storel.storage.conversion.diagonals import rows_of_diagonals
-from storel.storage.conversion.row_layouts import RowLayout, combined, compressed, nonzero, row_layout
+from storel.storage.conversion.row_layouts import RowLayout, row_layout
 from storel.storage.coordinates import (
     are_buckets_few,
     are_many,
-    by_columns,
     in_rows,
     index_dtype,
     is_sorted,

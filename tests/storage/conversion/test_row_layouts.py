@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy import sparse as sp
 
 import storel
-from storel.semiring import SEMIRINGS
 from storel.storage.build import from_arrays
-from storel.storage.conversion.row_layouts import CompressedRows, ListedRows, combined, row_layout
+from storel.storage.conversion.row_layouts import CompressedRows, ListedRows, row_layout
 from storel.storage.coordinates import SOME
 from storel.storage.formats.known import known_formats
 from storel.storage.tensor import Tensor, pack
@@ -95,24 +92,3 @@ def assert_same(found: Tensor, expected: Tensor) -> None:
     assert found.arrays.keys() == expected.arrays.keys()
     for name, array in expected.arrays.items():
         np.testing.assert_array_equal(found.arrays[name], array, strict=True)
-
-
-@pytest.mark.parametrize("name", ["plus_times", "min_plus", "or_and"])
-def test_rows_that_hold_a_column_again_are_added_up(name: str) -> None:
-    """The first and the last row are empty, and equal columns meet at the end of one row and of the next."""
-    semiring, random = SEMIRINGS[name], np.random.default_rng(1)
-    rows, columns = np.sort(random.integers(1, 9, 200)), random.integers(0, 6, 200)
-    columns = columns[np.lexsort((columns, rows))]
-    values = random.integers(0, 2, 200) == 1 if name == "or_and" else random.integers(1, 9, 200) / 4
-    boundaries = np.searchsorted(rows, np.arange(11)).astype(np.int32)
-    ends, kept, sums = combined((boundaries, columns, values), semiring)
-    expected: dict[tuple[int, int], Any] = {}
-    for row, column, value in zip(rows.tolist(), columns.tolist(), values.tolist(), strict=True):
-        expected[row, column] = semiring.plus(expected.get((row, column), semiring.zero), value)
-    assert [
-        (row, column) for row in range(10) for column in kept[ends[row] : ends[row + 1]].tolist()
-    ] == list(expected)
-    assert sums.tolist() == list(expected.values())
-    assert (ends.dtype, sums.dtype) == (boundaries.dtype, values.dtype)
-    rows_once = ends, kept, sums
-    assert combined(rows_once, semiring) is rows_once

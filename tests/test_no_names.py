@@ -18,6 +18,7 @@ KERNELS = frozenset(path.stem for path in (PACKAGE.parent / "experiments" / "pap
 
 SCIPY = {
     "storage/build.py",
+    "storage/conversion/compressed.py",
     "storage/coordinates.py",
     "storage/stored.py",
     "storage/files/matrix_market.py",

@@ -24,7 +24,6 @@ from typing import TypeAlias, cast
 from storel.calculus.binders import binder_types
 from storel.calculus.binding import free_mask, shift, substitute
 from storel.calculus.bounds import binder_bounds, decided
-from storel.calculus.intervals import ANY, Interval
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -100,36 +99,31 @@ def _over_keys(found: Occurrence, symbols: Symbols) -> Sum | None:
             rows = addends(source)
         case _:
             return None
-    kind, keys = infer(source, symbols, found.types), [_keys(row, own, found, symbols) for row in rows]
-    if kind.rank > 1 or not all(each.is_natural and each.high is not None for each in keys):
+    kind, there = infer(source, symbols, found.types), [_at_key(row, own) for row in rows]
+    keys = [binder_bounds(row.source, symbols, found.intervals)[1] for row in rows if isinstance(row, Sum)]
+    highest = [each.high for each in keys if each.is_natural and each.high is not None]
+    known = [each for each in there if each is not None]
+    if kind.rank > 1 or not len(highest) == len(known) == len(rows):
         return None
-    end = max(each.high + 1 for each in keys if each.high is not None)
-    there = [_at_key(row) for row in rows]
-    value = reduce(lambda left, right: Add(left, right, own), there)
+    value = reduce(lambda left, right: Add(left, right, own), known)
     is_entry = Apply("not_equal", (Variable(0), zero_literal(kind, own)))
     made: Term = Let(value, If(is_entry, reindexed(body, lambda index: index and index + 1), semiring))
-    for each in there:  # the body may ask for the same in the other way
+    for each in known:  # the body may ask for the same in the other way
         made = substitute(abstracted(shift(made, 1), shift(each, 1), 0), _sought(each, symbols))
-    return Sum(Range(Literal(0, ScalarType.INT64), size_term(symbols, end)), made, semiring)
+    return Sum(Range(Literal(0, ScalarType.INT64), size_term(symbols, max(highest) + 1)), made, semiring)
 
 
-def _keys(row: Term, semiring: str, found: Occurrence, symbols: Symbols) -> Interval:
-    """Return the bounds of a row's keys, which are the elements of an array; no others are known."""
+def _at_key(row: Term, semiring: str) -> Sum | None:
+    """Return what a row has at a key, as the body of a loop over all keys sees it.
+
+    None unless the row's keys are the elements of what it goes through.
+    """
     match row:
-        case Sum(source, Singleton(Variable(0), _, over), own) if over == own == semiring:
-            return binder_bounds(source, symbols, found.intervals)[1]
-        case _:
-            return ANY
-
-
-def _at_key(row: Term) -> Sum:
-    """Return what a row has at a key, as the body of a loop over all keys sees it."""
-    match row:
-        case Sum(source, Singleton(element, value, own)):
+        case Sum(source, Singleton(Variable(0) as element, value, over), own) if over == own == semiring:
             is_here = Apply("equal", (element, Variable(3)))
             return Sum(shift(source, 2), If(is_here, shift(value, 2, 2), own), own)
         case _:
-            raise AssertionError("not a row")
+            return None
 
 
 def _sought(at_key: Sum, symbols: Symbols) -> Search:

@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import reduce
 from typing import TypeAlias
 
 from storel.calculus.binding import free_variables
 from storel.calculus.bounds import bounds, elements
-from storel.calculus.nodes import Literal, Symbol, Term, Variable
+from storel.calculus.nodes import Literal, Multiply, Symbol, Term, Variable
 from storel.plan.binding import binders
 from storel.plan.nodes import (
     Accumulate,
@@ -55,6 +56,9 @@ EXACT = frozenset({"minimum", "maximum", "and", "or"})
 
 REORDERED = frozenset({"add", "multiply"})
 """Operators whose order matters to the rounding of real numbers alone."""
+
+WRITING = 3
+"""Steps that clearing a place of a dense result, and bringing it to memory, take as long as."""
 
 Divisible: TypeAlias = Positions | Elements
 """The sources whose iterations have numbers."""
@@ -103,6 +107,12 @@ class Split:
     stretches: tuple[Stretch, ...] = ()
 
     @property
+    def goes_over_lists(self) -> bool:
+        """Whether all loops are over lists, and the keys that are divided are their elements."""
+        loops = outermost(self.plan.action)
+        return isinstance(self.source, Positions) and all(isinstance(each.source, Elements) for each in loops)
+
+    @property
     def symbols(self) -> Symbols:
         """What is known of all ends."""
         found = (*self.ends, *(end for stretch in self.stretches for end in stretch.ends))
@@ -126,7 +136,7 @@ def split_of(plan: Plan, symbols: Symbols, *, reorders: bool) -> Split | None:
     parts = _parts(plan.destination, loops, symbols, reorders)
     if parts is None:
         return None
-    each = together([work_of_iteration(loop) for loop in loops])
+    each = together([*map(work_of_iteration, loops), *_written(plan.destination, source, parts)])
     part = replace(plan, action=_restricted(plan.action, {source: (LOW, HIGH)}))
     has_keys = isinstance(source, Positions)
     lists = (found for loop in loops if has_keys for found in _found_by_key(loop.body, 0))
@@ -158,11 +168,21 @@ def _cut_at_keys(plan: Plan, loops: tuple[Loop, ...], symbols: Symbols) -> Split
     return Split(
         replace(plan, action=_restricted(plan.action, ends)),
         keys,
-        together(()),
+        together(_written(plan.destination, keys, Parts.SHARED)),
         Parts.SHARED,
         _ends(keys, (LOW, HIGH), symbols),
         stretches,
     )
+
+
+def _written(destination: Destination, source: Divisible, parts: Parts) -> list[Action]:
+    """Return the work on the places that belong to each key of a loop, if a dense result has such."""
+    match destination:
+        case Levels((Place(extent), *levels)) if parts is Parts.SHARED and source == Positions(_ZERO, extent):
+            inner = [level.extent for level in levels if isinstance(level, Place)]
+            return [Accumulate(reduce(Multiply, inner, Literal(WRITING, ScalarType.INT64)))]
+        case _:
+            return []
 
 
 def _extent_of_places(destination: Destination) -> Term | None:
@@ -193,6 +213,8 @@ def _enters(action: Action, index: int) -> bool:
             return _enters(body, index)
         case Bind(_, Accumulate(), body):
             return _enters(body, index + 1)
+        case Loop(source, body):
+            return _enters(body, index + binders(source))
         case Enter(key, _):
             return key == Variable(index)
         case _:

@@ -39,7 +39,7 @@ from storel.plan.operands import stored_operands
 from storel.plan.partition import Parts, Split, outermost, split_of
 from storel.plan.passes import iterations
 from storel.plan.summands import summands
-from storel.plan.sweep import swept
+from storel.plan.sweep import block, swept
 from storel.symbols import ArraySymbol, Symbols
 
 
@@ -51,7 +51,7 @@ class Phase:
     ``continues`` either, adding to what the phases before it made. A phase may have a ``split``, by which
     several threads run it, or be a dense ``contraction``, whose operands are checked for inf and NaN if they
     are not proved to be finite. Of a dense result it clears each row of the outer ``swept`` levels itself,
-    as it comes to it.
+    as it comes to it, or the rows of a ``block`` of keys.
     """
 
     plan: Plan
@@ -64,6 +64,7 @@ class Phase:
     continues: bool = False
     is_checked: bool = False
     swept: int = 0
+    block: int = 0
 
     @property
     def part(self) -> Plan:
@@ -131,6 +132,7 @@ def _phases(plan: Plan, symbols: Symbols, reorders: bool, *, apart: bool = False
             contraction=product,
             is_checked=product is not None and not is_safe,
             swept=swept(phase.plan, known) if is_swept else 0,
+            block=0 if split is None or phase.continues else block(split, known),
         )
 
     return tuple(map(completed, _steps(Phase(plan), symbols, count(), apart)))

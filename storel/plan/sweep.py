@@ -2,7 +2,9 @@
 
     result <- loop i in 0:m: enter i: …      where ``result`` is  place m, place n
 
-comes to each row once: it is cleared there, while it is in the cache, rather than all rows before.
+comes to each row once: it is cleared there, while it is in the cache, rather than all rows before. Where
+lists are gone through one after the other, each comes to some rows only: for a block of keys all rows are
+cleared, and the elements of all lists in it are gone through, before the next one.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import math
 
 from storel.calculus.nodes import Literal, Symbol, Term, Variable
 from storel.plan.nodes import Action, Bind, Enter, Levels, Loop, Place, Plan, Positions
+from storel.plan.partition import Split
 from storel.symbols import SizeSymbol, Symbols
 
 LARGEST_ROW = 1 << 18
@@ -31,6 +34,19 @@ def swept(plan: Plan, symbols: Symbols) -> int:
     extents = tuple(level.extent for level in levels)
     count = _swept(plan.action, extents)
     return count if _places(extents[count:], symbols) * destination.leaf.type.itemsize <= LARGEST_ROW else 0
+
+
+def block(split: Split, symbols: Symbols) -> int:
+    """Return for how many keys a part goes through its lists at a time, 0 if for all of them at once.
+
+    Their rows are no larger together than one that is swept.
+    """
+    match split.plan.destination, split.source:
+        case Levels(levels, leaf), Positions() if leaf.zero is not None and split.goes_over_lists:
+            inner = tuple(level.extent for level in levels[1:] if isinstance(level, Place))
+            return int(LARGEST_ROW // max(1, _places(inner, symbols) * leaf.type.itemsize))
+        case _:
+            return 0
 
 
 def _swept(action: Action, extents: tuple[Term, ...]) -> int:

@@ -28,6 +28,12 @@ UPDATES_PER_PLACE = 4
 LEAST_WORK = 1 << 15
 """Steps below which a phase is not worth waking a thread for."""
 
+LEAST_PIECE = 1 << 20
+"""Steps that the work of a part has at least where there are more parts than threads."""
+
+MOST_PIECES = 8
+"""How many parts there are for each thread at most."""
+
 
 def _multiply(one: Array, other: Array, *, out: Array) -> None:
     """Multiply; a zero annihilates even inf and NaN."""
@@ -90,12 +96,12 @@ class DividedKernel:
             whole = _of_part(scalars, division.ends[0][0], division.ends[-1][1])
             return self.kernel.run(whole, inputs, memory_limit, begun)
         regions = [
-            _Region(allocation, [size[allocation.slot] for size in division.sizes], begun)
+            _Region(allocation, [size[allocation.slot] for size in division.sizes], begun, self._threads)
             for allocation in self.kernel.kernel.allocations
         ]
         parts = [_of_part(scalars, low, high) for low, high in division.ends]
         arrays = list(zip(*(region.parts for region in regions), strict=True))
-        lengths = self.kernel.compute_parts(parts, addresses, arrays)
+        lengths = self.kernel.compute_parts(parts, addresses, arrays, self._threads)
         outputs = [region for region in regions if region.allocation.is_output]
         combine = _COMBINING[self.kernel.kernel.operator]
         joined = pool.run_all([partial(region.joined, lengths, combine) for region in outputs])
@@ -114,14 +120,22 @@ class DividedKernel:
         if known is not None and known.is_for(numbers, arrays):
             return known
         ends, work = self.kernel.divide(scalars, addresses, self._threads)
+        pieces = min(MOST_PIECES, work // (self._threads * LEAST_PIECE))
+        if pieces > 1 and self._may_be_pieces:
+            ends, _ = self.kernel.divide(scalars, addresses, pieces * self._threads)
         sizes: list[list[int]] = []
         if len(ends) > 1 and work >= LEAST_WORK:
             parts = [_of_part(scalars, low, high) for low, high in ends]
-            sizes = self.kernel.bound_parts(parts, addresses)
+            sizes = self.kernel.bound_parts(parts, addresses, self._threads)
             sizes = sizes if self._is_worth(sizes, work) else []
         found = _Division(numbers, [ref(each) for each in arrays], ends, sizes, self._needed(sizes))
         self._last = found
         return found
+
+    @property
+    def _may_be_pieces(self) -> bool:
+        """Whether parts take no memory of their own, and need not be put together."""
+        return all(allocation.join is Join.SHARED for allocation in self.kernel.kernel.allocations)
 
     def _is_worth(self, sizes: list[list[int]], work: int) -> bool:
         """Return whether there is more to compute than to combine."""
@@ -153,17 +167,19 @@ class _Region:
     What was ``begun`` is shared, or that of the first part.
     """
 
-    def __init__(self, allocation: Allocation, counts: list[int], begun: Mapping[str, Array]) -> None:
+    def __init__(
+        self, allocation: Allocation, counts: list[int], begun: Mapping[str, Array], threads: int
+    ) -> None:
         self.allocation = allocation
         first = begun.get(allocation.buffer.name)
         if allocation.join is Join.SHARED:
-            self._base = buffers.allocate(allocation, counts[0], len(counts)) if first is None else first
+            self._base = buffers.allocate(allocation, counts[0], threads) if first is None else first
             self.parts = [self._base] * len(counts)
             return
         if first is not None:
             self.parts = [first, *(buffers.allocate(allocation, count) for count in counts[1:])]
             return
-        self._base = buffers.allocate(allocation, sum(counts), len(counts))
+        self._base = buffers.allocate(allocation, sum(counts), threads)
         starts = (0, *accumulate(counts))
         self.parts = [self._base[start : start + count] for start, count in zip(starts, counts, strict=False)]
 

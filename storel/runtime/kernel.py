@@ -158,13 +158,13 @@ class CompiledKernel:
         self._last_bound = given, found
         return found
 
-    def bound_parts(self, parts: Sequence[Scalars], addresses: list[int]) -> list[list[int]]:
-        """Return the same for each part, found at once where it is found by counting."""
+    def bound_parts(self, parts: Sequence[Scalars], addresses: list[int], threads: int) -> list[list[int]]:
+        """Return the same for each part, found by so many threads where it is found by counting."""
         if not self._is_counted:
             return [self.bound(part, addresses) for part in parts]
         sizes = [self._sizes() for _ in parts]
         places = ([*addresses, ctypes.addressof(each)] for each in sizes)
-        self._procedures["bound"].call_all(list(zip(parts, places, strict=True)))
+        self._procedures["bound"].call_all(list(zip(parts, places, strict=True)), threads)
         return [list(each) for each in sizes]
 
     def _counts(self, sizes: list[int]) -> list[int]:
@@ -177,12 +177,12 @@ class CompiledKernel:
         return list(lengths)
 
     def compute_parts(
-        self, parts: Sequence[Scalars], addresses: list[int], arrays: Sequence[Sequence[Array]]
+        self, parts: Sequence[Scalars], addresses: list[int], arrays: Sequence[Sequence[Array]], threads: int
     ) -> list[list[int]]:
-        """Do the same for each part with its arrays, at once."""
+        """Do the same for each part with its arrays, by so many threads."""
         lengths = [self._lengths_of(own) for own in arrays]
         places = (self._places(addresses, *each) for each in zip(arrays, lengths, strict=True))
-        self._procedures["compute"].call_all(list(zip(parts, places, strict=True)))
+        self._procedures["compute"].call_all(list(zip(parts, places, strict=True)), threads)
         return [list(each) for each in lengths]
 
     def _lengths_of(self, arrays: Sequence[Array]) -> ctypes.Array[ctypes.c_int64]:
@@ -227,9 +227,9 @@ class _Linked:
     def __call__(self, scalars: Scalars, addresses: list[int]) -> None:
         self._check(workers.call(self._entry, self._packed(scalars, addresses)))
 
-    def call_all(self, calls: Sequence[tuple[Scalars, list[int]]]) -> None:
-        """Make all calls at once; when they have ended, raise the first failure."""
-        for outcome in workers.call_all(self._entry, [self._packed(*each) for each in calls]):
+    def call_all(self, calls: Sequence[tuple[Scalars, list[int]]], threads: int) -> None:
+        """Make all calls by so many threads; when they have ended, raise the first failure."""
+        for outcome in workers.call_all(self._entry, [self._packed(*each) for each in calls], threads):
             self._check(outcome)
 
     def _packed(self, scalars: Scalars, addresses: list[int]) -> bytes:

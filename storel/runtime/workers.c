@@ -1,6 +1,9 @@
 /* Threads that wait for calls of functions, and make them without the interpreter.
 
-   A worker that has made a call waits awake for a while, since the next one may come at once; then it sleeps.
+   There may be more calls than threads: each thread makes those of its own share first, and then what is left
+   of the others', so that none waits long for one that got more work, or is disturbed.
+
+   A worker that has made its calls waits awake for a while, since the next one may come at once; then it sleeps.
    The calling thread makes calls itself first, and then waits for the workers in the same way. `state` alone
    says whose turn it is; the lock is for those that sleep. */
 
@@ -22,7 +25,13 @@ typedef struct {
     int64_t (*run)(const char *slots, int64_t *detail);
     const char *slots;
     int64_t code, detail;
+    _Atomic int64_t is_taken;
 } call;
+
+typedef struct {
+    call *calls;
+    int64_t count;
+} batch;
 
 enum { WAITS, WORKS };
 
@@ -30,7 +39,8 @@ typedef struct {
     _Atomic int state, worker_sleeps, caller_sleeps;
     int64_t spinning; /* nanoseconds for which it is worth to wait awake */
     int kept_off;     /* the processor that the thread is kept off, -1 if none */
-    call *task;
+    batch task;
+    int64_t first; /* the call of the batch that it makes first */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t begins, ended;
@@ -71,9 +81,13 @@ static void change(worker *each, int state, _Atomic int *sleeps, pthread_cond_t 
     pthread_mutex_unlock(&each->lock);
 }
 
-static void make(call *task)
+/* Make all calls that nobody has taken, in turn from the first one. */
+static void make(batch task, int64_t first)
 {
-    task->code = task->run(task->slots, &task->detail);
+    for (int64_t number = first; number < first + task.count; ++number) {
+        call *each = task.calls + number % task.count;
+        if (atomic_exchange(&each->is_taken, 1) == 0) each->code = each->run(each->slots, &each->detail);
+    }
 }
 
 static void *work(void *argument)
@@ -81,7 +95,7 @@ static void *work(void *argument)
     worker *own = argument;
     for (;;) {
         await(own, WORKS, &own->worker_sleeps, &own->begins);
-        make(own->task);
+        make(own->task, own->first);
         change(own, WAITS, &own->caller_sleeps, &own->ended);
     }
     return NULL;
@@ -120,17 +134,19 @@ worker *storel_worker(int64_t spinning)
     return made;
 }
 
-/* Make all calls, the last ones by the workers, the others by the calling thread; return when all are made. */
+/* Make all calls, by the workers and the calling thread, which begins with the first one; return when all are
+   made. */
 void storel_call_all(worker **workers, int64_t worker_count, call *calls, int64_t call_count)
 {
-    call *given = calls + call_count - worker_count;
+    const batch task = {calls, call_count};
     for (int64_t number = 0; number < worker_count; ++number) {
         worker *each = workers[number];
         keep_off(each);
-        each->task = given + number;
+        each->task = task;
+        each->first = (number + 1) * call_count / (worker_count + 1);
         change(each, WORKS, &each->worker_sleeps, &each->begins);
     }
-    for (call *own = calls; own < given; ++own) make(own);
+    make(task, 0);
     for (int64_t number = 0; number < worker_count; ++number) {
         worker *each = workers[number];
         await(each, WAITS, &each->caller_sleeps, &each->ended);

@@ -11,6 +11,7 @@ import ctypes
 import os
 from collections.abc import Sequence
 from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,6 +36,7 @@ class _Call(ctypes.Structure):
         ("slots", ctypes.c_char_p),
         ("code", ctypes.c_int64),
         ("detail", ctypes.c_int64),
+        ("is_taken", ctypes.c_int64),
     )
 
 
@@ -66,23 +68,31 @@ def call(entry: Entry, slots: bytes) -> Outcome:
     return Outcome(code, detail.value)
 
 
-def call_all(entry: Entry, blocks: Sequence[bytes]) -> list[Outcome]:
-    """Call a function with each of the blocks of slots, all at once, the first in this thread.
+def call_all(entry: Entry, blocks: Sequence[bytes], threads: int | None = None) -> list[Outcome]:
+    """Call a function with each of the blocks of slots by so many threads, by default all at once.
 
-    What the system has no thread for is run by this one.
+    The first call is made by this thread, and so is what the system has no thread for.
     """
+    threads = len(blocks) if threads is None else min(threads, len(blocks))
     if len(blocks) == 1:
         return [call(entry, blocks[0])]
     library = native()
     if library is None:
-        return pool.run_all([partial(call, entry, slots) for slots in blocks])
+        cuts = [number * len(blocks) // threads for number in range(threads + 1)]
+        made = pool.run_all([partial(_called, entry, blocks[low:high]) for low, high in pairwise(cuts)])
+        return [outcome for share in made for outcome in share]
     calls = (_Call * len(blocks))(*((entry, slots) for slots in blocks))
-    hired = _hired(library, len(blocks) - 1)
+    hired = _hired(library, threads - 1)
     try:
         library.storel_call_all((ctypes.c_void_p * len(hired))(*hired), len(hired), calls, len(calls))
     finally:
         _idle.extend(hired)
     return [Outcome(each.code, each.detail) for each in calls]
+
+
+def _called(entry: Entry, blocks: Sequence[bytes]) -> list[Outcome]:
+    """Call a function with each of the blocks, one after the other."""
+    return [call(entry, slots) for slots in blocks]
 
 
 _idle: list[int] = []

@@ -25,7 +25,7 @@ from storel.plan.nodes import (
     TableStore,
     Together,
 )
-from storel.plan.partition import HIGH, LOW, Parts
+from storel.plan.partition import HIGH, LOW, WRITING, Parts
 from storel.plan.phases import phases
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol
@@ -225,6 +225,21 @@ def test_the_work_on_the_elements_of_a_list_before_a_cut() -> None:
     assert row.work == Multiply(one, number(2))
     ends = Lookup(Symbol("ends"), other), Lookup(Symbol("ends"), number(0))
     assert increasing.work == Add(other, Apply("subtract", ends))
+
+
+def test_a_list_is_cut_at_keys_that_loops_inside_enter() -> None:
+    entered = Loop(Elements("increasing", number(0), number(7)), loop(Enter(Variable(2), ONE), number(3)))
+    (phase,) = phases(Plan(DENSE, Together((ROW, entered))), SYMBOLS, reorders=True)
+    assert phase.split is not None and len(phase.split.stretches) == 2
+
+
+def test_places_of_a_dense_result_are_part_of_the_work_on_their_keys() -> None:
+    row = Enter(Variable(0), loop(Enter(Variable(0), ONE)))
+    rows, lists = loop(row), Together((ROW, Loop(Elements("increasing", number(0), number(7)), row)))
+    written = Multiply(number(WRITING), N)
+    for action, expected in [(rows, Add(Add(number(1), N), written)), (lists, written)]:
+        (phase,) = phases(Plan(MATRIX, action), SYMBOLS, reorders=True)
+        assert phase.split is not None and phase.split.work == Accumulate(expected)
 
 
 NOT_CUT: dict[str, tuple[Destination, Action]] = {

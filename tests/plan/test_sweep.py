@@ -20,6 +20,7 @@ from storel.plan.nodes import (
     Bind,
     Coordinates,
     Destination,
+    Elements,
     Enter,
     Guard,
     Levels,
@@ -31,15 +32,19 @@ from storel.plan.nodes import (
     Together,
 )
 from storel.plan.partition import LOW
+from storel.plan.phases import phases
 from storel.plan.sweep import LARGEST_ROW, swept
 from storel.scalars import ScalarType
-from storel.symbols import SizeSymbol
+from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol
 
 N, M, C, HUGE = Symbol("n"), Symbol("m"), Symbol("c"), Symbol("huge")
 SYMBOLS = {
     "n": SizeSymbol("n", 9),
     "m": SizeSymbol("m", 4),
     "huge": SizeSymbol("huge", LARGEST_ROW // 8 + 1),
+    "one": ArraySymbol("one", ScalarType.INT32, 5, 0, 8, increasing=True),
+    "other": ArraySymbol("other", ScalarType.INT32, 5, 0, 8, increasing=True),
+    "c": ParameterSymbol("c", ScalarType.FLOAT64),
 }
 SUM = ScalarStore(ScalarType.FLOAT64, "add", 0.0)
 ONE = Accumulate(C)
@@ -94,6 +99,34 @@ CASES: dict[str, tuple[Destination, Action, int]] = {
 def test_levels_whose_places_are_entered_in_turn(name: str) -> None:
     destination, action, count = CASES[name]
     assert swept(Plan(destination, action), SYMBOLS) == count
+
+
+def listed(name: str, body: Action = ONE) -> Loop:
+    return Loop(Elements(name, number(0), number(5)), Enter(T(0), body))
+
+
+ROW = loop(Enter(T(0), ONE), M)
+ROWS = Together((listed("one", ROW), listed("other", ROW)))
+PLACES = Together((listed("one"), listed("other")))
+
+IN_BLOCKS: dict[str, tuple[Destination, Action, int]] = {
+    "rows of a matrix": (places(N, M), ROWS, LARGEST_ROW // (4 * 8)),
+    "a vector": (places(N), PLACES, LARGEST_ROW // 8),
+    "rows beyond the cache": (places(N, HUGE), ROWS, 0),
+    "rows of unknown length": (places(N, Symbol("unknown")), ROWS, 0),
+    "all keys, again and again": (places(N), Together((own(), own())), 0),
+    "one list": (places(N, M), listed("one", ROW), 0),
+    "a list beside all keys": (places(N), Together((own(), listed("one"))), 0),
+    "no zero": (places(N, leaf=ScalarStore(ScalarType.FLOAT64, "maximum", None)), PLACES, 0),
+}
+
+
+@pytest.mark.parametrize("name", IN_BLOCKS)
+def test_keys_for_which_all_lists_are_gone_through_before_the_next_ones(name: str) -> None:
+    destination, action, count = IN_BLOCKS[name]
+    first, *others = phases(Plan(destination, action), SYMBOLS, reorders=True)
+    assert first.block == count
+    assert not any(phase.block for phase in others)
 
 
 Matrix = NDArray[np.float64]

@@ -26,8 +26,10 @@ from storel.plan.nodes import (
     Positions,
     Together,
 )
+from storel.plan.partition import WRITING
 from storel.plan.work import at_most, steps, without_asking, work_of_iteration, work_until
-from storel.runtime.divided import DividedKernel
+from storel.runtime import divided as divided_kernels
+from storel.runtime.divided import MOST_PIECES, DividedKernel
 from storel.runtime.kernel import CompiledKernel, located
 from storel.runtime.parallel import ParallelKernel
 from storel.scalars import ScalarType
@@ -148,14 +150,15 @@ def test_shares_are_equal(name: str, seed: int, count: int, size: int) -> None:
     operands: dict[str, Any] = {"A": sp.csr_array(dense.astype(float))}
     if "B" in PROGRAMS[name]:
         operands["B"] = sp.csr_array((rng.random((12, 12)) < 0.4).astype(float))
-    phase = divisible(PROGRAMS[name], operands)
+    phase = divisible(PROGRAMS[name], operands, format="dense" if name == "rows" else "csr")
     if phase is None:
         return  # nothing to divide: the program is trivial for these data
     parts, total = divided(phase.kernel, size, operands, count)
     assert [low for low, _ in parts[1:]] == [high for _, high in parts[:-1]]
     assert (parts[0][0], parts[-1][1]) == (0, size)
     steps = lengths if name == "rows" else operands["A"] @ np.diff(operands["B"].indptr)
-    work = 1 + np.asarray(steps)
+    written = WRITING if name == "rows" else 0  # to the place of each row
+    work = 1 + written + np.asarray(steps)
     assert total == work.sum()
     largest = max((work[low:high].sum() for low, high in parts), default=0)
     assert largest <= total / count + work.max(initial=0)
@@ -170,10 +173,10 @@ def test_shares_are_equal(name: str, seed: int, count: int, size: int) -> None:
 )
 def test_what_is_found_in_a_list_is_part_of_the_work(text: str) -> None:
     """Half of the entries are in the last rows, and in a list of what does not fit into others."""
-    dense = np.eye(1000, 200)
-    dense[200:, 0] = 1
+    dense = np.eye(1000, 900)
+    dense[900:, 0] = 1
     dense[-20:] = 1
-    operands = {"A": storel.tensor(dense, "hyb(width=1)"), "B": storel.tensor(np.ones((200, 64)))}
+    operands = {"A": storel.tensor(dense, "hyb(width=1)"), "B": storel.tensor(np.ones((900, 64)))}
     used = {name: operand for name, operand in operands.items() if f"in {name}" in text}
     phase = divisible(text, used, format="dense")
     assert phase is not None
@@ -207,6 +210,29 @@ def test_parts_are_found_once_for_arrays_that_do_not_change(monkeypatch: pytest.
     assert len(found) == 1
     phase.run(sizes, located(arrays))
     assert found[1:] == [[(0, 100)]]
+
+
+def test_much_work_is_cut_into_more_parts_than_there_are_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that has done its own goes on with those of others, where parts only write to their places."""
+    a, b = np.ones((100, 12)), np.ones((12, 12))
+    for storage, expected in [("dense", 2 * MOST_PIECES), ("csr", 2)]:
+        operands = {"A": sp.csr_array(a), "B": sp.csr_array(b)}
+        phase = divisible(PROGRAMS["products"], operands, format=storage)
+        assert phase is not None
+        monkeypatch.setattr(divided_kernels, "LEAST_WORK", 0)
+        monkeypatch.setattr(divided_kernels, "LEAST_PIECE", 1)
+        called: list[int] = []
+        compute = phase.kernel.compute_parts
+
+        def noted(parts: Any, *others: Any, compute: Any = compute, called: list[int] = called) -> Any:
+            called.append(len(parts))
+            return compute(parts, *others)
+
+        monkeypatch.setattr(phase.kernel, "compute_parts", noted)
+        sizes = {"A_m": 100, "B_n": 12}
+        result = phase.run(sizes, located(arrays_of(operands)))
+        assert called == [expected]
+        np.testing.assert_array_equal(result["result.val"].reshape(100, 12), a @ b)
 
 
 def test_conditions_are_dropped_from_bounds_where_sizes_alone_tell_the_work() -> None:

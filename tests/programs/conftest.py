@@ -21,6 +21,7 @@ def several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compilation, "WORTH_THREADS", 0.0)
     monkeypatch.setattr(divided, "UPDATES_PER_PLACE", 0)
     monkeypatch.setattr(divided, "LEAST_WORK", 0)
+    monkeypatch.setattr(divided, "LEAST_PIECE", 1)
 
 
 @pytest.fixture

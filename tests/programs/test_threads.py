@@ -225,7 +225,11 @@ def test_lists_are_cut_at_the_same_keys(name: str, backend: str, data: st.DataOb
     }
     program = f"CREATE TENSOR R STORED AS dense AS {LISTS[name]}"
     threads = data.draw(st.sampled_from([2, 3, 7]), "threads")
-    result = storel.run(program, backend=backend, threads=threads, **operands)
+    at_once = data.draw(st.sampled_from([1, 3, 1000]), "keys at a time")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("storel.plan.sweep.LARGEST_ROW", 8 * 9 * at_once)
+        kernel = storel.compile(program, backend=backend, threads=threads, **operands)
+    result = kernel(**operands)
     expected = storel.run(program, backend="interpret", **operands)
     assert isinstance(result, storel.Tensor) and isinstance(expected, storel.Tensor)
     np.testing.assert_array_equal(result.to_numpy(), expected.to_numpy())

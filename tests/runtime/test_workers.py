@@ -60,6 +60,28 @@ def test_all_calls_are_made_and_tell_what_came_of_them(kind: str, count: int, st
         assert workers.call_all(STEP, _blocks(starts, steps)) == expected
 
 
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_fewer_threads_make_all_calls(kind: str, threads: int):
+    starts = list(range(4, 13))
+    for _ in range(20):
+        assert workers.call_all(STEP, _blocks(starts, 1001), threads) == _expected(starts, 1001)
+
+
+def test_a_thread_makes_the_calls_that_another_one_is_late_for():
+    """The first call ends when all others are made, of which one belongs to the same thread."""
+    if workers.native() is None:
+        return  # threads of Python each make their own
+    others = threading.Semaphore(0)
+
+    def wait(slots: bytes, detail: object) -> int:
+        if slots != b"first":
+            others.release()
+            return 0
+        return 0 if all(others.acquire(timeout=30) for _ in range(3)) else 1
+
+    assert workers.call_all(ENTRY(wait), [b"first", b"", b"", b""], 2) == [(0, 0)] * 4
+
+
 def test_several_threads_may_ask_at_once(kind: str):
     def asked(first: int) -> bool:
         starts = [first, first + 1, first + 2]

@@ -178,6 +178,13 @@ class Assembly:
             self.emitter.emit(Store(self.val, plus(times(row, length), place), self.zero))
         self.emitter.emit(For(place, index(0), length, tuple(body), Role.WORKSPACE))
 
+    def clear(self, low: Expression, high: Expression) -> None:
+        """Emit that all values under the outermost keys from ``low`` up to ``high`` are zero."""
+        stride = reduce(times, self.extents[1:], index(1))
+        place = self.emitter.fresh("place")
+        body = (Store(self.val, place, self.zero),)
+        self.emitter.emit(For(place, times(low, stride), times(high, stride), body, Role.WORKSPACE))
+
     def _close_children(self, level: int) -> None:
         """Emit what must happen when an open position of ``level`` is left."""
         below = level + 1

@@ -68,10 +68,10 @@ def divide(split: Split, actions: ActionLowering, scope: Scope) -> None:
         _between_runs(split.source.array, actions.iteration.scans, low, high)
 
 
-def find(stretch: Stretch, scans: Scans, scope: Scope) -> None:
-    """Emit the search for the ends of a stretch."""
+def find(stretch: Stretch, between: tuple[Expression, Expression], scans: Scans, scope: Scope) -> None:
+    """Emit the search for the ends of a stretch: where the elements between two keys are."""
     first, last = scans.segment(stretch.source, scope)
-    for end, key in zip(stretch.ends, (PART_LOW, PART_HIGH), strict=True):
+    for end, key in zip(stretch.ends, between, strict=True):
         position = Local(end.name, INDEX)
         scans.emitter.emit(Declare(position, first))
         scans.search(stretch.source.array, position, last, key)
@@ -89,19 +89,20 @@ class _Before:
 
     def begin(self) -> None:
         """Emit the declarations of the stretches' ends."""
-        self.scans.emitter.emit(*(Declare(_end(each), index(0)) for each in self.stretches))
+        self.scans.emitter.emit(*(Declare(end_of(each), index(0)) for each in self.stretches))
 
     def emitted(self) -> Expression:
         found = self.scans.expressions.key(self.until, self.scope)
         for each in self.stretches:
             first, last = self.scans.segment(each.source, self.scope)
-            self.scans.emitter.emit(Assign(_end(each), first))
-            self.scans.search(each.source.array, _end(each), last, PART_HIGH)
+            self.scans.emitter.emit(Assign(end_of(each), first))
+            self.scans.search(each.source.array, end_of(each), last, PART_HIGH)
             found = plus(found, self.scans.expressions.key(each.work, self.scope))
         return found
 
 
-def _end(stretch: Stretch) -> Local:
+def end_of(stretch: Stretch) -> Local:
+    """Return the scalar that says where a stretch ends."""
     return Local(stretch.ends[1].name, INDEX)
 
 

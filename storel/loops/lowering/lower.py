@@ -7,12 +7,14 @@ parts, where the kernel computes one.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from storel.calculus.nodes import Symbol, Term
-from storel.loops.emitter import INDEX, convert, index, plus
+from storel.loops.emitter import INDEX, convert, index, plus, times
 from storel.loops.lowering.assembly import NO_ROOM, Assembly
 from storel.loops.lowering.bindings import store_buffer
 from storel.loops.lowering.coordinates import CoordinatesTarget
-from storel.loops.lowering.division import COUNT, CUTS, PART_HIGH, PART_LOW, divide, find
+from storel.loops.lowering.division import COUNT, CUTS, PART_HIGH, PART_LOW, divide, end_of, find
 from storel.loops.lowering.expressions import SMALL_SIZE
 from storel.loops.lowering.frame import Frame
 from storel.loops.lowering.needs import (
@@ -25,12 +27,14 @@ from storel.loops.lowering.needs import (
     store_needs,
 )
 from storel.loops.lowering.profile import COUNTS, Profile
-from storel.loops.lowering.targets import reduced
+from storel.loops.lowering.targets import Target, reduced
 from storel.loops.nodes import (
     Allocation,
+    Binary,
     Buffer,
     Expression,
     Failure,
+    For,
     Join,
     Kernel,
     Load,
@@ -72,10 +76,9 @@ def lower(
         symbols = {**symbols, **split.symbols}
     compute = Frame(symbols, is_unguarded, stores)
     compute.actions.profile = profile
-    stretches, used = () if split is None else split.stretches, free_symbols(plan)
-    for stretch in stretches:
-        if any(end.name in used for end in stretch.ends):
-            find(stretch, compute.actions.iteration.scans, compute.scope)
+    stretches = () if split is None else split.stretches
+    if not phase.block:
+        _find(compute, phase, (PART_LOW, PART_HIGH))
     match plan.destination:
         case Levels():
             needs = _assemble(compute, phase, plan.destination, extents)
@@ -130,14 +133,49 @@ def _assemble(compute: Frame, phase: Phase, levels: Levels, extents: tuple[Term,
     compute.actions.bindings.lengths = slots.count
     if levels.levels:
         capacities: dict[int, Expression] = {n: Load(LENGTHS, index(slot)) for n, slot in slots.idx.items()}
-        compute.actions.run(action, assembly.begin(capacities), compute.scope)
+        target = assembly.begin(capacities)
+        if phase.block:
+            _run_in_blocks(compute, phase, assembly, target)
+        else:
+            compute.actions.run(action, target, compute.scope)
         assembly.finish()
         _store_lengths(compute, assembly, slots)
     else:
         _store_scalar(compute, phase, assembly)
     is_combined = phase.split is not None and phase.split.parts is Parts.COMBINED
     dense = Join.COMBINED if is_combined else Join.SHARED
-    return level_needs(action, assembly, slots, extents, dense) + row_needs(assembly)
+    is_cleared = phase.swept > 0 or phase.block > 0
+    needs = level_needs(action, assembly, slots, extents, dense, is_cleared=is_cleared)
+    return needs + row_needs(assembly)
+
+
+def _find(compute: Frame, phase: Phase, between: tuple[Expression, Expression]) -> None:
+    """Emit the search for the stretches of lists that lie between two keys, as far as the plan uses them."""
+    used = free_symbols(phase.part)
+    for stretch in () if phase.split is None else phase.split.stretches:
+        if any(end.name in used for end in stretch.ends):
+            find(stretch, between, compute.actions.iteration.scans, compute.scope)
+
+
+def _run_in_blocks(compute: Frame, phase: Phase, assembly: Assembly, target: Target) -> None:
+    """Emit the action for one block of a part's keys after the other, whose rows are cleared before."""
+    emitter, scans, size = compute.emitter, compute.actions.iteration.scans, index(phase.block)
+    stretches = () if phase.split is None else phase.split.stretches
+    stops = {end_of(each): scans.segment(each.source, compute.scope)[1] for each in stretches}
+    keys = Binary("subtract", PART_HIGH, PART_LOW)
+    count = emitter.declare("blocks", Binary("floor_divide", plus(keys, index(phase.block - 1)), size))
+    block = emitter.fresh("block")
+    with emitter.block() as body:
+        low = emitter.declare("low", plus(PART_LOW, times(block, size)))
+        high = emitter.declare("high", Binary("minimum", plus(low, size), PART_HIGH))
+        assembly.clear(low, high)
+        _find(compute, phase, (low, high))
+        compute.actions.run(phase.part.action, target, compute.scope)
+    going_on = (
+        replace(each, until=stops[each.high]) if isinstance(each, For) and each.high in stops else each
+        for each in body
+    )
+    emitter.emit(For(block, index(0), count, tuple(going_on), Role.WORKSPACE))
 
 
 def _store_lengths(compute: Frame, assembly: Assembly, slots: Slots) -> None:

@@ -69,9 +69,18 @@ def slots_of(levels: tuple[Level, ...]) -> Slots:
 
 
 def level_needs(
-    action: Action, assembly: Assembly, slots: Slots, extents: tuple[Term, ...], dense: Join
+    action: Action,
+    assembly: Assembly,
+    slots: Slots,
+    extents: tuple[Term, ...],
+    dense: Join,
+    *,
+    is_cleared: bool,
 ) -> list[Need]:
-    """Return the output buffers of a result that is assembled level by level; ``dense`` joins dense ones."""
+    """Return the output buffers of a result that is assembled level by level.
+
+    ``dense`` joins dense ones; the values of such ``is_cleared`` as they are assembled.
+    """
     needs: list[Need] = []
     positions: Length = _one
     for number, level in enumerate(assembly.levels):
@@ -90,7 +99,7 @@ def level_needs(
         elif number > 0:
             needs.append(Need(assembly.pos(number), _next(above), None, True, None, Join.ADDED))
     is_appended = bool(assembly.levels) and not isinstance(assembly.levels[-1], Place)
-    fill = None if is_appended or assembly.swept else assembly.plan.leaf.zero
+    fill = None if is_appended or is_cleared else assembly.plan.leaf.zero
     join = dense if slots.val is None else Join.APPENDED
     needs.append(Need(assembly.val, positions, fill, True, slots.val, join, is_checked=is_appended))
     return needs

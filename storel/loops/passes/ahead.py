@@ -312,7 +312,12 @@ def _loads(body: tuple[Statement, ...]) -> list[Load]:
 
 
 def _end(loop: For, outer: For | None, constant: Set[Buffer]) -> Expression:
-    """Return where the last of consecutive segments ends, if the loop goes over one, else where it ends."""
+    """Return where the last of consecutive segments ends, if the loop goes over one, else where it ends.
+
+    Either goes on from there where the loop says so.
+    """
+    if outer is not None and outer.until is not None:
+        outer = replace(outer, high=outer.until)
     if outer is not None and is_fixed(outer.high, changing(outer), constant):
         last = last_boundary(loop.low, loop.high, outer, constant)
         if last is not None:

@@ -100,6 +100,14 @@ def test_the_last_of_all_segments_is_the_end() -> None:
     assert ahead(narrow) == [("p", Ahead((FOUND,), Cast(INT64, Load(SHORT, N)), FARTHEST))]
 
 
+def test_loops_that_are_gone_on_with_are_looked_beyond() -> None:
+    """The next block of rows begins where this one ends, and that of elements, too."""
+    block = replace(rows(segments(KEY, added(K))), high=Load(LIMITS, integer(0)), until=N)
+    assert ahead(looking(block)) == [("p", Ahead((FOUND,), Load(POS, N), FARTHEST))]
+    elements = For(P, integer(0), Load(LIMITS, integer(0)), (KEY, added(K)), until=N)
+    assert ahead(looking(rows(elements))) == [("p", Ahead((FOUND,), N, FARTHEST))]
+
+
 def test_any_other_loop_ends_where_it_ends() -> None:
     other = For(P, Load(POS, I), Load(IDX, plus(I, integer(1))), (KEY, added(K)))
     assert ahead(looking(rows(other))) == [("p", Ahead((FOUND,), other.high, FARTHEST))]

@@ -13,11 +13,14 @@ import math
 
 from storel.calculus.nodes import Literal, Symbol, Term, Variable
 from storel.plan.nodes import Action, Bind, Enter, Levels, Loop, Place, Plan, Positions
-from storel.plan.partition import Split
-from storel.symbols import SizeSymbol, Symbols
+from storel.plan.partition import Split, Stretch
+from storel.symbols import ArraySymbol, SizeSymbol, Symbols
 
 LARGEST_ROW = 1 << 18
 """Bytes up to which a row stays in the cache from when it is cleared to when it is filled."""
+
+MOST_ROWS = 8
+"""Rows for each element of lists up to which clearing all of them costs no memory that is worth sparing."""
 
 
 def swept(plan: Plan, symbols: Symbols) -> int:
@@ -39,10 +42,13 @@ def swept(plan: Plan, symbols: Symbols) -> int:
 def block(split: Split, symbols: Symbols) -> int:
     """Return for how many keys a part goes through its lists at a time, 0 if for all of them at once.
 
-    Their rows are no larger together than one that is swept.
+    Their rows are no larger together than one that is swept. Where lists reach few rows, the others are left
+    as they come from the system: memory that is not touched takes nothing.
     """
     match split.plan.destination, split.source:
-        case Levels(levels, leaf), Positions() if leaf.zero is not None and split.goes_over_lists:
+        case Levels(levels, leaf), Positions(_, extent) if leaf.zero is not None and split.goes_over_lists:
+            if _size(extent, symbols) > MOST_ROWS * sum(_length(each, symbols) for each in split.stretches):
+                return 0
             inner = tuple(level.extent for level in levels[1:] if isinstance(level, Place))
             return int(LARGEST_ROW // max(1, _places(inner, symbols) * leaf.type.itemsize))
         case _:
@@ -74,6 +80,13 @@ def _places(extents: tuple[Term, ...], symbols: Symbols) -> float:
     """Return how many places such levels have together."""
     sizes = (_size(extent, symbols) for extent in extents)
     return math.prod(sizes)
+
+
+def _length(stretch: Stretch, symbols: Symbols) -> int:
+    """Return how many elements the list has that a stretch is of."""
+    fact = symbols[stretch.source.array]
+    assert isinstance(fact, ArraySymbol)
+    return fact.length
 
 
 def _size(extent: Term, symbols: Symbols) -> float:

@@ -33,7 +33,7 @@ from storel.plan.nodes import (
 )
 from storel.plan.partition import LOW
 from storel.plan.phases import phases
-from storel.plan.sweep import LARGEST_ROW, swept
+from storel.plan.sweep import LARGEST_ROW, MOST_ROWS, swept
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol
 
@@ -42,6 +42,7 @@ SYMBOLS = {
     "n": SizeSymbol("n", 9),
     "m": SizeSymbol("m", 4),
     "huge": SizeSymbol("huge", LARGEST_ROW // 8 + 1),
+    "many": SizeSymbol("many", MOST_ROWS * 10 + 1),
     "one": ArraySymbol("one", ScalarType.INT32, 5, 0, 8, increasing=True),
     "other": ArraySymbol("other", ScalarType.INT32, 5, 0, 8, increasing=True),
     "c": ParameterSymbol("c", ScalarType.FLOAT64),
@@ -114,6 +115,7 @@ IN_BLOCKS: dict[str, tuple[Destination, Action, int]] = {
     "a vector": (places(N), PLACES, LARGEST_ROW // 8),
     "rows beyond the cache": (places(N, HUGE), ROWS, 0),
     "rows of unknown length": (places(N, Symbol("unknown")), ROWS, 0),
+    "few of many rows": (places(Symbol("many"), M), ROWS, 0),
     "all keys, again and again": (places(N), Together((own(), own())), 0),
     "one list": (places(N, M), listed("one", ROW), 0),
     "a list beside all keys": (places(N), Together((own(), listed("one"))), 0),

@@ -172,7 +172,7 @@ def test_shares_are_equal(name: str, seed: int, count: int, size: int) -> None:
     ],
 )
 def test_what_is_found_in_a_list_is_part_of_the_work(text: str) -> None:
-    """Half of the entries are in the last rows, and in a list of what does not fit into others."""
+    """Most entries are in the last rows, and in a list of what does not fit into others."""
     dense = np.eye(1000, 900)
     dense[900:, 0] = 1
     dense[-20:] = 1

@@ -55,7 +55,7 @@ VISITED = {
     "sum(<i, a> in A, <j, _> in a + B(i)) { i -> { j -> max(a(j), B(i, j)) } }": "",
     "sum(<i, a> in A, <j, x> in a + N(i)) { i -> { j -> exp(x) + N(i, j) } }": "",
     "sum(<i, a> in A, <j, x> in a + N(i) + B(i)) { i -> { j -> if (x > B(i, j)) then x else 1 } }": "",
-    "sum(<i, a> in A, <j, _> in a + B(i)) { i -> { j -> max(a(j), B(i, j)) } } ": " OVER max_times",
+    "sum(<i, a> in A, <k, _> in a + B(i)) { i -> { k -> max(a(k), B(i, k)) } }": " OVER max_times",
     f"any({EVERY}) (A(i, j) > B(i, j))": "",
     f"all({EVERY}) (A(i, j) == B(i, j))": "",
     f"all({EVERY}) (A(i, j) <= B(i, j) or A(i, j) > C(i, j))": "",

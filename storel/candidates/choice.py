@@ -36,7 +36,7 @@ def cheapest(
 
     def total(number: int) -> tuple[float, int]:
         is_free = is_stored and number == 0
-        storing = 0.0 if is_free else conversion_cost(kept[number].tensor)
+        storing = 0.0 if is_free else conversion_cost(tensor, kept[number].tensor)
         return price(kept[number].tensor) + storing, kept[number].bytes
 
     return kept[min(range(len(kept)), key=total)].tensor

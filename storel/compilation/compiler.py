@@ -29,6 +29,7 @@ from storel.calculus.verify import verify as verify_term
 from storel.compilation import machine
 from storel.compilation.compiled import Compilation
 from storel.compilation.environment import Environment
+from storel.compilation.reformat import conversion_cost
 from storel.compilation.reliance import reliance
 from storel.compilation.results import choose_result_format
 from storel.host import memory, threads
@@ -44,7 +45,7 @@ from storel.optimizer.rules.rulefile import RuleSet
 from storel.plan import printer as plan_printer
 from storel.plan.verify import verify as verify_plan
 from storel.runtime.toolchain import choose
-from storel.storage.compose import Composed, View, compose
+from storel.storage.compose import Composed, View, compose, operand_of
 from storel.storage.formats.format import Format
 from storel.storage.tensor import Tensor
 from storel.symbols import MappingSymbol, Symbols
@@ -123,10 +124,7 @@ def compile_as_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONV
     The result is stored as the task says, or in what suits its estimated number of entries.
     """
     definition, environment, options = task.definition, task.environment, task.options
-    if converted:
-        environment = replace(environment, tensors={**environment.tensors, **converted})
-    composed = compose(view_of(definition), task.views, environment.tensors, environment.facts())
-    term = lower_expression(composed.expression, composed.symbols, definition.semiring)
+    composed, term = written_out(task, converted)
     composed = replace(composed, symbols={**composed.symbols, **_mapping_symbols(composed)})
     symbols = composed.symbols
     budgets = search_options(options)
@@ -145,6 +143,9 @@ def compile_as_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONV
         plan=plan_term(optimized.term, request, relied.symbols, definition.semiring),
         backend=choose("auto" if options.backend == "interpret" else options.backend),
         converted=converted,
+        converting=sum(
+            conversion_cost(environment.tensors[operand_of(name)], each) for name, each in converted.items()
+        ),
         reliance=relied,
         is_reordered=options.floating_point != "strict",
         constants=budgets.cost.constants if isinstance(budgets.cost, Nanoseconds) else machine.constants(),
@@ -154,6 +155,15 @@ def compile_as_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONV
     if options.verifies:
         _verify(compilation)
     return compilation
+
+
+def written_out(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONVERTED) -> tuple[Composed, Term]:
+    """Return a definition with the mappings of its operands, as a program and as a term."""
+    definition, environment = task.definition, task.environment
+    tensors = {**environment.tensors, **converted}
+    facts = replace(environment, tensors=tensors).facts()
+    composed = compose(view_of(definition), task.views, tensors, facts)
+    return composed, lower_expression(composed.expression, composed.symbols, definition.semiring)
 
 
 def _verify(compilation: Compilation) -> None:

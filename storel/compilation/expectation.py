@@ -8,7 +8,6 @@ import math
 
 from storel.calculus.bounds import bounds
 from storel.compilation.compiled import Compilation
-from storel.compilation.reformat import conversion_cost
 from storel.optimizer.cost.constants import Constants
 from storel.optimizer.physical.destination import is_dense
 from storel.optimizer.physical.forecast import arranging, counting, entering
@@ -24,7 +23,7 @@ from storel.storage.tensor import Tensor, declare
 
 def expected_time(compilation: Compilation) -> float:
     """Return the estimated nanoseconds of a run, the conversions of operands and of the result included."""
-    return running_time(compilation) + sum(map(conversion_cost, compilation.converted.values()))
+    return running_time(compilation) + compilation.converting
 
 
 def call_time(compilation: Compilation) -> float:

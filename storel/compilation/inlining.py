@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from storel.compilation.compiled import Compilation
-from storel.compilation.compiler import Options, Task, compile_as_stored, view_of
+from storel.compilation.compiler import Options, Task, view_of
 from storel.compilation.environment import Environment
 from storel.compilation.expectation import expected_time, foreseen
-from storel.compilation.scheduling import planned, with_dense_products
+from storel.compilation.scheduling import compile_first, planned, with_dense_products
 from storel.errors import MemoryLimitError
 from storel.host import memory
 from storel.storage.compose import View
@@ -114,7 +114,7 @@ class Inlining:
 
     def _time(self, definition: Definition, views: Mapping[str, View], environment: Environment) -> float:
         task = Task(definition, views, environment, options=self.options)
-        return expected_time(with_dense_products(compile_as_stored(task)))
+        return expected_time(with_dense_products(compile_first(task)))
 
     def _adds_up(self, definition: Definition) -> bool:
         """Return whether entries are sums, by the text of a definition and of the views that it uses."""

@@ -47,18 +47,18 @@ WORTHWHILE = 4e5
 """Nanoseconds of estimated time below which nothing is converted, however soon plans for that are found."""
 
 
-def conversion_cost(tensor: Tensor) -> float:
-    """Return the estimated nanoseconds of converting ``tensor``."""
-    if _is_full(tensor):
-        return TURNING * math.prod(tensor.shape)
-    longest = max(map(len, tensor.arrays.values()), default=0)
+def conversion_cost(source: Tensor, target: Tensor) -> float:
+    """Return the estimated nanoseconds of converting a tensor to another one."""
+    if _is_full(target):
+        return least_conversion_cost(source)
+    longest = max(map(len, target.arrays.values()), default=0)
     # The parts of a composed format have values of their own, and what is in one of them is in no other.
-    values = (tensor.arrays.get(each.name, ()) for each in tensor.storage.arrays if each.holds_values)
-    return CONVERSION * (max(longest, sum(map(len, values))) or tensor.nnz)
+    values = (target.arrays.get(each.name, ()) for each in target.storage.arrays if each.holds_values)
+    return CONVERSION * (max(longest, sum(map(len, values))) or target.nnz)
 
 
 def least_conversion_cost(tensor: Tensor) -> float:
-    """Return what ``conversion_cost`` is at least in any format: each stores all entries."""
+    """Return what converting ``tensor`` costs at least in any format: each stores all entries."""
     return TURNING * math.prod(tensor.shape) if _is_full(tensor) else CONVERSION * tensor.nnz
 
 
@@ -73,14 +73,18 @@ def convertible_operands(
     Not only what is searched is worth converting: of two operands stored by columns the one that is
     scanned decides that the other must be searched. What has a place for each key is never searched, but
     its innermost reads may be a row apart. What has many more entries than it stores, such as a product of
-    matrices, stays what it is.
+    matrices, stays what it is. What has most of its entries, as half of a symmetric matrix in one array, may
+    be an operand of a dense product.
     """
-    searched = frozenset(_arrays(term)) if is_listed or _searches(term) else frozenset[str]()
+    named = frozenset(_arrays(term))
+    searched = named if is_listed or _searches(term) else frozenset[str]()
     crossed = frozenset(_crossed(term))
     repeated = frozenset(_repeated(term))
 
     def is_turned(name: str, tensor: Tensor) -> bool:
         arrays = array_names(name, tensor)
+        if _may_be_full(tensor) and not arrays.isdisjoint(named):
+            return True
         return bool(arrays & crossed) or (_may_be_sparse(tensor) and bool(arrays & (searched | repeated)))
 
     tensors = {
@@ -93,7 +97,7 @@ def convertible_operands(
         name
         for name, tensor in tensors.items()
         if nanoseconds > WORTHWHILE and tensor.lists_entries
-        if nanoseconds > WORTHWHILE + 2 * conversion_cost(tensor)
+        if nanoseconds > WORTHWHILE + 2 * conversion_cost(tensor, tensor)
     ]
 
 
@@ -105,6 +109,11 @@ def array_names(name: str, tensor: Tensor) -> set[str]:
 def _is_full(tensor: Tensor) -> bool:
     """Return whether a tensor has a place for each key."""
     return tensor.signature is not None and tensor.signature.is_full
+
+
+def _may_be_full(tensor: Tensor) -> bool:
+    """Return whether a tensor without a place for each key has so many entries that it might as well."""
+    return not _is_full(tensor) and tensor.rank > 1 and is_dense(tensor.nnz, tensor.shape)
 
 
 def _may_be_sparse(tensor: Tensor) -> bool:
@@ -131,7 +140,8 @@ def is_default(tensor: Tensor, environment: Environment) -> bool:
 
 def _alternatives(tensor: Tensor, environment: Environment) -> list[Format]:
     alternatives = environment.formats.alternatives
-    found = alternatives(tensor.rank, is_dense=True) if _is_full(tensor) else []
+    may_be_full = _is_full(tensor) or _may_be_full(tensor)
+    found = alternatives(tensor.rank, is_dense=True) if may_be_full else []
     return found + alternatives(tensor.rank, is_dense=False) if _may_be_sparse(tensor) else found
 
 

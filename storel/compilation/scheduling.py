@@ -14,9 +14,10 @@ from typing import TypeAlias
 
 from storel.compilation import machine, schedule
 from storel.compilation.compiled import Compilation
-from storel.compilation.compiler import Task, compile_as_stored, search_options
+from storel.compilation.compiler import Task, compile_as_stored, search_options, written_out
 from storel.compilation.environment import Environment
 from storel.compilation.expectation import expected_time, has_only_products
+from storel.compilation.nests import nests, parts
 from storel.compilation.reformat import (
     array_names,
     conversions,
@@ -40,6 +41,9 @@ from storel.storage.tensor import Tensor
 WORTH_PRODUCTS = 200_000.0
 """The nanoseconds from which on plans are looked at for dense products."""
 
+NEST = 2e7
+"""The nanoseconds that a search takes for each two nests of loops that parts of operands make together."""
+
 MOST_USES = 4
 """Uses of an operand up to which each is tried by itself: plans of more loops are searched for in seconds."""
 
@@ -49,24 +53,50 @@ _Forms: TypeAlias = Callable[[str], tuple[Tensor, ...]]
 
 def compile_definition(task: Task) -> Compilation:
     """Compile one definition for the data at hand, by a schedule if one is remembered for it."""
-    stored = compile_as_stored(task)
-    name = note_of(task, stored)
+    first = compile_first(task)
+    name = note_of(task, first)
     found = None if name is None else schedule.recalled(name)
-    chosen = None if found is None else scheduled(task, stored, found)
-    return planned(task, stored) if chosen is None else chosen
+    chosen = None if found is None else scheduled(task, first, found)
+    return planned(task, first) if chosen is None else chosen
 
 
-def planned(task: Task, stored: Compilation | None = None) -> Compilation:
+def compile_first(task: Task) -> Compilation:
+    """Compile a definition for what the other ways to compute it are compared with.
+
+    Those are operands as they are stored. Where their parts meet one another, they are in their default
+    formats, unless the program is worth a search among all choices of a part of each.
+    """
+    tensors, environment = task.environment.tensors, task.environment
+    if not any(len(tensor.storage.chains) > 1 for tensor in tensors.values()):
+        return compile_as_stored(task)
+    composed, term = written_out(task)
+    met = nests(term)
+    whole = {
+        name: next(forms(tensors[name], environment))
+        for name in sorted(composed.uses.keys() - composed.opened)
+        if met > parts(composed, environment)
+        if len(tensors[name].storage.chains) > 1 and tensors[name].lists_entries
+        if not is_default(tensors[name], environment)
+    }
+    if not whole:
+        return compile_as_stored(task)
+    first = with_dense_products(compile_as_stored(task, whole))
+    if not is_worth(first, NEST * met**2, task):
+        return first
+    return min(first, with_dense_products(compile_as_stored(task)), key=expected_time)
+
+
+def planned(task: Task, first: Compilation | None = None) -> Compilation:
     """Return the cheapest compilation by its estimates.
 
     Operands that would be searched too often are converted (``reformat.py``): first all at once, which is
     all that is tried where the program is not worth more searches; then one by one, the cheapest conversions
     first. A trial itself converts its operand, so at least twice the time of that must be at stake. An
-    operand that is used several times may then be stored otherwise for one of its uses. ``stored`` is the
-    compilation that converts nothing, if it is at hand.
+    operand that is used several times may then be stored otherwise for one of its uses. ``first`` is what
+    ``compile_first`` returns, if it is at hand.
     """
     environment = task.environment
-    best = with_dense_products(stored or compile_as_stored(task))
+    best = with_dense_products(first or compile_first(task))
 
     @cache
     def forms_of(name: str) -> tuple[Tensor, ...]:
@@ -90,9 +120,17 @@ def planned(task: Task, stored: Compilation | None = None) -> Compilation:
 def _one_of_them(
     task: Task, best: Compilation, cheapest: Compilation, names: Iterable[str], forms_of: _Forms
 ) -> Compilation:
-    """Return the cheapest compilation of those that convert one more of these operands, or ``cheapest``."""
-    for name in sorted(names, key=lambda name: least_conversion_cost(task.environment.tensors[name])):
-        tensor = task.environment.tensors[name]
+    """Return the cheapest compilation of those that convert one more of these operands, or ``cheapest``.
+
+    Those that somebody stored otherwise than by default come first.
+    """
+    tensors = task.environment.tensors
+
+    def rank(name: str) -> tuple[bool, float]:
+        return is_default(tensors[name], task.environment), least_conversion_cost(tensors[name])
+
+    for name in sorted(names, key=rank):
+        tensor = tensors[name]
         if not _may_save(tensor, cheapest):
             continue
         for other in forms_of(name):
@@ -226,15 +264,16 @@ def _read_by_loops(compilation: Compilation) -> set[str]:
     return {name for plan in plans for name in free_symbols(plan)}
 
 
-def scheduled(task: Task, stored: Compilation, wanted: Schedule) -> Compilation | None:
+def scheduled(task: Task, first: Compilation, wanted: Schedule) -> Compilation | None:
     """Return the compilation by a schedule, None if it asks for what there is not.
 
-    ``stored`` is the compilation that converts nothing.
+    ``first`` is what ``compile_first`` returns.
     """
     changed = _converted(task, wanted.converted)
-    if changed is None or not stored.composed.opened.isdisjoint(changed):
+    if changed is None or not first.composed.opened.isdisjoint(changed):
         return None
-    return with_schedule(compile_as_stored(task, changed) if changed else stored, wanted)
+    is_first = wanted.converted == formats_of(first.converted)
+    return with_schedule(first if is_first else compile_as_stored(task, changed), wanted)
 
 
 def with_schedule(compilation: Compilation, wanted: Schedule) -> Compilation | None:
@@ -265,13 +304,14 @@ def considered(compilation: Compilation) -> Iterator[Priced]:
             yield each
 
 
-def note_of(task: Task, stored: Compilation) -> str | None:
+def note_of(task: Task, first: Compilation) -> str | None:
     """Return the name that a task's schedule is remembered by on this machine, None if it is to have none.
 
-    It says what the search depends on, and what the choice among its plans does.
+    It says what the search depends on, and what the choice among its plans does. ``first`` is what
+    ``compile_first`` returns.
     """
     options, definition = task.options, task.definition
-    search = name_of_search(stored.term, stored.symbols, options.rules, search_options(options))
+    search = name_of_search(first.term, first.symbols, options.rules, search_options(options))
     if search is None:
         return None
     return schedule.name_of(
@@ -280,8 +320,8 @@ def note_of(task: Task, stored: Compilation) -> str | None:
         repr(definition.extents),
         definition.semiring,
         definition.type.value,
-        stored.result.wanted.text,
-        stored.backend,
+        first.result.wanted.text,
+        first.backend,
         options.floating_point,
         str(threads.count(options.threads)),
     )

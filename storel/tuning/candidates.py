@@ -44,26 +44,28 @@ def _essence(compilation: Compilation) -> tuple[object, ...]:
     return formats_of(compilation.converted), threads, compilation.plan
 
 
-def terms(task: Task, stored: Compilation, own: Compilation) -> Iterator[Candidate]:
+def terms(task: Task, first: Compilation, own: Compilation) -> Iterator[Candidate]:
     """Yield the plans of the terms that were priced, with operands as they are stored, and converted.
 
-    ``stored`` is the compilation that converts nothing, ``own`` the compiler's own choice.
+    ``first`` is what the compiler began with, ``own`` its choice.
     """
-    for base in _bases(task, stored, own):
+    for base in _bases(task, first, own):
         formats = formats_of(base.converted)
         for each in islice(considered(base), MOST_TERMS):
             yield from _scheduled(base, Schedule(digest_of(each.term), formats))
 
 
-def _bases(task: Task, stored: Compilation, own: Compilation) -> Iterator[Compilation]:
+def _bases(task: Task, first: Compilation, own: Compilation) -> Iterator[Compilation]:
     yield own
-    if own.converted:
-        yield stored
-    environment, cost = task.environment, stored.optimized.cost.nanoseconds
-    names = convertible_operands(stored.optimized.term, environment, lambda: cost)
-    for name in (each for each in names if each not in stored.composed.opened):
+    if formats_of(own.converted) != formats_of(first.converted):
+        yield first
+    environment = replace(task.environment, tensors={**task.environment.tensors, **first.converted})
+    cost = first.optimized.cost.nanoseconds
+    names = convertible_operands(first.optimized.term, environment, lambda: cost)
+    fixed = {*first.converted, *first.composed.opened}
+    for name in (each for each in names if each not in fixed):
         for tensor in conversions(environment.tensors[name], environment):
-            base = compile_as_stored(task, {name: tensor})
+            base = compile_as_stored(task, {**first.converted, name: tensor})
             if base.result.wanted is own.result.wanted:
                 yield base
 

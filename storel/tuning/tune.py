@@ -18,10 +18,10 @@ from typing import TypeAlias
 
 from storel.advice.trial import is_same
 from storel.compilation import schedule
-from storel.compilation.compiler import Compilation, Task, compile_as_stored
+from storel.compilation.compiler import Compilation, Task
 from storel.compilation.expectation import call_time, expected_time
 from storel.compilation.schedule import Schedule
-from storel.compilation.scheduling import note_of, planned
+from storel.compilation.scheduling import compile_first, note_of, planned
 from storel.errors import DataError, StorelError, TypeMismatchError
 from storel.execution.run import execute
 from storel.execution.script import Runner
@@ -87,11 +87,11 @@ def forgotten(runner: Runner, source: Source) -> Tuning:
     found: list[Tuned] = []
 
     def compiled(task: Task) -> Compilation:
-        stored = compile_as_stored(task)
-        name = note_of(task, stored)
+        first = compile_first(task)
+        name = note_of(task, first)
         if name is not None:
             schedule.drop(name)
-        own = of_estimates(planned(task, stored))
+        own = of_estimates(planned(task, first))
         expected = call_time(own.compilation)
         row = Row(describe(own, own), own.schedule, expected, is_chosen=True)
         found.append(Tuned(task.definition.name, (row,), 0, is_remembered=False))
@@ -115,8 +115,8 @@ class Search:
 
     def __post_init__(self) -> None:
         self.start = time.perf_counter()
-        self.stored = compile_as_stored(self.task)
-        self.best = self.own = of_estimates(planned(self.task, self.stored))
+        self.first = compile_first(self.task)
+        self.best = self.own = of_estimates(planned(self.task, self.first))
         self.fastest = math.inf
 
     def run(self) -> Tuned:
@@ -124,7 +124,7 @@ class Search:
         reference = self._measured(self.own)
         self.result, self.fastest = reference.result, reference.nanoseconds
         self._note(self.own, measured=reference.nanoseconds)
-        self._try(terms(self.task, self.stored, self.own.compilation))
+        self._try(terms(self.task, self.first, self.own.compilation))
         for kind in (stores, gatherings, divisions):
             self._try(kind(self.best))
         self._confirm()
@@ -133,7 +133,7 @@ class Search:
         return Tuned(self.task.definition.name, tuple(self.rows.values()), self.skipped, self._remembered())
 
     def _remembered(self) -> bool:
-        name = note_of(self.task, self.stored)
+        name = note_of(self.task, self.first)
         if name is None:
             return False
         if self.best is not self.own:

@@ -60,6 +60,23 @@ def test_the_winner_is_taken_from_then_on(program: str, description: str, prefer
     np.testing.assert_allclose(result.to_numpy(), want if program == PRODUCT else want.sum())
 
 
+def test_parts_that_meet_are_put_together_before_anything_is_tried(prefer: Prefer) -> None:
+    square: Any = sp.random_array((40, 40), density=0.1, format="csr", rng=np.random.default_rng(4))
+    operand = storel.tensor(square, "hyb")
+    program = (
+        "CREATE TENSOR C AS sum(<(i, j), a> in A, <(j, k), b> in A, <(k, l), c> in A) {(i, l) -> a * b * c}"
+    )
+    prefer("2 threads")
+    tuning = storel.tune(program, A=operand)
+    assert tuning["C"].is_remembered
+    assert dict(tuning["C"].chosen.schedule.converted).keys() == {"A"}
+    kernel = storel.compile(program, A=operand)
+    assert kernel.compilation.schedule == tuning["C"].chosen.schedule
+    result = kernel(A=operand)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_allclose(result.to_numpy(), (square @ square @ square).toarray())
+
+
 @pytest.mark.usefixtures("converting")
 def test_operands_are_converted_where_that_is_faster(prefer: Prefer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("storel.tuning.tune.UNLIKELY", 1e6)

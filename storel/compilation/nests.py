@@ -1,0 +1,46 @@
+"""How many nests of loops a program over composed operands becomes: one for each choice of their parts.
+
+A loop over a sum of dictionaries is a loop over each of them. So where operands of several parts meet in a
+product, each part of one meets all parts of the others, and a search sees every such choice beside the rest.
+"""
+
+from __future__ import annotations
+
+import math
+
+from storel.calculus.nodes import Add, If, Let, Multiply, Singleton, Sum, Term, children
+from storel.compilation.environment import Environment
+from storel.storage.compose import Composed
+
+
+def nests(term: Term) -> int:
+    """Return in how many nests of loops ``term`` ends if its sums of dictionaries are taken apart.
+
+    >>> from storel.calculus.nodes import Symbol
+    >>> row = Singleton(Symbol("k"), Symbol("v"))
+    >>> nests(Sum(Add(row, row), Sum(Add(row, Add(row, row)), Symbol("v"))))
+    6
+    """
+    found = [nests(child) for child, _ in children(term)]
+    if not isinstance(term, Add):
+        return math.prod(found)
+    return sum(found) if _is_dictionary(term) else max(found)
+
+
+def parts(composed: Composed, environment: Environment) -> int:
+    """Return how many nests of loops there are if no part of an operand meets one of another."""
+    tensors = environment.tensors
+    return sum(times * len(tensors[name].storage.chains) for name, times in composed.uses.items())
+
+
+def _is_dictionary(term: Term) -> bool:
+    """Return whether a term is a dictionary, as far as its form tells."""
+    match term:
+        case Singleton():
+            return True
+        case Sum(_, body) | Let(_, body) | If(_, body):
+            return _is_dictionary(body)
+        case Add(left, right) | Multiply(left, right):
+            return _is_dictionary(left) or _is_dictionary(right)
+        case _:
+            return False

@@ -20,6 +20,9 @@ INFIX = {
 
 SHIFTS = {"shift_left": "<<", "shift_right": ">>"}
 
+WRAPPING = frozenset({"add", "subtract", "multiply"})
+"""What may leave 64 bits. Numba lets LLVM take for granted that numbers with a sign do not."""
+
 
 class Expressions:
     """Prints the expressions of one procedure; ``helpers`` collects the helper functions they call."""
@@ -53,7 +56,7 @@ class Expressions:
 
     def place(self, buffer: Buffer, index: Expression) -> str:
         """Return the element of ``buffer`` at ``index``, to be read or assigned."""
-        return f"{self._names[buffer.name]}[uint64({self.text(index)})]"
+        return f"{self._names[buffer.name]}[{self._unsigned(index)}]"
 
     def call(self, operator: str, of: ScalarType, *arguments: str) -> str:
         """Return a call of the helper for ``operator``."""
@@ -62,16 +65,28 @@ class Expressions:
 
     def applied(self, operator: str, of: ScalarType, left: str, right: str) -> str:
         """Return ``left operator right`` for operands of type ``of``."""
+        if of is ScalarType.INT64 and operator in WRAPPING:
+            return f"np.int64(uint64({left}) {INFIX[operator]} uint64({right}))"
         if operator in INFIX:
             return _narrowed(operator, of, f"({left} {INFIX[operator]} {right})")
         return _narrowed(operator, of, self.call(operator, of, left, right))
 
     def _binary(self, operation: Binary) -> str:
         operator, of = operation.operator, type_of(operation.left)
+        if of is ScalarType.INT64 and operator in WRAPPING:
+            return f"np.int64{self._unsigned(operation)}"
         left, right = self.text(operation.left), self.text(operation.right)
         if operator in SHIFTS and is_shift_in_range(operation):
             return _narrowed(operator, of, f"({left} {SHIFTS[operator]} {right})")
         return self.applied(operator, of, left, right)
+
+    def _unsigned(self, expression: Expression) -> str:
+        """Return a sum or product of 64 bits, or an operand of one, modulo 2^64."""
+        match expression:
+            case Binary(operator, left, right) if operator in WRAPPING and type_of(left) is ScalarType.INT64:
+                return f"({self._unsigned(left)} {INFIX[operator]} {self._unsigned(right)})"
+            case _:
+                return f"uint64({self.text(expression)})"
 
     def _unary(self, operator: str, of: ScalarType, operand: str) -> str:
         match operator:

@@ -22,13 +22,14 @@ _INTEGER = {
         return 0 if b == 0 or b == -1 else a % b
     """,
     "power": """
-        result = 1 if b >= 0 else 0
+        result = uint64(1 if b >= 0 else 0)
+        factor = uint64(a)
         while b > 0:
             if b & 1:
-                result *= a
-            a *= a
+                result *= factor
+            factor *= factor
             b >>= 1
-        return result
+        return np.int64(result)
     """,
     "shift_left": """
         return a << b if 0 <= b < 64 else 0

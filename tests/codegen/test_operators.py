@@ -109,6 +109,39 @@ def test_every_operator(of: ScalarType) -> None:
     settings(max_examples=30, deadline=None)(given(random)(agree))()
 
 
+def test_compilers_deduce_nothing_from_numbers_that_do_not_wrap_around() -> None:
+    """Each is simpler, and wrong at the ends of 64 bits, for a compiler that takes overflow for impossible.
+
+    The last one is how hash tables spread their keys: all came to the same slot.
+    """
+    a, b = Load(Buffer("a", INT64), index("i")), Load(Buffer("b", INT64), index("i"))
+    one, four, two = integer(1), integer(4), integer(2)
+    key = Binary("add", Binary("multiply", four, a), b)
+    marked = Binary("bit_xor", key, integer(-(2**63)))
+    folded = Binary("bit_xor", marked, Binary("shift_right", marked, integer(32)))
+    spread = Binary("shift_right", Binary("multiply", folded, integer(-7046029254386353131)), integer(62))
+    expressions: list[Expression] = [
+        Binary("greater", Binary("add", a, one), a),
+        Binary("less", Binary("subtract", a, one), a),
+        Binary("floor_divide", Binary("multiply", a, four), four),
+        Binary("greater_equal", Binary("multiply", a, a), integer(0)),
+        Binary("equal", Binary("multiply", a, two), Binary("multiply", b, two)),
+        Binary("less", Binary("subtract", a, b), integer(0)),
+        Select(Binary("greater_equal", key, integer(0)), Binary("bit_and", spread, one), integer(0)),
+    ]
+    runs = every_backend(pointwise(INT64, expressions))
+    values = [*INTERESTING[INT64], *range(8), 2**62, -(2**62), 2**61]
+    grid = np.array(np.meshgrid(values, values)).reshape(2, -1)
+    inputs = {"a": grid[0], "b": grid[1]}
+    expected = runs["interpret"]({"n": len(grid[0])}, inputs)
+    assert all(len(np.unique(array)) > 1 for array in expected.values())
+    for backend in BACKENDS:
+        for name, array in runs[backend]({"n": len(grid[0])}, inputs).items():
+            np.testing.assert_array_equal(
+                array, expected[name], err_msg=f"{backend}: {expressions[int(name[3:])]}"
+            )
+
+
 def test_the_interpreter_agrees_with_numpy() -> None:
     named = {"negate": "negative", "relu": None, "sigmoid": None, "is_nan": "isnan", "popcount": None}
     named |= {"trailing_zeros": None, "and": "logical_and", "or": "logical_or", "not": "logical_not"}

@@ -66,11 +66,18 @@ def length_count(kernel: Kernel) -> int:
 
 def _too_large(need: int, allocation: Allocation, total: int, memory_limit: int) -> MemoryLimitError:
     kind = "the result" if allocation.is_output else "a temporary"
-    is_sparse = allocation.join in (Join.ADDED, Join.SHIFTED)  # too many are the positions of rows
-    wanted = "a format that keeps nothing for rows without entries" if is_sparse else "a sparse format"
     return MemoryLimitError(
         "the program needs more memory than the limit allows",
         expected=f"at most {amount(memory_limit)}",
         found=f"{amount(total)}, of which {amount(need)} for {kind} {allocation.buffer.name}",
-        hint=f"raise the memory limit, or store the result in {wanted}",
+        hint=f"raise the memory limit, or {_remedy(allocation)}",
     )
+
+
+def _remedy(allocation: Allocation) -> str:
+    """Return what makes an allocation smaller."""
+    if allocation.join in (Join.ADDED, Join.SHIFTED):  # too many are the positions of rows
+        return "store the result in a format that keeps nothing for rows without entries"
+    if allocation.is_output:
+        return "store the result in a sparse format"
+    return "have what the result is made of stored in a sparse format first: CREATE TENSOR … STORED AS coo AS"

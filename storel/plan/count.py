@@ -114,6 +114,8 @@ def _arrivals(store: Store, value: Action, stores: Scope) -> Action | None:
 def _each(source: Source, inner: Action) -> Action | None:
     """Return ``inner`` once for each element of ``source``, or just once where it is always the same."""
     bound = binders(source)
+    if isinstance(source, Entries):
+        inner = _without_guards(inner, bound)
     if any(occurs(inner, index) for index in range(bound)):
         return None if isinstance(source, Entries) else Loop(source, inner)
     for _ in range(bound):
@@ -157,7 +159,28 @@ def _within(store: Store, value: Action, inner: Action, stores: Scope) -> Action
         arrivals = None if _is_read(inner) else _arrivals(store, value, stores)
         return None if arrivals is None else Bind(_COUNTER, arrivals, inner)
     is_index = isinstance(store, ScalarStore) and store.type.is_integer
-    return Bind(store, value, inner) if is_index and isinstance(value, Accumulate) else None
+    if is_index and isinstance(value, Accumulate):
+        return Bind(store, value, inner)
+    inner = _without_guards(inner, 1)
+    return None if occurs(inner, 0) else lowered(inner)
+
+
+def _without_guards(counted: Action, count: int, depth: int = 0) -> Action:
+    """Return a bound on a count that asks nothing of the innermost ``count`` binders but for ``depth``."""
+    match counted:
+        case Guard(condition, body):
+            body = _without_guards(body, count, depth)
+            is_asked = any(depth <= index < depth + count for index in free_variables(condition))
+            return body if is_asked else Guard(condition, body)
+        case Loop(source, body):
+            return Loop(source, _without_guards(body, count, depth + binders(source)))
+        case Bind(store, value, body):
+            value = _without_guards(value, count, depth)
+            return Bind(store, value, _without_guards(body, count, depth + 1))
+        case Together(parts):
+            return Together(tuple(_without_guards(part, count, depth) for part in parts))
+        case _:
+            return counted
 
 
 def _is_read(action: Action) -> bool:
@@ -198,6 +221,8 @@ def _capped(action: Action, extent: Term) -> Action:
 def _repeated(source: Source, inner: Action, stores: Scope) -> Action | None:
     """Return the count of a loop whose body counts ``inner``."""
     length = _length(source, stores)
+    if isinstance(source, Entries):
+        inner = _without_guards(inner, binders(source))
     if isinstance(inner, Accumulate) and length is not None:
         holds_rows = source_extents(source, stores)[0][:1] == (_ENTRIES,)
         each = _per_entry(inner.value) if holds_rows and _uses(inner.value, 1) else inner.value

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from strategies.plans import ADD, csr_symbols, number, planned, real, row, upto, var
 
 import storel
+from storel.calculus.binding import shift
 from storel.calculus.nodes import Apply, Literal, Lookup, Multiply, Symbol, Term
 from storel.plan import interpret
 from storel.plan.count import insertions, total
@@ -116,12 +117,26 @@ def test_a_guard_that_reads_a_store_is_not_counted() -> None:
     assert total(guarded, 0) == Accumulate(N)
 
 
+def test_a_guard_on_what_a_loop_computes_is_not_asked() -> None:
+    """To compute it may take stores of its own, and without it there are only more."""
+    found = Bind(TRUTH, Loop(X, Accumulate(real(1.0))), Guard(var(0), ONE))
+    assert total(found, 0) == Accumulate(number(1))
+    within = Bind(TRUTH, Loop(X, Accumulate(real(1.0))), Loop(upto("m"), Guard(var(1), Loop(X, ONE))))
+    assert total(within, 0) == Accumulate(Multiply(M, N))
+    rest = Guard(Symbol("beta"), Guard(var(0), Loop(row(var(2)), ONE)))
+    each = Bind(TRUTH, Loop(X, Accumulate(real(1.0))), rest)
+    left = Guard(Symbol("beta"), Accumulate(shift(LENGTH, 1)))
+    expected = Loop(upto("m"), Bind(COUNTER, Accumulate(number(0)), left))
+    assert total(Loop(upto("m"), each), 0) == expected
+
+
 HASH = HashStore(ScalarType.FLOAT64, "add", 0, (ANY_KEY,))
 PAIRS = HashStore(ScalarType.FLOAT64, "add", 0, (M, N))
 SEVEN = Accumulate(number(7))
 TWICE = Loop(X, Loop(upto("m"), Enter(var(2), ONE)))
 SEGMENT = row(var(1))
 LENGTH = Apply("maximum", (number(0), Apply("subtract", (SEGMENT.high, SEGMENT.low))))
+TRUTH = ScalarStore(ScalarType.BOOL, "add", False)
 
 
 @pytest.mark.parametrize(
@@ -136,6 +151,10 @@ LENGTH = Apply("maximum", (number(0), Apply("subtract", (SEGMENT.high, SEGMENT.l
         (Guard(Symbol("beta"), Bind(HASH, Loop(X, ONE), SEVEN)), (Accumulate(N),)),
         (Bind(PAIRS, TWICE, SEVEN), (Accumulate(Multiply(N, M)),)),
         (Bind(HASH, ONE, Loop(Entries(var(0)), Bind(HASH, ONE, SEVEN))), (Accumulate(number(1)),) * 2),
+        (
+            Bind(HASH, Loop(X, ONE), Loop(Entries(var(0)), Bind(HASH, Guard(var(1), Loop(X, ONE)), SEVEN))),
+            (Accumulate(N), Accumulate(N)),
+        ),
     ],
 )
 def test_the_keys_of_a_hash_store_are_counted(action: Action, counted: tuple[Action, ...]) -> None:

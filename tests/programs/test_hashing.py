@@ -136,3 +136,19 @@ def test_the_largest_integer_is_a_key_of_what_is_grouped(backend: str) -> None:
     np.testing.assert_allclose(answer(script, operands, backend), [groups[i % 3] for i in range(20)])
     kernel = storel.compile(script, **operands)
     assert "hash of float64[any]" in kernel.plan
+
+
+@pytest.mark.parametrize("backend", ["c", "numba"])
+@pytest.mark.parametrize("read", ["count(<k, z> in Z)", "max(<k, z> in Z) z"])
+@pytest.mark.parametrize("key", ["y(j)", "max(0, y(i) + y(j))"])
+def test_conditions_that_take_loops_of_their_own_leave_a_bound(key: str, read: str, backend: str) -> None:
+    """Without one a table that is not stored was refused for want of petabytes."""
+    operands: dict[str, Any] = {
+        "B": storel.tensor(np.array([[0, 2, 0], [1, 0, 3], [0, 1, 0]]), "csr"),
+        "y": storel.tensor(np.array([1, 0, 2]), "coo"),
+    }
+    table = f"CREATE TENSOR Z: int[9] AS sum(<(i, j), b> in B) if (y(i) != 2) then {{ {key} -> b }}"
+    script = f"{table}; CREATE TENSOR n AS {read}"
+    found, expected = (storel.run(script, backend=each, **operands) for each in (backend, "interpret"))
+    assert isinstance(found, storel.Tensor) and isinstance(expected, storel.Tensor)
+    assert int(found) == int(expected)

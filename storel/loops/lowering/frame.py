@@ -19,7 +19,7 @@ from storel.plan.nodes import Action, HashStore, RowsStore, Store
 from storel.symbols import Symbols
 
 UNBOUNDED = 2**48
-"""What stands for a bound that is not known; the memory limit caps the reservation."""
+"""What stands for a bound that is not known: results get what memory there is, no temporary fits."""
 
 
 class Frame:

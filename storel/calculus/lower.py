@@ -55,7 +55,9 @@ def lower(
     ``total`` makes its sums.
     """
     term = _Lowering(symbols, total=total).term(expression, Scope(), semiring)
-    return Empty(1) if term == NOTHING else separate(term, symbols)
+    if term == NOTHING:
+        return Empty(1)
+    return separate(term, symbols) if total is Total else term
 
 
 def lower_mapping(mapped: syntax.Mapped, symbols: Symbols) -> Term:

@@ -29,6 +29,7 @@ from storel.calculus.nodes import (
     Term,
     Variable,
     map_children,
+    subterms,
 )
 from storel.calculus.one_to_one import unique_keys
 from storel.calculus.strictness import strict
@@ -40,7 +41,18 @@ from storel.symbols import Symbols
 
 def separate(term: Term, symbols: Symbols) -> Term:
     """Return the closed ``term`` with sums over dictionaries of other semirings taken apart."""
-    return _Separation(symbols).of(term, ())
+    return _Separation(symbols).of(term, ()) if any(map(_is_mixed, subterms(term))) else term
+
+
+def _is_mixed(term: Term) -> bool:
+    """Return whether a term is a sum that may be taken apart."""
+    match term:
+        case Sum(Let()):
+            return True
+        case Sum(Sum(_, _, other) | If(_, _, other) | Singleton(_, _, other), _, semiring):
+            return other != semiring
+        case _:
+            return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,10 +227,19 @@ def _searches(term: Term) -> bool:
     match term:
         case Find() | If(Apply("equal", _), _) | Sum(Sum() | Singleton(), _):
             return True
-        case Let(value, _) if _depth(value) > 1 and not _is_in_order(value):
+        case Let(value, body) if _depth(value) > 1 and (not _is_in_order(value) or _is_probed(body)):
             return True
         case _:
             return any(_searches(child) for child, _ in children(term))
+
+
+def _is_probed(term: Term, index: int = 0) -> bool:
+    """Return whether ``term`` looks for entries, by all their keys, in the matrix that a variable is."""
+    match term:
+        case Lookup(Lookup(Variable(position), _), _):
+            return position == index
+        case _:
+            return any(_is_probed(child, index + binders) for child, binders in children(term))
 
 
 def _loops(term: Term) -> int:

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from functools import cache, reduce
 from typing import cast
 
+from storel.calculus.mixed import separate
 from storel.calculus.nodes import Add, Multiply, Term, children
 from storel.calculus.verify import InvariantError, infer
 from storel.optimizer.arrangement.association import associated
@@ -222,7 +223,8 @@ def _normalized(term: Term, symbols: Symbols, rules: RuleSet, options: Options) 
 
     def rewrite(term: Term) -> Term:
         """Return what the eager rules, and what is known of rows, loops and data, make of a term."""
-        made = rewriter.normal(by_rows(rewriter.normal(term), symbols))
+        apart = separate(rewriter.normal(term), symbols)
+        made = rewriter.normal(by_rows(rewriter.normal(apart), symbols))
         nonzero.update(asked(made, symbols))
         return rewriter.normal(without_implied(without_questions(made, symbols), symbols))
 

@@ -445,3 +445,35 @@ def test_what_has_all_its_entries_stays_where_each_is_read_once() -> None:
     result = kernel(**operands)
     assert isinstance(result, storel.Tensor)
     np.testing.assert_allclose(result.to_numpy(), (half + half.T) @ half[0])
+
+
+@pytest.mark.parametrize(
+    ("semiring", "value"),
+    [
+        ("plus_times", "min(a, b)"),
+        ("plus_times", "abs(a - b)"),
+        ("plus_times", "exp(a + b)"),
+        ("min_plus", "a * b"),
+        ("max_times", "a * b"),
+        ("or_and", "true"),
+    ],
+)
+def test_rows_that_share_columns_are_found_by_columns_whatever_is_made_of_them(
+    semiring: str, value: str
+) -> None:
+    """Else each row of one is looked for in all rows of the other, in a table or by a search."""
+    rng = np.random.default_rng(0)
+    given = {
+        name: scipy.sparse.random_array((1200, 1200), density=0.005, format="csr", rng=rng) for name in "AB"
+    }
+    loops = "sum(<(i, k), a> in A, <(j, k), b> in B)"
+    program = f"CREATE TENSOR C OVER {semiring} AS {loops} {{ (i, j) -> {value} }}"
+    operands: dict[str, Any] = {name: storel.tensor(each) for name, each in given.items()}
+    kernel = storel.compile(program, **operands)
+    assert {name: each.format for name, each in kernel.compilation.converted.items()} == {"B": "csc"}
+    assert kernel.compilation.optimized.cost.iterations[-1] < 100_000
+    result = kernel(**operands)
+    few = {name: storel.tensor(each[:40]) for name, each in given.items()}
+    expected = storel.run(program, backend="interpret", **few)
+    assert isinstance(result, storel.Tensor) and isinstance(expected, storel.Tensor)
+    np.testing.assert_allclose(result.to_numpy()[:40, :40], expected.to_numpy())

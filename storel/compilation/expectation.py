@@ -12,6 +12,7 @@ from storel.optimizer.cost.constants import Constants
 from storel.optimizer.physical.destination import is_dense
 from storel.optimizer.physical.forecast import arranging, counting, entering
 from storel.plan.contraction import Contraction
+from storel.plan.nodes import Levels
 from storel.plan.passes import iterations
 from storel.plan.phases import Phase
 from storel.semiring import SEMIRINGS
@@ -40,16 +41,28 @@ def running_time(compilation: Compilation) -> float:
     they read or make, that is what takes the time.
     """
     if has_only_products(compilation):
-        return sum(_phase(each, compilation) for each in compilation.phases)
+        return sum(_phase(each, compilation) for each in compilation.phases) + _packing(compilation)
     plan, symbols, constants = compilation.plan, compilation.symbols, compilation.constants
-    each = compilation.result.packing(plan.destination)
-    packing = each * entering(plan, symbols, constants) if each else 0.0
     return (
         compilation.optimized.cost.nanoseconds
         + counting(plan, compilation.entered_extents, symbols, constants)
         + arranging(plan, symbols, constants)
-        + packing
+        + _packing(compilation)
     )
+
+
+def _packing(compilation: Compilation) -> float:
+    """Return the nanoseconds that it takes to store the result as it is wanted, once it is assembled.
+
+    A list has an entry for each time that a key is entered.
+    """
+    plan, each = compilation.plan, compilation.result.packing(compilation.plan.destination)
+    if not each:
+        return 0.0
+    entered = entering(plan, compilation.symbols, compilation.constants)
+    if isinstance(plan.destination, Levels):
+        entered = min(entered, math.prod(compilation.definition.shape))
+    return each * entered
 
 
 def _phase(phase: Phase, compilation: Compilation) -> float:

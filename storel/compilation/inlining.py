@@ -13,11 +13,12 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from storel.compilation.alternatives import with_dense_products
 from storel.compilation.compiled import Compilation
 from storel.compilation.compiler import Options, Task, view_of
 from storel.compilation.environment import Environment
 from storel.compilation.expectation import expected_time, foreseen
-from storel.compilation.scheduling import compile_first, planned, with_dense_products
+from storel.compilation.scheduling import compile_first, planned
 from storel.errors import MemoryLimitError
 from storel.host import memory
 from storel.storage.compose import View

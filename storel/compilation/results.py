@@ -38,11 +38,12 @@ class ResultFormat:
     """What a result is stored in, and what the kernel best assembles on the way there.
 
     ``assembled`` is None where nothing that the kernel can assemble is known for the rank: the entries
-    are listed then.
+    are listed then. ``array`` is what may be assembled instead where most keys have an entry.
     """
 
     wanted: Format
     assembled: Format | None
+    array: Format | None = None
 
     @property
     def candidate(self) -> Candidate | None:
@@ -76,10 +77,21 @@ def choose_result_format(
     """
     if storage is None:
         storage = _default(extents, counts, formats)
+    array = _array(storage, extents, counts, formats)
     if _can_assemble(storage):
-        return ResultFormat(storage, storage)
+        return ResultFormat(storage, storage, array)
     sparse = _sparse(extents, counts, formats)
-    return ResultFormat(storage, sparse if _can_assemble(sparse) else None)
+    return ResultFormat(storage, sparse if _can_assemble(sparse) else None, array)
+
+
+def _array(
+    storage: Format, extents: tuple[int, ...], counts: tuple[float, ...], formats: Formats
+) -> Format | None:
+    """Return the default for dense tensors where most keys of another one have an entry."""
+    rank, signature = len(extents), level_signature(storage)
+    if rank not in formats.defaults.dense or (signature is not None and signature.is_full):
+        return None
+    return formats.default(rank, is_dense=True) if is_dense(counts[-1], extents) else None
 
 
 def _sparse(extents: tuple[int, ...], counts: tuple[float, ...], formats: Formats) -> Format:

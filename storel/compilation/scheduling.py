@@ -6,17 +6,18 @@ measuring and is remembered (``schedule.py``), that one is taken without asking.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import TypeAlias
 
 from storel.compilation import machine, schedule
+from storel.compilation.alternatives import with_dense_products, with_result_by_array, with_schedule
 from storel.compilation.compiled import Compilation
 from storel.compilation.compiler import Task, compile_as_stored, search_options, written_out
 from storel.compilation.environment import Environment
-from storel.compilation.expectation import expected_time, has_only_products
+from storel.compilation.expectation import expected_time
 from storel.compilation.nests import nests, parts
 from storel.compilation.reformat import (
     array_names,
@@ -28,18 +29,11 @@ from storel.compilation.reformat import (
 )
 from storel.compilation.schedule import Formats, Schedule
 from storel.host import threads
-from storel.optimizer.outcome import Priced
-from storel.optimizer.physical.footprint import footprint
-from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
 from storel.optimizer.remember import name_of as name_of_search
-from storel.optimizer.terms.occurrences import has_only_ranges
 from storel.plan.binding import free_symbols
 from storel.plan.nodes import Coordinates
 from storel.storage.compose import name_of_uses, operand_of
 from storel.storage.tensor import Tensor
-
-WORTH_PRODUCTS = 200_000.0
-"""The nanoseconds from which on plans are looked at for dense products."""
 
 NEST = 2e7
 """The nanoseconds that a search takes for each two nests of loops that parts of operands make together."""
@@ -96,7 +90,7 @@ def planned(task: Task, first: Compilation | None = None) -> Compilation:
     ``compile_first`` returns, if it is at hand.
     """
     environment = task.environment
-    best = with_dense_products(first or compile_first(task))
+    best = with_result_by_array(with_dense_products(first or compile_first(task)))
 
     @cache
     def forms_of(name: str) -> tuple[Tensor, ...]:
@@ -112,6 +106,7 @@ def planned(task: Task, first: Compilation | None = None) -> Compilation:
     for name, times in sorted(best.composed.uses.items()):
         if times > 1:
             best = _use_by_use(task, best, name, forms_of)
+    best = with_result_by_array(best)
     for name, tensor in best.converted.items():
         environment.tensors[operand_of(name)].keep(tensor)
     return best
@@ -199,37 +194,6 @@ def _may_save(tensor: Tensor, compilation: Compilation) -> bool:
     return 2 * least_conversion_cost(tensor) < expected_time(compilation)
 
 
-def with_dense_products(compilation: Compilation) -> Compilation:
-    """Return the compilation by a term that is all dense products, if it is expected to take less.
-
-    They have kernels of their own, of which the costs that the search goes by know nothing.
-    """
-    if compilation.optimized.cost.nanoseconds < WORTH_PRODUCTS:
-        return compilation
-    found = [compilation]
-    if not has_only_products(compilation):
-        found += [
-            _by_term(compilation, each)
-            for each in considered(compilation)
-            if has_only_ranges(each.term) and footprint(each.term, compilation.symbols) <= compilation.memory
-        ]
-    products = list(filter(has_only_products, found))
-    if not products:  # as for most programs: then nothing is compared
-        return compilation
-    best = min((compilation, *products), key=expected_time)
-    return _as_products(best) if has_only_products(best) else compilation
-
-
-def _as_products(compilation: Compilation) -> Compilation:
-    """Return the same compilation with the time that its kernels take for that of its term."""
-    optimized = compilation.optimized
-    cost = replace(optimized.cost, nanoseconds=expected_time(compilation))
-    others = (
-        replace(each, cost=cost) if each.term == optimized.term else each for each in optimized.considered
-    )
-    return replace(compilation, optimized=replace(optimized, cost=cost, considered=tuple(others)))
-
-
 def _convertible(compilation: Compilation, environment: Environment) -> list[str]:
     """Return the operands, not yet converted, that a compilation reads against their order."""
     fixed = {*compilation.converted, *compilation.composed.opened}
@@ -273,35 +237,8 @@ def scheduled(task: Task, first: Compilation, wanted: Schedule) -> Compilation |
     if changed is None or not first.composed.opened.isdisjoint(changed):
         return None
     is_first = wanted.converted == formats_of(first.converted)
-    return with_schedule(first if is_first else compile_as_stored(task, changed), wanted)
-
-
-def with_schedule(compilation: Compilation, wanted: Schedule) -> Compilation | None:
-    """Return a compilation of the same operands by a schedule, None if its term was not considered."""
-    term = next(
-        (each for each in considered(compilation) if schedule.digest_of(each.term) == wanted.term), None
-    )
-    if term is None:
-        return None
-    return replace(_by_term(compilation, term, wanted.preferences), schedule=wanted)
-
-
-def _by_term(
-    compilation: Compilation, chosen: Priced, preferences: Preferences = PLANNERS_OWN
-) -> Compilation:
-    """Return the compilation of the same operands by a term that was considered."""
-    optimized = replace(compilation.optimized, term=chosen.term, cost=chosen.cost)
-    return replace(compilation.replanned(chosen.term, preferences), optimized=optimized)
-
-
-def considered(compilation: Compilation) -> Iterator[Priced]:
-    """Yield the terms that the search priced, the cheapest first; equal ones once."""
-    seen: set[str] = set()
-    for each in compilation.optimized.considered:
-        digest = schedule.digest_of(each.term)
-        if digest not in seen:
-            seen.add(digest)
-            yield each
+    base = first if is_first else compile_as_stored(task, changed)
+    return with_schedule(base, wanted)
 
 
 def note_of(task: Task, first: Compilation) -> str | None:

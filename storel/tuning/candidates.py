@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import get_args
 
+from storel.compilation.alternatives import considered, with_schedule
 from storel.compilation.compiler import Compilation, Task, compile_as_stored
 from storel.compilation.reformat import conversions, convertible_operands
 from storel.compilation.schedule import Schedule, digest_of
-from storel.compilation.scheduling import considered, formats_of, with_schedule
+from storel.compilation.scheduling import formats_of
 from storel.optimizer.physical.preferences import Gathering, Preferences, StoreKind
 
 MOST_TERMS = 8

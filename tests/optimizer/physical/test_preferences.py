@@ -10,8 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 import storel
+from storel.compilation.alternatives import with_schedule
 from storel.compilation.schedule import Schedule, digest_of
-from storel.compilation.scheduling import with_schedule
 from storel.execution.run import execute
 from storel.optimizer.physical.preferences import Gathering, Preferences, StoreKind
 from storel.plan.printer import render

@@ -80,4 +80,4 @@ def _remedy(allocation: Allocation) -> str:
         return "store the result in a format that keeps nothing for rows without entries"
     if allocation.is_output:
         return "store the result in a sparse format"
-    return "have what the result is made of stored in a sparse format first: CREATE TENSOR … STORED AS coo AS"
+    return "have what the result is made of stored first, in a sparse format (STORED AS)"

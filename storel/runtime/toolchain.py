@@ -31,6 +31,7 @@ OPTIONAL = (
     "-fno-trapping-math",
     "-fopenmp-simd",
     "-fno-loop-unroll-and-jam",  # it makes gathers of contiguous rows
+    "-fno-loop-interchange",  # loops are in order, and GCC 12 leaves some that it exchanged without vectors
     "-fno-ipa-ra",  # else GCC 12 may leave vectors in registers, and `exp` takes 30 times as long
     "-mincoming-stack-boundary=3",  # else GCC 12 may place vectors off their 16 bytes, which ends the process
 )

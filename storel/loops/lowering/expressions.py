@@ -48,7 +48,7 @@ from storel.loops.emitter import (
     plus,
 )
 from storel.loops.lowering.hashing import find, row_at
-from storel.loops.lowering.operations import apply, check_exponent, product
+from storel.loops.lowering.operations import apply, check_exponent, product, remainder
 from storel.loops.lowering.rows import stored_row
 from storel.loops.lowering.scope import Arrived, HashRow, Rows, Scope, Stored, StoredRow, Value, View
 from storel.loops.lowering.stores import found_in, missing_over, row_of
@@ -107,6 +107,9 @@ class ExpressionLowering:
                 return product(self.emitter, semiring, one, two, role, is_unguarded=self.is_unguarded)
             case Apply("and" | "or" as operator, (left, right)):
                 return self._connected(operator, left, right, scope, role)
+            case Apply("modulo", (number, divisor)) if self._turns_once(number, divisor, scope):
+                one, two = self.key(number, scope), self.key(divisor, scope)
+                return remainder(self.emitter, one, two, self.interval(number, scope), role)
             case Apply(function, arguments):
                 operands = [self.lower(argument, scope, role) for argument in arguments]
                 if function == "power" and not self.interval(arguments[1], scope).is_natural:
@@ -121,6 +124,12 @@ class ExpressionLowering:
                 return self.lower(key, scope, role)
             case Sum() | Reduce() | Merge() | Find() | Singleton() | Empty() | Range() | Slice():
                 raise AssertionError(f"not a loop-free scalar: {type(term).__name__}")
+
+    def _turns_once(self, number: Term, divisor: Term, scope: Scope) -> bool:
+        """Return whether it takes an addition or a subtraction at most to have the remainder of an index."""
+        interval, least = self.interval(number, scope), self.interval(divisor, scope).low
+        is_index = not interval.is_short
+        return is_index and least is not None and least > 0 and interval.within(-least, 2 * least - 1)
 
     def key(self, term: Term, scope: Scope) -> Expression:
         """Return ``term`` as an int64 index; its arithmetic is not of values."""

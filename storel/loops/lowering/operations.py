@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from storel.calculus.intervals import Interval
 from storel.errors import Cause
 from storel.functions import FUNCTIONS, LEAST_BEYOND, NEGATIVE_POWER, NO_INTEGER
 from storel.loops.emitter import INDEX, Emitter, arithmetic, convert, holding_zero, index
@@ -10,6 +11,7 @@ from storel.loops.nodes import (
     Constant,
     Expression,
     Failure,
+    Local,
     Role,
     Select,
     Unary,
@@ -53,6 +55,20 @@ def apply(emitter: Emitter, function: str, operands: list[Expression], role: Rol
         return Unary(function, operands[0], role)
     assert function in BINARY_OPERATORS, function
     return Binary(function, operands[0], operands[1], role)
+
+
+def remainder(
+    emitter: Emitter, number: Expression, divisor: Expression, interval: Interval, role: Role
+) -> Expression:
+    """Return the remainder of an index in an ``interval`` that exceeds 0:divisor by one divisor at most."""
+    number = emitter.declare("turned", convert(number, INDEX))
+    divisor = divisor if isinstance(divisor, Constant | Local) else emitter.declare("turn", divisor)
+    divisor, zero = convert(divisor, INDEX), index(0)
+    is_below = Binary("less", number, divisor, role)
+    found: Expression = Select(is_below, number, Binary("subtract", number, divisor, role))
+    if interval.is_natural:
+        return found
+    return Select(Binary("less", number, zero, role), Binary("add", number, divisor, role), found)
 
 
 def check_exponent(emitter: Emitter, base: Expression, exponent: Expression) -> None:

@@ -291,7 +291,9 @@ class Iterations:
             self._vectors = {name: np.empty(self.shape, each.dtype) for name, each in self._all_vectors()}
             self._regular, self._bounds = {}, {}
         if loop.array is not None and loop.element is not None:
-            self._vectors[loop.element] = self.value(Call(Name(loop.array), (Name(loop.position),)))
+            span = loop.low.span.to(loop.high.span)
+            read = Call(Name(loop.array), (Name(loop.position),), span=span)
+            self._vectors[loop.element] = self.value(read)
 
     def _all_vectors(self) -> list[tuple[str, Array]]:
         regular = [(name, found.values()) for name, found in self._regular.items()]

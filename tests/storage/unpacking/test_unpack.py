@@ -168,6 +168,17 @@ def test_a_range_that_an_array_has_not_is_an_error(bounds: str, first: int) -> N
         enumerate_entries(storage, {"val": np.ones(2)}, {"m": 1, "n": 1, "z": 2}, "plus_times")
 
 
+def test_bounds_that_leave_an_array_are_shown() -> None:
+    storage = created(
+        "USING low: int[m], high: int[m], idx: int[nnz] IN 0:n, val: real[nnz] AS "
+        "sum(<i, _> in 0:m) { i -> sum(<p, j> in idx(low(i):high(i))) { j -> val(p) } }"
+    )
+    arrays = {"low": np.array([0, 1]), "high": np.array([1, 9]), "idx": np.arange(2), "val": np.ones(2)}
+    with pytest.raises(FormatError, match=r"the mapping reads idx\(2\), outside 0:2") as caught:
+        enumerate_entries(storage, arrays, {"m": 2, "n": 2, "nnz": 2}, "plus_times")
+    assert caught.value.span is not None and caught.value.span.text == "low(i):high(i)"
+
+
 def test_a_range_without_elements_reads_nothing() -> None:
     storage = created("USING val: real[z] AS sum(<p, _> in 7:5) { (0, 0) -> val(p) }")
     assert (

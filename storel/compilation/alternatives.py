@@ -5,6 +5,7 @@ Costs that a search goes by know nothing of the kernels of dense products, nor i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -51,8 +52,11 @@ def with_result_by_array(compilation: Compilation) -> Compilation:
 
 
 def _by_array(compilation: Compilation) -> Compilation:
-    result = compilation.result
+    """Return the same with an array assembled on the way to its result, if it may be and there is room."""
+    result, definition = compilation.result, compilation.definition
     if result.array is None or result.array is result.assembled:
+        return compilation
+    if math.prod(definition.shape) * definition.type.itemsize > compilation.memory:
         return compilation
     changed = replace(result, assembled=result.array)
     return replace(compilation, result=changed).replanned(compilation.optimized.term)

@@ -43,6 +43,9 @@ CONVERSION = 30.0
 TURNING = 4.0
 """Nanoseconds per place that it takes to turn what has a place for each key."""
 
+MOST_IMAGES = 6
+"""Entries that a stored number may stand for, in half of a matrix or a sixth of a tensor of rank 3."""
+
 WORTHWHILE = 4e5
 """Nanoseconds of estimated time below which nothing is converted, however soon plans for that are found."""
 
@@ -112,8 +115,14 @@ def _is_full(tensor: Tensor) -> bool:
 
 
 def _may_be_full(tensor: Tensor) -> bool:
-    """Return whether a tensor without a place for each key has so many entries that it might as well."""
-    return not _is_full(tensor) and tensor.rank > 1 and is_dense(tensor.nnz, tensor.shape)
+    """Return whether a tensor without a place for each key has so many entries that it might as well.
+
+    They are only counted where they may be so many: most mappings have to be gone through for that.
+    """
+    if _is_full(tensor) or tensor.rank < 2:
+        return False
+    held = sum(len(tensor.arrays.get(each.name, ())) for each in tensor.storage.arrays if each.holds_values)
+    return is_dense(MOST_IMAGES * held, tensor.shape) and is_dense(tensor.nnz, tensor.shape)
 
 
 def _may_be_sparse(tensor: Tensor) -> bool:

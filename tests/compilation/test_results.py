@@ -9,7 +9,7 @@ import storel
 from storel.compilation.expectation import has_only_products
 from storel.compilation.results import choose_result_format
 from storel.errors import MemoryLimitError
-from storel.plan.nodes import Levels
+from storel.plan.nodes import Levels, Place
 from storel.storage.formats.known import Formats
 from storel.syntax.parser import parse_format
 
@@ -73,6 +73,15 @@ def test_a_product_that_is_full_is_made_as_an_array_and_packed(wanted: str, semi
     dense = given.to_numpy()
     by_pairs = (dense[:, :, None] + dense[None]).min(axis=1)
     np.testing.assert_allclose(result.to_numpy(), dense @ dense if semiring == "plus_times" else by_pairs)
+
+
+def test_an_array_that_would_not_fit_is_not_made() -> None:
+    given = storel.tensor(np.random.default_rng(0).random((60, 60)))
+    program = "CREATE TENSOR C STORED AS csr AS sum(<(i, k), a> in A, <(k, j), b> in A) { (i, j) -> a * b }"
+    for limit, by_array in ((8 * 60 * 60, True), (8 * 60 * 60 - 1, False)):
+        destination = storel.compile(program, memory_limit=limit, A=given).compilation.plan.destination
+        assert isinstance(destination, Levels)
+        assert all(isinstance(level, Place) for level in destination.levels) == by_array
 
 
 def test_keys_in_no_order_are_not_listed_where_they_fill_an_array() -> None:

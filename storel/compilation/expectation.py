@@ -12,7 +12,7 @@ from storel.optimizer.cost.constants import Constants
 from storel.optimizer.physical.destination import is_dense
 from storel.optimizer.physical.forecast import arranging, counting, entering
 from storel.plan.contraction import Contraction
-from storel.plan.nodes import Levels
+from storel.plan.nodes import Coordinates, Place
 from storel.plan.passes import iterations
 from storel.plan.phases import Phase
 from storel.semiring import SEMIRINGS
@@ -54,15 +54,17 @@ def running_time(compilation: Compilation) -> float:
 def _packing(compilation: Compilation) -> float:
     """Return the nanoseconds that it takes to store the result as it is wanted, once it is assembled.
 
-    A list has an entry for each time that a key is entered.
+    A list has an entry for each time that a key is entered, an array one for each key.
     """
     plan, each = compilation.plan, compilation.result.packing(compilation.plan.destination)
+    places = math.prod(compilation.definition.shape)
     if not each:
         return 0.0
-    entered = entering(plan, compilation.symbols, compilation.constants)
-    if isinstance(plan.destination, Levels):
-        entered = min(entered, math.prod(compilation.definition.shape))
-    return each * entered
+    if isinstance(plan.destination, Coordinates):
+        return each * entering(plan, compilation.symbols, compilation.constants)
+    if all(isinstance(level, Place) for level in plan.destination.levels):
+        return each * places
+    return each * min(places, entering(plan, compilation.symbols, compilation.constants))
 
 
 def _phase(phase: Phase, compilation: Compilation) -> float:

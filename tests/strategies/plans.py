@@ -9,7 +9,7 @@ from typing import Any
 
 from storel.calculus.nodes import Add, Literal, Lookup, Symbol, Term, Variable
 from storel.compilation.compiled import Compilation
-from storel.compilation.compiler import Options
+from storel.compilation.compiler import Options, compile_as_stored
 from storel.compilation.environment import Environment
 from storel.execution.script import Runner
 from storel.plan.nodes import Elements, Positions, ScalarStore
@@ -75,13 +75,27 @@ class Planned:
 
 def planned(text: str, **inputs: Tensor | float) -> Planned:
     """Compile a program of one tensor without running it, every stage verified."""
+    return _planned(Runner(_environment(inputs), Options(verifies=True), runs=False), text)
+
+
+def normalized(text: str, **inputs: Tensor | float) -> Planned:
+    """Compile a program for its operands as they are stored, in the order of its sums."""
+    options = Options(floating_point="strict", verifies=True)
+    return _planned(Runner(_environment(inputs), options, runs=False, compiler=compile_as_stored), text)
+
+
+def _environment(inputs: Mapping[str, Tensor | float]) -> Environment:
     environment = Environment()
     for name, value in inputs.items():
         if isinstance(value, Tensor):
             environment.add_tensor(name, value)
         else:
             environment.add_parameter(name, value)
-    runner = Runner(environment, Options(verifies=True), runs=False)
+    return environment
+
+
+def _planned(runner: Runner, text: str) -> Planned:
+    environment = runner.environment
     compilation = list(runner.run(Source("test", text)).compilations.values())[-1]
     environment.tensors |= compilation.converted
     return Planned(compilation, {**environment.physical_arrays(), **environment.parameters}, environment)

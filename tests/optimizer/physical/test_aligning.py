@@ -88,7 +88,8 @@ def test_rows_of_a_dense_result_are_passed_over_once(entries: int, is_united: bo
 
 
 def test_what_is_stored_by_rows_and_by_columns_is_listed() -> None:
-    made = planned(SUM, A=storel.tensor(LEFT, "csc"), B=storel.tensor(RIGHT, "csr")).compilation
+    few = np.eye(12, 10)
+    made = planned(SUM, A=storel.tensor(few, "csc"), B=storel.tensor(few[::-1].copy(), "csr")).compilation
     assert isinstance(made.plan.destination, Coordinates)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from strategies.plans import number, var
+from strategies.plans import normalized, number, var
 from strategies.terms import Surroundings
 
 import storel
@@ -57,7 +57,7 @@ def test_a_product_and_its_row_sums(storage: str, size: int, backend: str) -> No
 @pytest.mark.parametrize("storage", FORMATS)
 def test_every_table_keeps_the_value(storage: str) -> None:
     given: dict[str, Any] = operands(storage, 8, 0.4)
-    kernel = storel.compile(CHAIN, floating_point="strict", **given)
+    kernel = normalized(CHAIN, **given)
     symbols = kernel.compilation.symbols
     values = kernel.environment.physical_arrays() | {
         name: fact.value for name, fact in symbols.items() if isinstance(fact, SizeSymbol)

@@ -81,10 +81,10 @@ def choose_store(
     """Return the store of ``value``, which ``filled`` fills: a table, unless another one is better.
 
     That is a list where the places are many, few of them filled, and scanned or cleared in a loop; a hash
-    table where a dense store is too large, or far larger than its entries: any, or one of several keys in a
-    loop, since it is cleared there. A ``preferred`` store is taken where it is possible, a table only outside
-    of loops, which would clear it. Raises MemoryLimitError where there are several keys that cannot be hashed
-    together.
+    table where a dense store is too large, or far larger than its entries: any, or one of several keys that
+    is scanned, or cleared in a loop. A ``preferred`` store is taken where it is possible, a table only
+    outside of loops, which would clear it. Raises MemoryLimitError where there are several keys that cannot
+    be hashed together.
     """
     extents = _extents(filled, dictionary.rank, scope, symbols)
     places = math.prod(extents)
@@ -94,7 +94,8 @@ def choose_store(
     hashed = HashStore(dictionary.scalar, ring.plus_name, ring.zero, terms)
     listed = ListStore(dictionary.scalar, ring.plus_name, ring.zero, terms[0])
     table = TableStore(dictionary.scalar, ring.plus_name, ring.zero, terms)
-    smallest = SMALL_TABLE if scope.loops > 0 and dictionary.rank > 1 else HASHED_PLACES
+    is_passed = scope.loops > 0 or is_revisited
+    smallest = SMALL_TABLE if is_passed and dictionary.rank > 1 else HASHED_PLACES
     if places > LARGEST_TABLE:
         return hashed
     match preferred:

@@ -103,23 +103,30 @@ def test_wide_rows_are_stored_as_lists_and_small_ones_as_tables() -> None:
         assert kind in plan
 
 
+SCANNED, LOOKED_UP = "max(<(i, j), v> in t) v", "sum(<p, i> in x, <q, j> in x) t(i, j)"
+
+
+@pytest.mark.filterwarnings("ignore:the value .* of a tensor is used as a key")
 @pytest.mark.parametrize(
-    ("extent", "entries", "kind"),
+    ("read", "extent", "entries", "kind"),
     [
-        (2_000, 1, "table of"),  # below 2^22 places
-        (3_000, 1, "hash of"),
-        (3_000, 300_000, "table of"),  # less than 64 places for each entry
-        (100_000, 1, "hash of"),
-        (100_000, 300_000, "hash of"),
+        (SCANNED, 15, 1, "table of"),  # below 256 places
+        (SCANNED, 2_000, 1, "hash of"),
+        (SCANNED, 2_000, 100_000, "table of"),  # less than 64 places for each entry
+        (SCANNED, 3_000, 300_000, "table of"),
+        (SCANNED, 100_000, 300_000, "hash of"),
+        (LOOKED_UP, 2_000, 10_000, "table of"),  # below 2^22 places
+        (LOOKED_UP, 3_000, 10_000, "hash of"),
     ],
 )
-def test_a_table_too_large_for_its_entries_is_hashed(extent: int, entries: int, kind: str) -> None:
+def test_a_table_too_large_for_its_entries_is_hashed(read: str, extent: int, entries: int, kind: str) -> None:
     places = np.arange(entries) * (extent * extent // entries)
     coordinates = np.stack([places // extent, places % extent])
     matrix = storel.tensor((coordinates, np.ones(entries)), "csr", shape=(extent, extent))
     made = "sum(<(i, j), a> in A) { (j, max(i, 1)) -> exp(a) }"
-    text = f"CREATE TENSOR r AS let t = {made} in max(<(i, j), v> in t) v"
-    assert kind in render(planned(text, A=matrix).compilation.plan)
+    given = {"A": matrix} | ({"x": storel.tensor(np.arange(300) + 1)} if "in x" in read else {})
+    text = f"CREATE TENSOR r AS let t = {made} in {read}"
+    assert kind in render(planned(text, **given).compilation.plan)
 
 
 def test_a_table_of_several_keys_is_not_cleared_in_a_loop_for_few_entries() -> None:

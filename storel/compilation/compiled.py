@@ -48,8 +48,7 @@ class Compilation:
 
     ``converted`` are operands in another format, which takes ``converting`` nanoseconds by the estimates;
     ``constants`` are what its plan is forecast with; sums are added up in any order where ``is_reordered``
-    says so. ``schedule`` was measured to be the fastest; it is
-    None where the estimates decide.
+    says so. ``schedule`` was measured to be the fastest; it is None where the estimates decide.
     """
 
     definition: Definition

@@ -10,7 +10,9 @@ import math
 
 from storel.calculus.nodes import Add, If, Let, Multiply, Singleton, Sum, Term, children
 from storel.compilation.environment import Environment
+from storel.errors import FormatError
 from storel.storage.compose import Composed
+from storel.storage.tensor import Tensor
 
 
 def nests(term: Term) -> int:
@@ -27,10 +29,17 @@ def nests(term: Term) -> int:
     return sum(found) if _is_dictionary(term) else max(found)
 
 
-def parts(composed: Composed, environment: Environment) -> int:
+def apart(composed: Composed, environment: Environment) -> int:
     """Return how many nests of loops there are if no part of an operand meets one of another."""
-    tensors = environment.tensors
-    return sum(times * len(tensors[name].storage.chains) for name, times in composed.uses.items())
+    return sum(times * parts(environment.tensors[name]) for name, times in composed.uses.items())
+
+
+def parts(tensor: Tensor) -> int:
+    """Return of how many loops the mapping of a tensor is the sum; 1 where it is no such sum."""
+    try:
+        return len(tensor.storage.chains)
+    except FormatError:
+        return 1
 
 
 def _is_dictionary(term: Term) -> bool:

@@ -18,7 +18,7 @@ from storel.compilation.compiled import Compilation
 from storel.compilation.compiler import Task, compile_as_stored, search_options, written_out
 from storel.compilation.environment import Environment
 from storel.compilation.expectation import expected_time
-from storel.compilation.nests import nests, parts
+from storel.compilation.nests import apart, nests, parts
 from storel.compilation.reformat import (
     array_names,
     conversions,
@@ -28,11 +28,12 @@ from storel.compilation.reformat import (
     least_conversion_cost,
 )
 from storel.compilation.schedule import Formats, Schedule
+from storel.errors import MemoryLimitError
 from storel.host import threads
 from storel.optimizer.remember import name_of as name_of_search
 from storel.plan.binding import free_symbols
 from storel.plan.nodes import Coordinates
-from storel.storage.compose import name_of_uses, operand_of
+from storel.storage.compose import Composed, name_of_uses, operand_of
 from storel.storage.tensor import Tensor
 
 NEST = 2e7
@@ -60,24 +61,32 @@ def compile_first(task: Task) -> Compilation:
     Those are operands as they are stored. Where their parts meet one another, they are in their default
     formats, unless the program is worth a search among all choices of a part of each.
     """
-    tensors, environment = task.environment.tensors, task.environment
-    if not any(len(tensor.storage.chains) > 1 for tensor in tensors.values()):
+    tensors = task.environment.tensors
+    if all(parts(tensor) == 1 for tensor in tensors.values()):
         return compile_as_stored(task)
     composed, term = written_out(task)
     met = nests(term)
-    whole = {
-        name: next(forms(tensors[name], environment))
-        for name in sorted(composed.uses.keys() - composed.opened)
-        if met > parts(composed, environment)
-        if len(tensors[name].storage.chains) > 1 and tensors[name].lists_entries
-        if not is_default(tensors[name], environment)
-    }
+    whole = _put_together(task, composed) if met > apart(composed, task.environment) else {}
     if not whole:
         return compile_as_stored(task)
     first = with_dense_products(compile_as_stored(task, whole))
     if not is_worth(first, NEST * met**2, task):
         return first
     return min(first, with_dense_products(compile_as_stored(task)), key=expected_time)
+
+
+def _put_together(task: Task, composed: Composed) -> dict[str, Tensor]:
+    """Return the operands in several parts in their default formats, none if there is no room for that."""
+    environment = task.environment
+    used = {name: environment.tensors[name] for name in sorted(composed.uses.keys() - composed.opened)}
+    try:
+        return {
+            name: next(forms(tensor, environment))
+            for name, tensor in used.items()
+            if parts(tensor) > 1 and tensor.lists_entries and not is_default(tensor, environment)
+        }
+    except MemoryLimitError:
+        return {}
 
 
 def planned(task: Task, first: Compilation | None = None) -> Compilation:

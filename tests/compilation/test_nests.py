@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,10 @@ import pytest
 import scipy.sparse as sp
 
 import storel
-from storel.compilation import scheduling
+from storel.compilation import reformat, scheduling
 from storel.compilation.compiled import Compilation
 from storel.compilation.compiler import NOTHING_CONVERTED, Task
+from storel.errors import MemoryLimitError
 from storel.optimizer.limits import FEW_E_NODES
 
 SIZE = 60
@@ -114,3 +117,29 @@ def test_parts_that_a_program_reads_itself_stay(compiled: list[list[str]]) -> No
     assert compiled[0] == ["B"]
     expected = DENSE["A"] @ DENSE["A"] @ DENSE["B"] * width[0]
     np.testing.assert_allclose(dense(result), expected)
+
+
+def test_a_mapping_that_is_no_sum_of_loops_is_one_part(compiled: list[list[str]], tmp_path: Path) -> None:
+    row = "sum(<j, v> in (sum(<j, _> in 0:n) { j -> val(i * n + j) })) { j -> v }"
+    text = f"CREATE FORMAT odd(T: real[m, n]) USING val: real[m * n] AS sum(<i, _> in 0:m) {{ i -> {row} }}"
+    (tmp_path / "odd.sdql").write_text(text, encoding="utf-8")
+    operand = storel.tensor({"val": DENSE["A"].ravel()}, "odd", shape=(SIZE, SIZE), formats=tmp_path)
+    kernel = storel.compile(POWER, formats=tmp_path, A=operand)
+    assert compiled[0] == []
+    np.testing.assert_allclose(dense(kernel(A=operand)), DENSE["A"] @ DENSE["A"] @ DENSE["A"])
+
+
+def test_parts_stay_apart_where_there_is_no_room(
+    compiled: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> Iterator[storel.Tensor]:
+        raise MemoryLimitError("no room")
+        yield
+
+    monkeypatch.setattr(scheduling, "forms", refused)
+    monkeypatch.setattr(reformat, "WORTHWHILE", math.inf)
+    monkeypatch.setattr(scheduling, "MOST_USES", 0)
+    operands = stored("hyb", "A")
+    kernel = storel.compile(POWER, **operands)
+    assert compiled == [[]]
+    np.testing.assert_allclose(dense(kernel(**operands)), DENSE["A"] @ DENSE["A"] @ DENSE["A"])

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 
-from storel.calculus.nodes import Add, If, Let, Multiply, Singleton, Sum, Term, children
+from storel.calculus.apart import keyed
+from storel.calculus.nodes import Add, Term, children
 from storel.compilation.environment import Environment
 from storel.errors import FormatError
 from storel.storage.compose import Composed
@@ -18,7 +19,7 @@ from storel.storage.tensor import Tensor
 def nests(term: Term) -> int:
     """Return in how many nests of loops ``term`` ends if its sums of dictionaries are taken apart.
 
-    >>> from storel.calculus.nodes import Symbol
+    >>> from storel.calculus.nodes import Singleton, Sum, Symbol
     >>> row = Singleton(Symbol("k"), Symbol("v"))
     >>> nests(Sum(Add(row, row), Sum(Add(row, Add(row, row)), Symbol("v"))))
     6
@@ -26,7 +27,7 @@ def nests(term: Term) -> int:
     found = [nests(child) for child, _ in children(term)]
     if not isinstance(term, Add):
         return math.prod(found)
-    return sum(found) if _is_dictionary(term) else max(found)
+    return sum(found) if keyed(term) else max(found)
 
 
 def apart(composed: Composed, environment: Environment) -> int:
@@ -40,16 +41,3 @@ def parts(tensor: Tensor) -> int:
         return len(tensor.storage.chains)
     except FormatError:
         return 1
-
-
-def _is_dictionary(term: Term) -> bool:
-    """Return whether a term is a dictionary, as far as its form tells."""
-    match term:
-        case Singleton():
-            return True
-        case Sum(_, body) | Let(_, body) | If(_, body):
-            return _is_dictionary(body)
-        case Add(left, right) | Multiply(left, right):
-            return _is_dictionary(left) or _is_dictionary(right)
-        case _:
-            return False

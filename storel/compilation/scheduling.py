@@ -56,9 +56,9 @@ def compile_definition(task: Task) -> Compilation:
 
 
 def compile_first(task: Task) -> Compilation:
-    """Compile a definition for what the other ways to compute it are compared with.
+    """Compile a definition in the way that all others are compared with.
 
-    Those are operands as they are stored. Where their parts meet one another, they are in their default
+    It takes operands as they are stored. Where their parts meet one another, it takes those in their default
     formats, unless the program is worth a search among all choices of a part of each.
     """
     tensors = task.environment.tensors

@@ -51,7 +51,7 @@ def with_result_by_array(compilation: Compilation) -> Compilation:
     return min(compilation, with_dense_products(_by_array(compilation)), key=expected_time)
 
 
-def _by_array(compilation: Compilation) -> Compilation:
+def _by_array(compilation: Compilation, preferences: Preferences = PLANNERS_OWN) -> Compilation:
     """Return the same with an array assembled on the way to its result, if it may be and there is room."""
     result, definition = compilation.result, compilation.definition
     if result.array is None or result.array is result.assembled:
@@ -59,7 +59,7 @@ def _by_array(compilation: Compilation) -> Compilation:
     if math.prod(definition.shape) * definition.type.itemsize > compilation.memory:
         return compilation
     changed = replace(result, assembled=result.array)
-    return replace(compilation, result=changed).replanned(compilation.optimized.term)
+    return replace(compilation, result=changed).replanned(compilation.optimized.term, preferences)
 
 
 def with_schedule(compilation: Compilation, wanted: Schedule) -> Compilation | None:
@@ -70,7 +70,7 @@ def with_schedule(compilation: Compilation, wanted: Schedule) -> Compilation | N
     if term is None:
         return None
     made = replace(_by_term(compilation, term, wanted.preferences), schedule=wanted)
-    return min(made, _by_array(made), key=expected_time)
+    return min(made, _by_array(made, wanted.preferences), key=expected_time)
 
 
 def _as_products(compilation: Compilation) -> Compilation:

@@ -60,6 +60,25 @@ def test_the_winner_is_taken_from_then_on(program: str, description: str, prefer
     np.testing.assert_allclose(result.to_numpy(), want if program == PRODUCT else want.sum())
 
 
+def test_preferences_hold_where_an_array_is_assembled_on_the_way(prefer: Prefer) -> None:
+    full = np.random.default_rng(5).random((40, 40))
+    program = (
+        "CREATE TENSOR C STORED AS csr AS "
+        "sum(<(i, j), a> in A, <(j, k), b> in B, <(k, l), d> in D) {(i, l) -> a * b * d}"
+    )
+    operands: dict[str, Any] = {"A": full, "B": full, "D": B}
+    before = storel.compile(program, **operands).compilation
+    prefer("hash tables")
+    chosen = storel.tune(program, **operands)["C"].chosen
+    assert chosen.description.startswith("hash tables")
+    after = storel.compile(program, **operands).compilation
+    assert before.result.assembled == after.result.assembled == after.result.array
+    assert after.plan != before.plan
+    result = storel.run(program, **operands)
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_allclose(result.to_numpy(), full @ full @ B)
+
+
 def test_parts_that_meet_are_put_together_before_anything_is_tried(prefer: Prefer) -> None:
     square: Any = sp.random_array((40, 40), density=0.1, format="csr", rng=np.random.default_rng(4))
     operand = storel.tensor(square, "hyb")

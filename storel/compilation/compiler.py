@@ -25,6 +25,7 @@ from storel.calculus.generators import ByColumns, Total, asks_for_columns
 from storel.calculus.lower import lower as lower_expression
 from storel.calculus.lower import lower_mapping
 from storel.calculus.nodes import Term
+from storel.calculus.reals import computes_reals
 from storel.calculus.verify import verify as verify_term
 from storel.compilation import machine
 from storel.compilation.compiled import Compilation
@@ -38,6 +39,7 @@ from storel.loops.verify import verify as verify_loops
 from storel.optimizer.arrangement.join_order import orders
 from storel.optimizer.cost.model import Nanoseconds
 from storel.optimizer.limits import Limits
+from storel.optimizer.outcome import Optimized
 from storel.optimizer.outcome import Options as SearchOptions
 from storel.optimizer.physical.plan import Request, plan_term
 from storel.optimizer.remember import optimized as search
@@ -64,8 +66,8 @@ FLOATING_POINT: tuple[FloatingPoint, ...] = get_args(FloatingPoint)
 class Options:
     """How to compile and run; the defaults are what a user gets who says nothing.
 
-    ``floating_point`` says what may happen to sums and products: they stay in the order written; they are
-    reordered; products of sums may be multiplied out, too, which can cancel.
+    ``floating_point`` says what may happen to sums and products of reals: they stay in the order written;
+    they are reordered; products of sums may be multiplied out, too, which can cancel.
     ``binders`` says how the optimizer holds bound variables, ``verifies`` checks every stage's invariants.
     ``search`` replaces parts of the optimizer, binders included. ``threads`` is how many a kernel uses at
     most, by default one for each processor (``storel.host.threads``).
@@ -128,8 +130,7 @@ def compile_as_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONV
     composed = replace(composed, symbols={**composed.symbols, **_mapping_symbols(composed)})
     symbols = composed.symbols
     budgets = search_options(options)
-    others = () if options.floating_point == "strict" else _others(composed, definition, term)
-    optimized = search(term, symbols, options.rules, budgets, others)
+    optimized, is_reordered = _searched(task, composed, term)
     cost = optimized.cost
     result = choose_result_format(task.storage, definition.shape, cost.counts, environment.formats)
     request = Request(definition.shape, result.candidate, cost.entries)
@@ -147,7 +148,7 @@ def compile_as_stored(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONV
             conversion_cost(environment.tensors[operand_of(name)], each) for name, each in converted.items()
         ),
         reliance=relied,
-        is_reordered=options.floating_point != "strict",
+        is_reordered=is_reordered,
         constants=budgets.cost.constants if isinstance(budgets.cost, Nanoseconds) else machine.constants(),
         threads=threads.count(options.threads),
         memory=budgets.memory,
@@ -164,6 +165,21 @@ def written_out(task: Task, converted: Mapping[str, Tensor] = NOTHING_CONVERTED)
     facts = replace(environment, tensors=tensors).facts()
     composed = compose(view_of(definition), task.views, tensors, facts)
     return composed, lower_expression(composed.expression, composed.symbols, definition.semiring)
+
+
+def _searched(task: Task, composed: Composed, term: Term) -> tuple[Optimized, bool]:
+    """Return what the search makes of a term, and whether its sums may be added up in any order.
+
+    With strict floating point they may where nothing real is computed.
+    """
+    options, symbols = task.options, composed.symbols
+    if options.floating_point == "strict":
+        as_written = search(term, symbols, options.rules, search_options(options))
+        if computes_reals(as_written.normalized, symbols):
+            return as_written, False
+        options = replace(options, floating_point="reassociate")
+    others = _others(composed, task.definition, term)
+    return search(term, symbols, options.rules, search_options(options), others), True
 
 
 def _verify(compilation: Compilation) -> None:

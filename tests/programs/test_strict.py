@@ -40,3 +40,27 @@ def test_numbers_are_those_of_the_interpreter(program: str, storage: str) -> Non
         found = storel.run(script, backend=backend, threads=threads, floating_point="strict", **given)
         assert isinstance(found, storel.Tensor)
         np.testing.assert_array_equal(found.to_numpy(), wanted.to_numpy(), err_msg=f"{backend} {threads}")
+
+
+@pytest.mark.parametrize(
+    ("program", "is_reordered"),
+    [
+        ("sum(<(i, k), a> in A, <(j, k), b> in A) { (i, j) -> 1 }", True),
+        ("sum(<(i, k), a> in A, <(j, k), b> in A) { (i, j) -> a * b }", False),
+        ("sum(<(i, k), a> in A, <(j, k), b> in A) if (a < b) then { (i, j) -> i - j }", True),
+        ("sum(<(i, k), a> in A, <(j, k), b> in A) if (a + 1.0 < b) then { (i, j) -> i - j }", False),
+    ],
+)
+def test_what_computes_no_reals_is_planned_as_if_floating_point_were_not_strict(
+    program: str, is_reordered: bool
+) -> None:
+    script = f"CREATE TENSOR R AS {program}"
+    given = storel.tensor(MATRIX, "csr")
+    kernel = storel.compile(script, floating_point="strict", A=given)
+    free = storel.compile(script, A=given).compilation
+    assert kernel.compilation.is_reordered == is_reordered
+    assert (kernel.compilation.plan == free.plan) == is_reordered
+    result, wanted = kernel(A=given), storel.run(script, backend="interpret", A=given)
+    assert isinstance(result, storel.Tensor)
+    assert isinstance(wanted, storel.Tensor)
+    np.testing.assert_array_equal(result.to_numpy(), wanted.to_numpy())

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import TypeAlias
 
 import numpy as np
@@ -97,15 +98,15 @@ def fitting(storage: Format, sample: Sample) -> Fit:
 
 def best_fit(storage: Format, samples: Iterable[Sample]) -> Sample | None:
     """Return the first sample that fits as a whole, else the part with the most groups; None if none does."""
-    best, most = None, 0
-    for sample in samples:
-        fit = fitting(storage, sample)
-        groups = 0 if fit.part is None else len(np.unique(fit.part.groups))
-        if fit.refusal is None and groups:
-            return fit.part
-        if groups > most:
-            best, most = fit.part, groups
-    return best
+    others: list[Sample] = []
+    for sample in filter(len, samples):
+        if _refusal(storage, sample) is None:
+            return sample
+        others.append(sample)
+    parts = [
+        part for part in (fitting(storage, each).part for each in others) if part is not None and len(part)
+    ]
+    return max(parts, key=lambda part: len(np.unique(part.groups)), default=None)
 
 
 def _refusal(storage: Format, sample: Sample) -> FormatError | DataError | None:
@@ -153,6 +154,8 @@ def structures(shape: tuple[int, ...]) -> Iterator[tuple[str, Structure]]:
     if len(shape) >= 2 and shape[-1] == shape[-2]:
         yield "with mirror images", _mirrored
         yield "with negative mirror images", _negated
+    if len(shape) >= 3 and len(set(shape)) == 1:
+        yield "the same in any order of keys", _permuted
     if len(shape) == 2:
         yield "diagonals of one value", _shifted
         yield "one in each row, all 1", _one_in_each_row
@@ -192,6 +195,16 @@ def _with_images(half: Sample, sign: int) -> Sample:
         np.concatenate((half.values, sign * half.values[has_image])),
         np.concatenate((groups, groups[has_image])),
     )
+
+
+def _permuted(sample: Sample) -> Sample:
+    """Return entries whose keys descend, each with its value at the same keys in any other order."""
+    ordered = sample.part(np.all(np.diff(sample.coordinates, axis=0) <= 0, axis=0))
+    orders = [list(order) for order in permutations(range(len(sample.shape)))]
+    images = np.concatenate([ordered.coordinates[order] for order in orders], axis=1)
+    coordinates, first = np.unique(images, axis=1, return_index=True)
+    groups = first % max(len(ordered), 1)
+    return Sample(sample.shape, coordinates, ordered.values[groups], groups)
 
 
 def _shifted(sample: Sample) -> Sample:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -84,7 +85,19 @@ def test_structures(name: str, seed: int) -> None:
     assert STRUCTURED[name](dense(made))
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (3,), (0, 3), (3, 0), (2, 0, 2), (2, 1, 1, 3)])
+@pytest.mark.parametrize("shape", [(4, 4, 4), (3, 3, 3, 3)])
+def test_entries_with_the_same_keys_in_another_order_are_one_group(shape: tuple[int, ...]) -> None:
+    made = sample("the same in any order of keys", shape)
+    assert 0 < len(made) == len(np.unique(made.coordinates, axis=1).T)
+    found = dense(made)
+    for order in permutations(range(len(shape))):
+        np.testing.assert_array_equal(found, found.transpose(order))
+    keys = np.sort(made.coordinates, axis=0)
+    assert made.group_count == len(np.unique(keys, axis=1).T)
+    assert len(np.unique(np.vstack((keys, made.groups)), axis=1).T) == made.group_count
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (0, 3), (3, 0), (2, 0, 2), (2, 2, 2), (2, 1, 1, 3)])
 def test_every_structure_has_samples_of_every_shape(shape: tuple[int, ...]) -> None:
     for _, structure in structures(shape):
         for density in (0.0, 1.0):
@@ -102,6 +115,19 @@ def test_the_best_fit_is_the_first_that_fits_as_a_whole() -> None:
     part = best_fit(resolved("diagonal"), [sample("any entries", (6, 6), 1.0)])
     assert part is not None
     assert len(part) == 6
+
+
+def test_parts_are_looked_for_only_where_nothing_fits_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts, pack_sample = list[int](), Sample.packed
+
+    def counted(self: Sample, storage: Format) -> Tensor:
+        attempts.append(len(self))
+        return pack_sample(self, storage)
+
+    monkeypatch.setattr(Sample, "packed", counted)
+    names = ("any entries", "with negative mirror images", "with mirror images")
+    assert best_fit(resolved("symmetric"), (sample(name, (6, 6)) for name in names)) is not None
+    assert len(attempts) == 3
 
 
 @pytest.mark.parametrize("name", ["diagonal", "skyline", "tridiagonal", "block_diagonal", "pattern"])

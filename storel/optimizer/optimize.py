@@ -285,7 +285,7 @@ def _arranged(term: Term, symbols: Symbols) -> Iterator[tuple[str, Term]]:
     """Yield what else the sums of a normalized term may be, found without a search."""
     chain = associated(term, symbols)
     if chain is not None:
-        yield "associated", chain
+        yield "associated", _typed(chain, term, symbols)
     pairs = in_pairs(term, symbols) if chain is None and loops(term) >= SEVERAL_LOOPS else None
     if pairs is not None:
         yield "in pairs", pairs
@@ -318,7 +318,7 @@ def _typed(found: Term, term: Term, symbols: Symbols) -> Term:
     try:
         return found if infer(found, symbols) == infer(term, symbols) else term
     except InvariantError:
-        return term  # a product of two dictionaries was taken for one that scales
+        return term  # a product of dictionaries was taken for one that scales
 
 
 def _priced(origin: str, term: Term, sharing: Sharing) -> Priced:

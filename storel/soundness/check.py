@@ -39,6 +39,7 @@ from storel.scalars import ScalarType
 from storel.soundness.data import Surroundings, data
 from storel.soundness.instances import Instance, UnfitError
 from storel.soundness.patterns import backwards, binds_in_two_loops
+from storel.values import Array
 
 SEMIRINGS = ("plus_times", "plus_times", "plus_times", "min_plus", "max_times", "or_and")
 """Most mistakes show where adding something twice is not adding it once."""
@@ -171,7 +172,7 @@ def _try(
     """Return whether ``rule`` applies to ``term``, and a term that it makes of it and should not."""
     try:
         verify(term, around.symbols)
-        expected = evaluate(term, around.symbols, around.values)
+        expected = _value(term, around)
     except (StorelError, InvariantError) as error:
         raise UnevaluatedError from error
     try:
@@ -181,7 +182,7 @@ def _try(
     for other in found:
         try:
             _require_rank(other, term, around)
-            value = evaluate(other, around.symbols, around.values)
+            value = _value(other, around)
         except EvaluationError as error:
             if "negative key" in str(error):
                 # That keys are natural is shown before rewriting, on the whole program.
@@ -192,6 +193,14 @@ def _try(
         if not _same(value, expected):
             return 1, Counterexample(term, other, expected, value, around)
     return int(bool(found)), None
+
+
+def _value(term: Term, around: Surroundings) -> Any:
+    """Return the value of ``term``, of an array its elements by their positions."""
+    value = evaluate(term, around.symbols, around.values)
+    if isinstance(value, Array):
+        return {position: value.at(position) for position in range(value.low, value.high)}
+    return value
 
 
 def _require_rank(made: Term, term: Term, around: Surroundings) -> None:

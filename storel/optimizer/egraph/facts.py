@@ -2,7 +2,7 @@
 
 Facts about a binder come from its source in the term as it was written. Later the binder may stand
 over an instance of that source (a substitution made it); there it runs over fewer elements, never
-over others.
+over others. Only a loop over an element-wise product may become one over an operand, which has more keys.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from storel.calculus.apart import determined, keyed
-from storel.calculus.binders import binder_facts
+from storel.calculus.binders import binder_facts, binder_types
 from storel.calculus.bounds import elements
 from storel.calculus.intervals import ANY, LONG, Interval
 from storel.calculus.nodes import (
     Add,
     If,
     Literal,
+    Multiply,
     Range,
     Singleton,
     Slice,
@@ -29,12 +30,13 @@ from storel.calculus.nodes import (
     names_in,
 )
 from storel.calculus.strictness import linear
-from storel.calculus.verify import KEY, Type
+from storel.calculus.verify import KEY, Type, infer
 from storel.optimizer.encoding.binders import Encoding
 from storel.optimizer.encoding.layouts import Numbering, encode
 from storel.optimizer.encoding.named import NAMED
 from storel.optimizer.estimation.cardinality import bound_estimates
 from storel.optimizer.estimation.estimate import Estimate
+from storel.optimizer.terms.occurrences import is_value
 from storel.semiring import SEMIRINGS
 from storel.symbols import ArraySymbol, EndSymbol, MappingSymbol, ParameterSymbol, SizeSymbol, Symbols
 
@@ -71,6 +73,8 @@ def encoded(term: Term, symbols: Symbols, encoding: Encoding = NAMED, *, shares:
         types = tuple(numbering.binders[each][0] for each in scope)
         intervals = tuple(numbering.binders[each][1] for each in scope)
         kinds, ranges = binder_facts(binding, symbols, types, intervals)
+        if isinstance(binding, Sum) and _has_product(binding.source, symbols, types):
+            ranges = (Interval(0), ANY)
         numbers = tuple(map(numbering.binder, zip(kinds, map(_taken, ranges), strict=True)))
         known = bound_estimates(binding, symbols, tuple(estimates[each] for each in scope))
         for each, estimate in zip(numbers, known, strict=True):
@@ -89,6 +93,20 @@ def encoded(term: Term, symbols: Symbols, encoding: Encoding = NAMED, *, shares:
     for index, literal in enumerate(numbering.literals):
         lines += _about_literal(f"(Const {index})", literal)
     return Encoded(text, "\n".join(lines), numbering, estimates)
+
+
+def _has_product(source: Term, symbols: Symbols, types: tuple[Type, ...]) -> bool:
+    """Return whether the entries of a source are those of an element-wise product, or sums of such."""
+    if isinstance(source, Multiply):
+        operands = (source.left, source.right)
+        if all(infer(each, symbols, types).rank > 0 for each in operands):
+            return True
+    inside = (*reversed(binder_types(source, symbols, types)), *types)
+    return any(
+        _has_product(child, symbols, inside if binders else types)
+        for place, (child, binders) in enumerate(children(source))
+        if is_value(source, place)
+    )
 
 
 Bound: TypeAlias = tuple[Term, tuple[int, ...], tuple[int, ...]]

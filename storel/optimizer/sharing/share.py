@@ -32,7 +32,7 @@ from storel.calculus.nodes import (
     Variable,
     length,
 )
-from storel.calculus.verify import infer
+from storel.calculus.verify import KEY, infer
 from storel.optimizer.cost.model import CostModel, Nanoseconds
 from storel.optimizer.cost.whole import Estimator
 from storel.optimizer.limits import FEW_TERM_NODES, TERM_NODE, Stop
@@ -220,7 +220,8 @@ def _interchanged(term: Term, symbols: Symbols) -> Iterator[Term]:
     for found in occurrences(term, symbols):
         match found.term:
             case Sum(Range() as keys, Singleton(Variable(1), entry), semiring):
-                rows = [row for row in tables(keys, entry, symbols) if row.semiring == semiring]
+                made = tables(keys, entry, symbols, (KEY, KEY, *found.types))
+                rows = [row for row in made if row.semiring == semiring]
                 yield from (replaced(term, found.path, row) for row in rows[1:])
             case _:
                 continue

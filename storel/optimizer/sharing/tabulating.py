@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from storel.calculus.binders import binder_types
 from storel.calculus.binding import free_mask, free_variables, shift, substitute
 from storel.calculus.bounds import bounds
 from storel.calculus.intervals import Interval
@@ -33,7 +34,7 @@ from storel.calculus.nodes import (
     Variable,
 )
 from storel.calculus.safety import is_safe
-from storel.calculus.verify import KEY, infer
+from storel.calculus.verify import KEY, Type, infer
 from storel.optimizer.physical.facts import ZERO, size_term
 from storel.optimizer.physical.shape import semiring_of
 from storel.optimizer.terms.instances import covering, instance
@@ -127,13 +128,12 @@ def _by_computed_key(term: Term, found: Occurrence, symbols: Symbols) -> Iterato
         lambda index: index if index < 2 else index - outer,
     )
     around = found.scope[outer:]
-    if not is_safe(
-        entry, symbols, (KEY, KEY, *types_of(around)), (interval, interval, *intervals_of(around))
-    ):
+    types = (KEY, KEY, *types_of(around))
+    if not is_safe(entry, symbols, types, (interval, interval, *intervals_of(around))):
         return
     home = found.home(outer)
     rows = Range(Literal(interval.low or 0, ScalarType.INT64), size_term(symbols, interval.high + 1))
-    for table in tables(rows, entry, symbols):
+    for table in tables(rows, entry, symbols, types):
         made = replaced(term, home, Let(table, shift(at(term, home), 1)))
         yield _read_throughout(made, (*home, 1), len(around), entry, rows, symbols)
 
@@ -181,7 +181,7 @@ def _with_tables(
         return
     is_scalar = infer(entry, symbols, inner_types).rank == 0
     # Seen from the occurrence the table is variable `outer`, and what was there is one further away.
-    for table in tables(keys, entry, symbols):
+    for table in tables(keys, entry, symbols, inner_types):
         read = Lookup(Variable(outer), Variable(key), table.semiring)
         place = replaced if is_scalar else _with_row
         named = place(shift(at(term, home), 1), found.path[len(home) :], read)
@@ -247,12 +247,17 @@ def _with_row(term: Term, path: tuple[int, ...], row: Term) -> Term:
     return replaced(term, path, row)
 
 
-def tables(keys: Range, entry: Term, symbols: Symbols) -> Iterator[Sum | Add | Multiply]:
-    """Yield the table of ``entry`` (its row is variable 1) over ``keys``, row by row and loop by loop."""
+def tables(
+    keys: Range, entry: Term, symbols: Symbols, types: tuple[Type, ...]
+) -> Iterator[Sum | Add | Multiply]:
+    """Yield the table of ``entry`` (its row is variable 1) over ``keys``, row by row and loop by loop.
+
+    ``types`` are those of the variables that ``entry`` sees.
+    """
     own = semiring_of(entry)
     by_rows = _by_rows(keys, entry, own)
     yield by_rows
-    by_loops = _by_loops(keys, entry, own, symbols)
+    by_loops = _by_loops(keys, entry, own, symbols, types)
     if by_loops != by_rows:
         yield by_loops
 
@@ -261,30 +266,36 @@ def _by_rows(keys: Range, entry: Term, own: str) -> Sum:
     return Sum(keys, Singleton(Variable(1), entry, own), own)
 
 
-def _by_loops(keys: Range, entry: Term, own: str, symbols: Symbols) -> Sum | Add | Multiply:
+def _by_loops(
+    keys: Range, entry: Term, own: str, symbols: Symbols, types: tuple[Type, ...]
+) -> Sum | Add | Multiply:
     """Return the table of ``entry`` with loops that do not depend on the row outside of those over rows.
 
     ``own`` is the semiring of the table; loops over another one stay in the rows.
     """
     match entry:
         case Add(left, right, semiring) if semiring == own:
-            return Add(_by_loops(keys, left, own, symbols), _by_loops(keys, right, own, symbols), own)
+            one, other = (_by_loops(keys, each, own, symbols, types) for each in (left, right))
+            return Add(one, other, own)
         case Sum(source, body, semiring) if semiring == own and not free_variables(source) & {0, 1}:
             # The binders of the table (2, 3 from inside the loop) and of the loop (0, 1) trade places.
             swapped = reindexed(
                 body, lambda index: index + 2 if index < 2 else index - 2 if index < 4 else index
             )
             inner = Range(shift(keys.low, 2), shift(keys.high, 2))
-            row = _searched(inner, swapped, own, symbols) or _row(inner, swapped, own)
+            seen = (*types[:2], *reversed(binder_types(entry, symbols, types)), *types[2:])
+            row = _searched(inner, swapped, own, symbols, seen) or _row(inner, swapped, own)
             return Sum(shift(source, -2), row, own)
         case Find() | Multiply():
-            return _searched(keys, entry, own, symbols) or _by_rows(keys, entry, own)
+            return _searched(keys, entry, own, symbols, types) or _by_rows(keys, entry, own)
         case _:
             return _by_rows(keys, entry, own)
 
 
-def _searched(keys: Range, entry: Term, own: str, symbols: Symbols) -> Sum | Multiply | None:
-    """Return the table of what is searched for by its row, times something: all that is found.
+def _searched(
+    keys: Range, entry: Term, own: str, symbols: Symbols, types: tuple[Type, ...]
+) -> Sum | Multiply | None:
+    """Return the table of what is searched for by its row, times a number: all that is found.
 
     None if ``entry`` is nothing of the kind.
     """
@@ -299,7 +310,9 @@ def _searched(keys: Range, entry: Term, own: str, symbols: Symbols) -> Sum | Mul
             return Sum(shift(source, -2), Singleton(Variable(0), found, own), own)
         case Multiply(left, right, semiring) if semiring == own:
             for factor, rest in ((left, right), (right, left)):
-                made = None if free_variables(factor) & {0, 1} else _searched(keys, rest, own, symbols)
+                if free_variables(factor) & {0, 1} or infer(factor, symbols, types).rank > 0:
+                    continue
+                made = _searched(keys, rest, own, symbols, types)
                 if made is not None:
                     return Multiply(shift(factor, -2), made, own)
             return None

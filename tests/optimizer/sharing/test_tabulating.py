@@ -28,7 +28,7 @@ from storel.calculus.nodes import (
     Term,
     children,
 )
-from storel.calculus.verify import verify
+from storel.calculus.verify import KEY, verify
 from storel.execution.run import measure
 from storel.optimizer.sharing.tabulating import tables, tabulated
 from storel.optimizer.terms.factoring import factored
@@ -116,7 +116,7 @@ def searched(array: str) -> Find:
     ids=["found", "sums", "sum of a value", "loop"],
 )
 def test_a_table_is_filled_loop_by_loop(entry: Term, loops: int) -> None:
-    by_rows, by_loops = tables(KEYS, entry, SYMBOLS)
+    by_rows, by_loops = tables(KEYS, entry, SYMBOLS, (KEY, KEY))
     expected = evaluate(by_rows, SYMBOLS, VALUES)
     assert evaluate(by_loops, SYMBOLS, VALUES) == expected
     assert sum(isinstance(each, Sum) for each in parts(by_loops)) == loops
@@ -131,16 +131,24 @@ def test_a_table_is_filled_loop_by_loop(entry: Term, loops: int) -> None:
     ids=["scaled", "scaled in a loop"],
 )
 def test_what_is_found_is_scaled_where_it_lies(entry: Term) -> None:
-    by_rows, by_loops = tables(KEYS, entry, SYMBOLS)
+    by_rows, by_loops = tables(KEYS, entry, SYMBOLS, (KEY, KEY))
     assert evaluate(by_loops, SYMBOLS, VALUES) == evaluate(by_rows, SYMBOLS, VALUES)
     assert not any(isinstance(each, Find) for each in parts(by_loops))
+
+
+def test_a_row_scales_nothing() -> None:
+    """What multiplies all that is found is a number: a row has keys of its own."""
+    row = Sum(Symbol("val"), Singleton(var(1), var(0)))
+    found = Find(Symbol("rows"), var(1), Singleton(var(0), number(1)))
+    (by_rows,) = tables(KEYS, Multiply(row, found), SYMBOLS, (KEY, KEY))
+    assert isinstance(by_rows, Sum) and isinstance(by_rows.body, Singleton)
 
 
 def test_a_value_is_a_row_of_the_semiring_that_adds_it_up() -> None:
     """0 is no entry where numbers are added up, and is one where the least is taken."""
     loop = Sum(Symbol("val"), Add(var(0), number(1), "min_plus"), "min_plus")
     for entry in (Add(loop, number(0), "min_plus"), Add(loop, Sum(KEYS, number(0)), "min_plus")):
-        by_rows, by_loops = tables(KEYS, entry, SYMBOLS)
+        by_rows, by_loops = tables(KEYS, entry, SYMBOLS, (KEY, KEY))
         made = evaluate(by_rows, SYMBOLS, VALUES)
         assert made == dict.fromkeys(range(4), 0)
         assert evaluate(by_loops, SYMBOLS, VALUES) == made
@@ -148,7 +156,7 @@ def test_a_value_is_a_row_of_the_semiring_that_adds_it_up() -> None:
 
 @pytest.mark.parametrize(("array", "keys"), [("loose", KEYS), ("rows", Range(number(0), number(3)))])
 def test_what_may_be_found_for_no_row_is_looked_for_row_by_row(array: str, keys: Range) -> None:
-    (by_rows,) = tables(keys, searched(array), SYMBOLS)
+    (by_rows,) = tables(keys, searched(array), SYMBOLS, (KEY, KEY))
     assert isinstance(by_rows, Sum) and isinstance(by_rows.body, Singleton)
 
 

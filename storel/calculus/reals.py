@@ -29,7 +29,7 @@ def computes_reals(
     inner_types, inner_intervals = (*reversed(found_types), *types), (*reversed(found_intervals), *intervals)
     match term:
         case Sum(source, body):
-            is_computed = not _is_once(source, body, symbols, inner_intervals)
+            is_computed = not is_once(source, body, symbols, inner_intervals)
         case _:
             is_computed = isinstance(term, Add | Multiply | Apply | Reduce | Merge)
     if is_computed and infer(term, symbols, types).scalar.is_real:
@@ -42,7 +42,7 @@ def computes_reals(
     )
 
 
-def _is_once(source: Term, body: Term, symbols: Symbols, intervals: tuple[Interval, ...]) -> bool:
+def is_once(source: Term, body: Term, symbols: Symbols, intervals: tuple[Interval, ...]) -> bool:
     """Return whether a sum evidently adds nothing: it makes each entry once, or finds one element."""
     found = determined(body, symbols, intervals).by_all
     return POSITION in found or (ELEMENT in found and is_one_to_one(source, symbols))

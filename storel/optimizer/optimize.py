@@ -31,19 +31,19 @@ from storel.optimizer.arrangement.association import associated
 from storel.optimizer.arrangement.elimination import eliminated, in_order_of_keys, loops
 from storel.optimizer.arrangement.expansion import monomials
 from storel.optimizer.arrangement.pairs import in_pairs
-from storel.optimizer.cost.variations import ARITHMETIC, PLAIN, SHARED, TAKEN_APART, Variation
-from storel.optimizer.egraph.browse import Graph, graph_of
-from storel.optimizer.egraph.extract import extracted
-from storel.optimizer.egraph.facts import encoded
-from storel.optimizer.egraph.saturate import alternate, only_analyzed, saturate
-from storel.optimizer.limits import E_NODE, TERM_NODE, Limits, PhaseReport, Stop
-from storel.optimizer.outcome import BINDERS, DEFAULT, Optimized, Options, Priced
+from storel.optimizer.cost.variations import ARITHMETIC, PLAIN, SHARED, TAKEN_APART
+from storel.optimizer.egraph.browse import Graph
+from storel.optimizer.egraph.saturate import only_analyzed
+from storel.optimizer.limits import E_NODE, TERM_NODE, PhaseReport, Stop
+from storel.optimizer.outcome import DEFAULT, Optimized, Options, Priced
+from storel.optimizer.phase import saturated
 from storel.optimizer.physical.footprint import footprint
 from storel.optimizer.physical.reductions import by_rows
 from storel.optimizer.rules import rulefile
 from storel.optimizer.rules.rewriting import Rewriter, size
 from storel.optimizer.rules.rulefile import IN_ORDER, RuleSet
 from storel.optimizer.sharing.share import Sharing, hoisted
+from storel.optimizer.terms.brackets import in_brackets
 from storel.optimizer.terms.conversions import converted, plain
 from storel.optimizer.terms.factoring import factored
 from storel.optimizer.terms.implied import without_implied
@@ -121,7 +121,7 @@ def _optimized(
         return _unsearched(term, symbols, chosen, options, sharing)
     first = _normalized(term, symbols, chosen, options)
     if first.graph is not None and options.main.iterations == 0:
-        plan = _priced("as written", hoisted(first.term, symbols), sharing)
+        plan = _priced("as written", in_brackets(hoisted(first.term, symbols), symbols), sharing)
         effort = _effort((first.report,), sharing)
         return Optimized(
             plan.term, plan.cost, (first.report,), first.term, first.nonzero, (plan,), first.graph, effort
@@ -163,7 +163,7 @@ def _unsearched(
     rewriter = Rewriter(rules, symbols)
     rewritten = rewriter.normal(term) if options.rewrites else term
     alone = replace(options, schedule=only_analyzed)
-    _, report, graph = _phase(rewritten, symbols, rules, "normalize", options.normalize, alone, (PLAIN,))
+    _, report, graph = saturated(rewritten, symbols, rules, "normalize", options.normalize, alone, (PLAIN,))
     plan = _priced("as written", cautious(rewritten, symbols), sharing)
     report = replace(report, matches=dict(sorted(rewriter.matches.items())))
     effort = _effort((report,), sharing)
@@ -238,7 +238,7 @@ def _normalized(term: Term, symbols: Symbols, rules: RuleSet, options: Options) 
         return _Start(settled, settled, report, frozenset(nonzero))
     if options.rewrites:
         symbols = _with_mappings_rewritten(symbols, rewriter)
-    (normalized, stored), report, graph = _phase(
+    (normalized, stored), report, graph = saturated(
         rewritten, symbols, rules, "normalize", options.normalize, options, (TAKEN_APART, PLAIN)
     )
     if options.rewrites:  # what the e-graph makes may be changed by rules that it does not have
@@ -266,7 +266,7 @@ def _searched(
         start, phase = _typed(eliminated(start), start, symbols), IN_ORDER
     sharing.meet(start)
     limits = options.main.within(sharing.worth)
-    candidates, report, graph = _phase(start, symbols, rules, phase, limits, options, _VARIATIONS)
+    candidates, report, graph = saturated(start, symbols, rules, phase, limits, options, _VARIATIONS)
     if report.stop is Stop.NODES and limits != options.main:
         report = replace(report, stop=Stop.GOOD_ENOUGH)
     found: dict[Term, list[str]] = {}
@@ -323,29 +323,3 @@ def _typed(found: Term, term: Term, symbols: Symbols) -> Term:
 
 def _priced(origin: str, term: Term, sharing: Sharing) -> Priced:
     return Priced(origin, term, sharing.cost(term), sharing.operations(term))
-
-
-def _phase(
-    term: Term,
-    symbols: Symbols,
-    rules: RuleSet,
-    phase: str,
-    limits: Limits,
-    options: Options,
-    variations: tuple[Variation, ...],
-) -> tuple[list[Term], PhaseReport, Graph]:
-    """Return the best term of one phase under each of the variations, and the e-graph under the first."""
-    encoding = BINDERS[options.binders]
-    source = encoded(term, symbols, encoding)
-    schedule = options.schedule or alternate
-    classes, report = saturate(rules, source.text, source.facts, phase, limits, encoding, schedule)
-    extractors = [
-        options.extractor(classes, source, symbols, variation, options.cost) for variation in variations
-    ]
-    if report.stop in (Stop.TIME, Stop.NODES) and not classes.is_analyzed:
-        terms = [term] * len(variations)
-    else:
-        found = extracted(extractors, term)
-        careful = {each: cautious(each, symbols) for each in dict.fromkeys(found)}  # most are the same
-        terms = [careful[each] for each in found]
-    return terms, report, graph_of(extractors[0])

@@ -20,6 +20,15 @@ PROGRAMS = [
     "sum(<i, row> in A) (x(1) * { i -> sum(<j, a> in row) a * x(j) })",
     "sum(<(i, j), a> in A, <k, y> in Y(j)) { (i, k) -> a * y }",
     "sum(<(i, j), a> in A) a * x(j) + 0.1",
+    "0.1 + sum(<(i, j), a> in A) a * x(j)",
+    "(sum(<(i, j), a> in A) a) + (sum(<i, v> in x) v) + sum(<(i, j), a> in A) a * a",
+    "sum(<i, _> in 0:60) { i -> 0.7 + (sum(<j, v> in x) A(i, j) * v) }",
+    "sum(<i, _> in 0:50) { i -> x(i) + (sum(<j, _> in 0:i) x(j)) }",
+    "sum(<i, _> in 0:50) { i -> 0.5 * (x(i) + (sum(<j, _> in 0:i) x(j)) - (sum(<j, _> in i:50) x(j))) }",
+    "x + (sum(<(i, j), a> in A) { j -> a * 0.3 })",
+    "x + (sum(<(i, j), a> in A) { j -> a }) + (sum(<(i, j), a> in A) { j -> a * a })",
+    "(sum(<(i, j), a> in A) { i -> a }) + sum(<i, _> in 0:60) { i -> sum(<j, v> in x) A(i, j) * v }",
+    "sum(<i, row> in A) { i -> x(3) + (sum(<j, a> in row) a) + (sum(<j, a> in row) a * x(j)) }",
     "sum(<i, row> in A) { i -> sum(<_, a> in row) 0.1 }",
     "sum(<i, row> in A) { i -> sum(<_, a> in row) 0.1 * i }",
     "sum(<(i, j), a> in A) if (a > 0.3) then { i -> a * x(j) - 0.7 }",
@@ -30,8 +39,8 @@ PROGRAMS = [
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_numbers_are_those_of_the_interpreter(program: str, storage: str) -> None:
     script = f"CREATE TENSOR R AS {program}"
-    given = {"A": storel.tensor(MATRIX, storage)}
-    given |= {"x": storel.tensor(VECTOR)} if "x(" in program else {}
+    given = {"A": storel.tensor(MATRIX, storage)} if "A" in program else {}
+    given |= {"x": storel.tensor(VECTOR)} if "x" in program else {}
     given |= {"Y": storel.tensor(ROWS)} if "Y(" in program else {}
     wanted = storel.run(script, backend="interpret", **given)
     assert isinstance(wanted, storel.Tensor)

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from storel.arrays import Array
 from storel.errors import ExtentError, TypeMismatchError
 from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
 from storel.storage.files.contents import (
     Contents,
     DenseContents,
@@ -22,6 +24,7 @@ from storel.syntax.nodes.expressions import Number
 DECLARED_TYPES = {
     "real": (ScalarType.FLOAT32, ScalarType.FLOAT64),
     "int": (ScalarType.INT32, ScalarType.INT64),
+    **{scalar.value: (scalar,) for scalar in ScalarType},
 }
 """The types of data that a declared name admits as they are; other data is converted to the last."""
 
@@ -79,24 +82,56 @@ def _declared(
     return tuple(agreed), is_closed or is_fixed
 
 
-def as_declared(values: Any, annotation: TypeAnnotation | None) -> Any:
-    """Return values of the declared type; raises TypeMismatchError where one would lose something."""
-    if annotation is None or is_admitted(values.dtype, annotation):
+def as_declared(
+    values: Array,
+    annotation: TypeAnnotation | None,
+    *,
+    coordinates: Array | None = None,
+    semiring: str = "plus_times",
+) -> Array:
+    """Return values of the declared type; those over truths stay as they are, since storing makes them such.
+
+    ``coordinates`` are those of entries, rank × count; without them a value's are its place in the array.
+    Raises TypeMismatchError that names the first value which the type does not hold.
+    """
+    if annotation is None or SEMIRINGS[semiring].has_truths or is_admitted(values.dtype, annotation):
         return values
-    with np.errstate(invalid="ignore"):  # NaN as an integer is found by the comparison
+    with np.errstate(invalid="ignore", over="ignore"):  # what is lost is found below
         converted = values.astype(DECLARED_TYPES[annotation.scalar][-1].dtype)
-    if not np.array_equal(converted, values):
+    kept = _kept(values, converted)
+    if not kept.all():
+        first = int(np.argmin(kept))
+        place = np.unravel_index(first, values.shape) if coordinates is None else coordinates[:, first]
+        key = f" at ({', '.join(map(str, place))})" if len(place) else ""
         raise TypeMismatchError(
             "the values are not of the declared type",
             expected=annotation.scalar,
-            found=str(values.dtype),
+            found=f"{values.dtype}, such as {values.flat[first]}{key}",
             span=annotation.span,
+            hint=f"{values.dtype} holds all values",
         )
     return converted
 
 
+def _kept(values: Array, converted: Array) -> Array:
+    """Return which values are the same numbers as before they were converted; NaN stays NaN.
+
+    Where a real has no integer, processors differ in what they make of it: 2^63 may become 2^63 - 1, which is
+    2^63 again as a real. So the real is compared with the end of the integers, too.
+    """
+    with np.errstate(invalid="ignore"):
+        back = converted.astype(values.dtype)
+    kept = (back == values) | (back != back)
+    match values.dtype.kind, converted.dtype.kind:
+        case "f", "i":
+            kept &= values < 2.0 ** (8 * converted.itemsize - 1)
+        case "i", "f":
+            kept &= converted < 2.0 ** (8 * values.itemsize - 1)
+        case _:
+            pass
+    return kept
+
+
 def is_admitted(dtype: np.dtype[Any], annotation: TypeAnnotation | None) -> bool:
     """Return whether data of a type is what is declared as it is."""
-    if annotation is None or annotation.scalar not in DECLARED_TYPES:
-        return True
-    return ScalarType.of(dtype) in DECLARED_TYPES[annotation.scalar]
+    return annotation is None or ScalarType.of(dtype) in DECLARED_TYPES[annotation.scalar]

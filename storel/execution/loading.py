@@ -73,31 +73,41 @@ def load_tensor(
     shape, is_closed = extents_of(contents, annotation, path)
     storage = None if reference is None else formats.resolve(reference, len(shape))
 
-    def declared(values: NDArray[Any]) -> NDArray[Any]:
-        return as_declared(as_values(values, "the data"), annotation)
-
     with about(str(path)):
         match contents:
             case StoredContents(format=text, arrays=arrays, semiring=own):
-                own_format = formats.described(text, len(shape))
-                stored = from_arrays(own_format, arrays, shape, semiring=own)
-                if storage is None and semiring in (None, own) and is_admitted(stored.dtype, annotation):
-                    return replace(stored, is_closed=is_closed)
-                coordinates, values = stored.to_coo()
-                values, wanted = as_declared(values, annotation), storage or stored.storage
-                return from_coordinates(
-                    coordinates, values, shape, formats, wanted, semiring or own, is_closed=is_closed
-                )
+                stored = from_arrays(formats.described(text, len(shape)), arrays, shape, semiring=own)
+                if storage is None and semiring in (None, own):
+                    stored = replace(stored, is_closed=is_closed)
+                else:
+                    coordinates, values = stored.to_coo()
+                    wanted, over = storage or stored.storage, semiring or own
+                    stored = from_coordinates(
+                        coordinates, values, shape, formats, wanted, over, is_closed=is_closed
+                    )
             case DenseContents(values):
-                return from_numpy(declared(values), formats, storage, ring)
+                values = as_declared(as_values(values, "the data"), annotation, semiring=ring)
+                stored = from_numpy(values, formats, storage, ring)
             case MatrixContents(matrix):
-                matrix.data = declared(matrix.data)
-                return from_scipy(matrix, formats, storage, ring)
+                stored = from_scipy(matrix, formats, storage, ring)
             case SparseContents(coordinates, values, semiring=own):
-                wanted = semiring or own or ring
-                return from_coordinates(
-                    coordinates, declared(values), shape, formats, storage, wanted, is_closed=is_closed
+                over = semiring or own or ring
+                stored = from_coordinates(
+                    coordinates, values, shape, formats, storage, over, is_closed=is_closed
                 )
+        return _with_declared_type(stored, annotation, formats)
+
+
+def _with_declared_type(tensor: Tensor, annotation: TypeAnnotation | None, formats: Formats) -> Tensor:
+    """Return a tensor whose entries are of the declared type: equal keys of a file are added up before."""
+    if is_admitted(tensor.dtype, annotation):
+        return tensor
+    coordinates, values = tensor.to_coo()
+    values = as_declared(values, annotation, coordinates=coordinates, semiring=tensor.semiring)
+    shape, storage, is_closed = tensor.shape, tensor.storage, tensor.is_closed
+    return from_coordinates(
+        coordinates, values, shape, formats, storage, tensor.semiring, is_closed=is_closed
+    )
 
 
 def _of_named_arrays(
@@ -127,7 +137,9 @@ def _of_named_arrays(
     storage = formats.resolve(reference, len(shape))
     values = {each.name for each in storage.arrays if each.holds_values}
     declared = {
-        name: as_declared(as_values(array, f"array {name}"), annotation if name in values else None)
+        name: as_declared(
+            as_values(array, f"array {name}"), annotation if name in values else None, semiring=semiring
+        )
         for name, array in arrays.items()
     }
     with about(str(path)):

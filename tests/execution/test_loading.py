@@ -119,6 +119,106 @@ def test_an_array_has_its_declared_type(folder: Path, declared: str, data: NDArr
     assert runner.environment.arrays["x"].dtype == found
 
 
+EXACT = 2**53
+"""The last of the integers from 0 that are all float64; of float32 it is 2^24."""
+
+KEPT = [
+    ("real", np.array([EXACT, -EXACT, 0])),
+    ("int", np.array([-(2.0**63), -0.0, 2.0**53])),
+    ("float32", np.array([0.5, np.nan, -np.inf, -0.0])),
+    ("float32", np.array([2**24, 2**62])),
+    ("float64", np.array([True, False])),
+    ("int32", np.array([2.0**31 - 1, -(2.0**31)])),
+    ("int64", np.array([1, 2], np.int32)),
+    ("bool", np.array([1, 0])),
+    ("bool", np.array([1.0, 0.0])),
+]
+LOST = [
+    ("real", np.array([1, EXACT + 1]), "int64, such as 9007199254740993"),
+    ("real", np.array([1, 2**63 - 1]), "int64, such as 9223372036854775807"),
+    ("int", np.array([1, 2.0**63]), r"float64, such as 9.223372036854776e\+18"),
+    ("int", np.array([1, np.nan]), "float64, such as nan"),
+    ("int", np.array([1, -np.inf]), "float64, such as -inf"),
+    ("float32", np.array([1, 0.1]), "float64, such as 0.1"),
+    ("float32", np.array([1, 1e39]), r"float64, such as 1e\+39"),
+    ("float32", np.array([1, 2**24 + 1]), "int64, such as 16777217"),
+    ("float32", np.array([1, 2**31 - 1], np.int32), "int32, such as 2147483647"),
+    ("int32", np.array([1, 2**31]), "int64, such as 2147483648"),
+    ("int32", np.array([1, 2.0**31], np.float32), "float32, such as 2147483648.0"),
+    ("bool", np.array([1, 2]), "int64, such as 2"),
+    ("bool", np.array([1, np.nan]), "float64, such as nan"),
+]
+
+
+@pytest.mark.parametrize(("declared", "data"), KEPT)
+def test_data_becomes_what_is_declared(folder: Path, declared: str, data: NDArray[Any]) -> None:
+    np.save(folder / "x.npy", data)
+    runner = Runner(Environment(), directory=folder, runs=False)
+    load = f"LOAD TENSOR t: {declared}[n] FROM 'x.npy' LOAD ARRAY a: {declared}[n] FROM 'x.npy'"
+    runner.run(Source("test", f"{load} CREATE TENSOR r AS a(0)"))
+    dtype = {"real": "float64", "int": "int64"}.get(declared, declared)
+    for found in (runner.environment.tensors["t"].to_numpy(), runner.environment.arrays["a"]):
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found.astype(data.dtype), data)
+
+
+@pytest.mark.parametrize(("declared", "data", "found"), LOST)
+def test_data_that_would_change_is_refused(
+    folder: Path, declared: str, data: NDArray[Any], found: str
+) -> None:
+    np.save(folder / "x.npy", data)
+    storel.tensor(data, "coo").save(folder / "x.npz")
+    for what in (
+        "TENSOR A: {}[n] FROM 'x.npy'",
+        "TENSOR A: {}[n] FROM 'x.npz'",
+        "ARRAY A: {}[n] FROM 'x.npy'",
+    ):
+        with pytest.raises(TypeMismatchError, match=rf"found: {found} at \(1\)\n.*holds all values"):
+            load(folder, f"LOAD {what.format(declared)}")
+
+
+@pytest.mark.parametrize("kind", ["mtx", "tns", "tns.gz", "npz"])
+@pytest.mark.parametrize("declared", ["bool", "int32", "float32"])
+def test_a_declared_type_brings_back_what_a_file_widened(folder: Path, declared: str, kind: str) -> None:
+    given = storel.tensor(np.array([[0, 0.1, 0], [1, 0, 3]], np.float32).astype(declared))
+    given.save(folder / f"x.{kind}")
+    found = load(folder, f"LOAD TENSOR A: {declared}[2, 3] FROM 'x.{kind}'")
+    assert found.dtype == declared
+    np.testing.assert_array_equal(found.to_numpy(), given.to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("declared", "values", "found"),
+    [
+        ("int", "0.5 1.5", 2),
+        ("bool", "2 -1", True),
+        ("bool", "1 1", r"2 at \(0, 1\)"),
+        ("int32", f"{2**30} {2**30}", "2147483648 at"),
+    ],
+)
+def test_entries_of_a_key_are_added_up_before_they_are_of_a_type(
+    folder: Path, declared: str, values: str, found: Any
+) -> None:
+    first, second = values.split()
+    (folder / "x.tns").write_text(f"1 2 {first}\n1 2 {second}\n")
+    statement = f"LOAD TENSOR A: {declared}[1, 2] FROM 'x.tns'"
+    if isinstance(found, str):
+        with pytest.raises(TypeMismatchError, match=found):
+            load(folder, statement)
+    else:
+        assert load(folder, statement).to_numpy()[0, 1] == found
+
+
+def test_every_number_is_a_truth_over_truths(folder: Path) -> None:
+    np.savez(folder / "x.npz", pos=[0, 1, 2], idx=[1, 0], val=[5, 0])
+    for statement in (
+        "LOAD TENSOR A: bool[2, 2] OVER or_and FROM 'i.npy'",
+        "LOAD TENSOR A: bool[3, 2] OVER or_and FROM 'i.tns'",
+        "LOAD TENSOR A: bool[2, 2] OVER or_and FROM 'x.npz' STORED AS csr",
+    ):
+        assert load(folder, statement).dtype == bool
+
+
 @pytest.mark.parametrize(
     ("name", "statement", "message"),
     [

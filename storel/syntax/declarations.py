@@ -131,7 +131,8 @@ def _naming(name: str, signature: Signature) -> str | None:
 def declared_type(annotation: TypeAnnotation, kind: Type, ring: Semiring = PLUS_TIMES) -> ScalarType:
     """Return the scalar type of a value of type ``kind`` over ``ring`` under a declared type; it may widen.
 
-    ``real`` and ``int`` stand for every width. Raises ``TypeMismatchError``.
+    ``real`` and ``int`` stand for every width. No type is shorter than what it is declared for: float32 holds
+    int32, and rounds as float64 does of int64, but not int64. Raises ``TypeMismatchError``.
     """
     rank = len(annotation.extents)
     if not kind.is_zero and kind.rank != rank:
@@ -144,7 +145,7 @@ def declared_type(annotation: TypeAnnotation, kind: Type, ring: Semiring = PLUS_
         return kind.scalar
     if annotation.scalar == "int" and kind.scalar.is_integer:
         return kind.scalar
-    if scalar.join(kind.scalar) is not scalar:
+    if scalar.join(kind.scalar) is not scalar or scalar.itemsize < kind.scalar.itemsize:
         raise TypeMismatchError(
             "scalar types do not fit",
             expected=f"{annotation.scalar}, as declared",

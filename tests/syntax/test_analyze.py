@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from storel.errors import ExtentError
+from storel.errors import ExtentError, TypeMismatchError
 from storel.scalars import ScalarType
 from storel.source import Source
 from storel.syntax.analyze import Analysis, analyze
@@ -19,6 +19,7 @@ SIGNATURES: dict[str, Signature] = {
     "A": TensorSignature(REAL, (Extent(3), Extent(4))),
     "F": TensorSignature(ScalarType.FLOAT32, (Extent(3),)),
     "O": TensorSignature(INT, (Extent(6, is_closed=False), Extent(2, is_closed=False))),
+    "T": TensorSignature(ScalarType.INT32, (Extent(3),)),
     "idx": ArraySignature(INT, 9),
 }
 
@@ -37,6 +38,9 @@ def analysed(text: str) -> Analysis:
         ("CREATE TENSOR y: int[n, n] AS O", INT, (Extent(6), Extent(6))),
         ("CREATE TENSOR y: real[n] AS F", ScalarType.FLOAT32, (Extent(3),)),
         ("CREATE TENSOR y: float64[n] AS F", REAL, (Extent(3),)),
+        ("CREATE TENSOR y: float32[n] AS F", ScalarType.FLOAT32, (Extent(3),)),
+        ("CREATE TENSOR y: float32[n] AS T", ScalarType.FLOAT32, (Extent(3),)),
+        ("CREATE TENSOR y: int32[2] AS {}", ScalarType.INT32, (Extent(2),)),
         ("CREATE TENSOR y: real[5] AS {}", REAL, (Extent(5),)),
         ("CREATE TENSOR y: real[9] AS sum(<p, j> in idx) { j -> 1 }", REAL, (Extent(9),)),
         ("CREATE TENSOR y AS sum(<i, x> in F) x", ScalarType.FLOAT32, ()),
@@ -46,6 +50,21 @@ def test_types_and_extents_of_results(text: str, scalar: ScalarType, extents: tu
     (definition,) = analysed(text).definitions
     assert (definition.type, definition.extents) == (scalar, extents)
     assert definition.rank == len(extents)
+
+
+@pytest.mark.parametrize(
+    ("declared", "expression"),
+    [
+        ("float32[n, n]", "O"),
+        ("int32[n, n]", "O"),
+        ("float32[m, n]", "A"),
+        ("int64[n]", "F"),
+        ("bool[n]", "T"),
+    ],
+)
+def test_what_is_computed_is_not_made_shorter(declared: str, expression: str) -> None:
+    with pytest.raises(TypeMismatchError, match="scalar types do not fit"):
+        analysed(f"CREATE TENSOR y: {declared} AS {expression}")
 
 
 def test_names_in_a_type_are_sizes_below() -> None:

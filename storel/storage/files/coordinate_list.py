@@ -1,14 +1,16 @@
 """``.tns``, the coordinate lists of FROSTT: each line the indices of an entry, from 1, and its value.
 
 Comments run from ``#`` to the end of the line. The file does not say how large the tensor is: the
-shape is open, unless a comment before the entries says it, as in ``# shape: 4 3``. One is written where the
-largest indices do not tell the shape. Values are int64 where all are written as integers, else float64.
+shape is open, unless a comment says it, as in ``# shape: 4 3``, ``# Shape: 4, 3`` or ``# shape: 4x3``. One is
+written where the largest indices do not tell the shape. Values are int64 where there are some and all are
+written as integers, else float64.
 Source: FROSTT, http://frostt.io/tensors/file-formats.html.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -16,26 +18,30 @@ import numpy as np
 
 from storel.arrays import Array
 from storel.errors import DataError
-from storel.host.text import reading_text
+from storel.host.text import reading_text, whole_source
 from storel.scalars import ScalarType
+from storel.source import Span
 from storel.storage.files.contents import SparseContents
-from storel.storage.files.table import Column, Table, is_integer, read_table
+from storel.storage.files.table import Column, Table, bad_data, is_integer, read_table
 from storel.storage.stored import Stored
 
 COMMENT = "#"
 LINES_AT_ONCE = 1 << 16
-SHAPE = re.compile(r"#\s*shape:((?:\s+\d{1,19})+)\s*")
+SHAPE = re.compile(r"#[ \t]*shape[ \t]*:(.*)", re.IGNORECASE)
+EXTENTS = re.compile(r"\s*\d{1,19}((\s+|\s*[,x]\s*)\d{1,19})*\s*", re.IGNORECASE)
 
 
 def read_coordinate_list(path: Path) -> SparseContents:
     """Read a ``.tns`` file; raises DataError that shows the first bad line."""
     with reading_text(path) as stream:
         start = stream.tell()
-        shape, words = _beginning(stream)
+        shape = _said_shape(stream, path)
+        stream.seek(start)
+        words = _first_entry(stream)
+        if shape is not None and not words:
+            return SparseContents(np.empty((len(shape), 0), np.int64), np.empty(0), shape, is_closed=True)
         if len(words) < 2:
-            what = "holds values without indices" if words else "holds no entry, so it has no rank"
-            hint = "numbers stand apart by spaces, not by commas" if "," in "".join(words) else None
-            raise DataError(f"{path} {what}", expected="lines of indices and a value", hint=hint)
+            raise _no_rank(path, words)
         extents = shape or (None,) * (len(words) - 1)
         columns = tuple(Column(f"index {number}", extent) for number, extent in enumerate(extents, 1))
         stream.seek(start)
@@ -46,15 +52,42 @@ def read_coordinate_list(path: Path) -> SparseContents:
     return SparseContents(coordinates, values, shape or _reached(coordinates), is_closed=shape is not None)
 
 
-def _beginning(stream: TextIO) -> tuple[tuple[int, ...] | None, list[str]]:
-    """Return the shape, if a comment before the first entry says it, and that entry's words."""
-    shape = None
-    for line in stream:
-        if said := SHAPE.fullmatch(line):
-            shape = tuple(map(int, said[1].split()))
-        if words := line.partition(COMMENT)[0].split():
-            return shape, words
-    return shape, []
+def _said_shape(stream: TextIO, path: Path) -> tuple[int, ...] | None:
+    """Return the shape that comments say, if any does; raises DataError that shows one which does not."""
+    said = [match[1] for line in stream if COMMENT in line and (match := SHAPE.search(line))]
+    shapes = [_extents(each) for each in said]
+    for number, shape in enumerate(shapes):
+        if shape is None:
+            raise _bad_shape(path, number, "a comment that says no shape", "extents, as in # shape: 4 3")
+        if shape != shapes[0]:
+            raise _bad_shape(path, number, "another shape than before", f"none, or {said[0].strip()}")
+    return shapes[0] if shapes else None
+
+
+def _extents(said: str) -> tuple[int, ...] | None:
+    return tuple(map(int, re.findall(r"\d+", said))) if EXTENTS.fullmatch(said) else None
+
+
+def _bad_shape(path: Path, number: int, message: str, expected: str) -> DataError:
+    """Return an error that shows one of the comments that should say the shape."""
+    source = whole_source(path)
+    shown = next(islice(SHAPE.finditer(source.text), number, None))
+    return bad_data(path, message, Span(source, shown.start(), shown.end()), expected)
+
+
+def _first_entry(stream: TextIO) -> list[str]:
+    """Return the words of the first line that holds any, without comments; none if there is no entry."""
+    lines = (line.partition(COMMENT)[0].split() for line in stream)
+    return next(filter(None, lines), [])
+
+
+def _no_rank(path: Path, words: list[str]) -> DataError:
+    expected = "lines of indices and a value"
+    if not words:
+        hint = "a comment such as # shape: 4 3 says the rank, too"
+        return DataError(f"{path} holds no entry, so it has no rank", expected=expected, hint=hint)
+    hint = "numbers stand apart by spaces, not by commas" if "," in words[0] else None
+    return DataError(f"{path} holds values without indices", expected=expected, hint=hint)
 
 
 def _reached(coordinates: Array) -> tuple[int, ...]:
@@ -63,15 +96,11 @@ def _reached(coordinates: Array) -> tuple[int, ...]:
 
 
 def write_coordinate_list(tensor: Stored, stream: BinaryIO) -> None:
-    """Write the entries of a tensor of rank 1 or more in order; raises DataError where there are none."""
+    """Write the entries of a tensor of rank 1 or more in order."""
     coordinates, values = tensor.to_coo()
-    if not len(values):
-        raise DataError(
-            "a coordinate list without entries would not say its rank", hint="save it as .mtx or .npz"
-        )
     if values.dtype == np.bool_:
         values = values.astype(np.int64)
-    if tensor.shape != _reached(coordinates):
+    if not len(values) or tensor.shape != _reached(coordinates):
         stream.write(f"{COMMENT} shape: {' '.join(map(str, tensor.shape))}\n".encode("ascii"))
     line = " ".join(["{}"] * (tensor.rank + 1)) + "\n"
     for start in range(0, len(values), LINES_AT_ONCE):

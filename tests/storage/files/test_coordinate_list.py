@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from storel import tensor
+from storel import read, tensor
 from storel.errors import DataError
 from storel.storage.files.contents import SparseContents
 from storel.storage.files.kinds import read_tensor, save_tensor
@@ -39,9 +40,20 @@ def test_integers_stay_what_they_are(tmp_path: Path, text: str, dtype: type, val
     np.testing.assert_array_equal(contents.values, np.array(values, dtype))
 
 
+NO_RANK = "t.tns holds no entry, so it has no rank\n  expected: lines of indices and a value\n"
 ERRORS = [
-    ("", "t.tns holds no entry, so it has no rank\n  expected: lines of indices and a value"),
-    ("# 1 1\n", "t.tns holds no entry, so it has no rank\n  expected: lines of indices and a value"),
+    ("", f"{NO_RANK}  hint: a comment such as # shape: 4 3 says the rank, too"),
+    ("# 1 1\n", f"{NO_RANK}  hint: a comment such as # shape: 4 3 says the rank, too"),
+    (
+        "# shape: -1 3\n1 2 3\n",
+        "a comment that says no shape\nt.tns:1:1\n   1 | # shape: -1 3\n     | ^^^^^^^^^^^^^\n"
+        "  expected: extents, as in # shape: 4 3",
+    ),
+    (
+        "# shape: 4 3\n1 2 3\n#SHAPE: 3 4\n",
+        "another shape than before\nt.tns:3:1\n   3 | #SHAPE: 3 4\n     | ^^^^^^^^^^^\n"
+        "  expected: none, or 4 3",
+    ),
     (
         "# shape: 2 3\n1 1 1 1\n",
         "a line with 4 numbers\nt.tns:2:1\n   2 | 1 1 1 1\n     | ^^^^^^^\n"
@@ -105,13 +117,41 @@ def test_rows_without_entries_at_the_end_stay(tmp_path: Path, shape: tuple[int, 
     assert (tmp_path / "t.tns").read_text() == f"{comment}1 2 2.5\n3 1 1.0\n"
 
 
-def test_a_shape_that_is_said_among_the_entries_is_a_comment(tmp_path: Path) -> None:
-    (tmp_path / "t.tns").write_text("1 2 2.5\n# shape: 4 5\n")
-    contents = read_tensor(tmp_path / "t.tns")
-    assert isinstance(contents, SparseContents) and contents.shape == (1, 2)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# shape: 4 3\n1 2 3\n",
+        "# Shape: 4, 3\n1 2 3\n",
+        "#SHAPE:4x3\n1 2 3\n",
+        "# shape : 4 X 3\r\n1 2 3\r\n",
+        "1 2 3 # shape: 4,3\n",
+        "1 2 3\n# shape: 4 3",
+        "# shape: 4 3\n# the shape: of what?\n1 2 3\n  # shape: 4,3\n",
+    ],
+)
+@pytest.mark.parametrize("name", ["t.tns", "t.tns.gz"])
+def test_a_shape_may_be_said_in_several_ways(tmp_path: Path, text: str, name: str) -> None:
+    with (gzip.open if name.endswith(".gz") else open)(tmp_path / name, "wb") as stream:
+        stream.write(text.encode())
+    contents = read_tensor(tmp_path / name)
+    assert isinstance(contents, SparseContents)
+    assert (contents.shape, contents.is_closed) == ((4, 3), True)
+    np.testing.assert_array_equal(contents.coordinates, [[0], [1]])
 
 
-def test_a_list_without_entries_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="would not say its rank"):
-        save_tensor(tensor(np.zeros((2, 3))), tmp_path / "t.tns")
-    assert not list(tmp_path.iterdir())
+@pytest.mark.parametrize(
+    "said", ["", "4 3 rows", "(4, 3)", "4.0 3", "4 3,", "4;3", "4 3 # shape: 4 3", "9" * 20]
+)
+def test_a_shape_that_is_none_is_not_left_out(tmp_path: Path, said: str) -> None:
+    for text in (f"# shape:{said}\n1 2 3\n", f"1 2 3\n# shape: {said}\n"):
+        (tmp_path / "t.tns").write_text(text)
+        with pytest.raises(DataError, match="says no shape"):
+            read_tensor(tmp_path / "t.tns")
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (0, 2), (2, 2, 2)])
+@pytest.mark.parametrize("name", ["t.tns", "t.tns.gz"])
+def test_a_list_without_entries_has_a_shape(tmp_path: Path, shape: tuple[int, ...], name: str) -> None:
+    save_tensor(tensor(np.zeros(shape)), tmp_path / name)
+    found = read(tmp_path / name)
+    assert (found.shape, found.nnz, found.is_closed) == (shape, 0, True)

@@ -11,7 +11,7 @@ import typer
 from storel.cli import report
 from storel.cli.options import FormatsOption, path_and_format
 from storel.execution.loading import as_tensor, format_text, load_tensor
-from storel.storage.files.kinds import require_savable
+from storel.storage.files.kinds import keeps_format, require_savable
 from storel.storage.formats.known import known_formats
 
 FileArgument = Annotated[str, typer.Argument(metavar="FILE[:FORMAT]", help="A file that holds a tensor.")]
@@ -41,11 +41,14 @@ def convert(
 ) -> None:
     """Store the tensor in a file in another format, in another kind of file, or both.
 
-    A .npz file keeps the arrays of the format, the other kinds keep the entries.
+    A .npz file keeps the arrays of the format, the other kinds keep the entries: --format is for a .npz file.
 
     Example: storel convert matrix.mtx matrix.npz --format band
     """
     require_savable(out)
+    if storage is not None and not keeps_format(out):
+        message = f"{out} would keep no format: leave it out, or give a name that ends in .npz"
+        raise typer.BadParameter(message, param_hint="--format")
     path, reference = path_and_format(file)
     known, wanted = known_formats(formats), format_text(storage)
     tensor = load_tensor(path, known, reference=reference or wanted)

@@ -25,6 +25,7 @@ from storel.optimizer.cost.constants import CONSTANTS, Constants
 from storel.optimizer.rules.rulefile import RuleSet, shipped
 from storel.optimizer.rules.translate import translate
 from storel.source import visible
+from storel.storage.files.kinds import keeps_format
 from storel.storage.formats.known import Formats
 from storel.storage.summary import ModeSummary, Summary
 from storel.storage.tensor import Tensor
@@ -69,7 +70,7 @@ def tensor_text(name: str, tensor: Tensor) -> str:
     """Return a short printed form: the shape, the format, and the first entries."""
     if tensor.rank == 0:
         return f"{name} = {tensor.item()}"
-    lines = [f"{name}: {_description(tensor)}"]
+    lines = [f"{name}: {_type(tensor)} in {tensor.format}, {tensor.nnz} entries"]
     coordinates, values = tensor.to_coo()
     for number in range(min(SHOWN_ENTRIES, len(values))):
         key = ", ".join(str(axis[number]) for axis in coordinates)
@@ -79,14 +80,15 @@ def tensor_text(name: str, tensor: Tensor) -> str:
     return "\n".join(lines)
 
 
-def _description(tensor: Tensor) -> str:
-    extents = ", ".join(map(str, tensor.shape))
-    return f"{tensor.type.value}[{extents}] in {tensor.format}, {tensor.nnz} entries"
+def _type(tensor: Tensor) -> str:
+    return f"{tensor.type.value}[{', '.join(map(str, tensor.shape))}]"
 
 
 def saved_text(path: Path, tensor: Tensor) -> str:
-    """Return one line about a tensor that was saved: where, what it is, and how large the file is."""
-    return f"{visible(str(path))}: {_description(tensor)}, {path.stat().st_size} bytes"
+    """Return one line about a tensor that was saved: where, what the file holds, and how large it is."""
+    storage = f" in {tensor.format}" if keeps_format(path) else ""
+    size = path.stat().st_size
+    return f"{visible(str(path))}: {_type(tensor)}{storage}, {tensor.nnz} entries, {size} bytes"
 
 
 def seconds_text(outcome: Outcome) -> str:

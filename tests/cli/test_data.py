@@ -31,8 +31,6 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("in.mtx:coo", "out.npz", (), "coo"),
         ("in.mtx:csc", "out.npz", ("--format", "ell(width=2)"), "ell(width=2)"),
         ("in.mtx:csc", "out.npz", ("--format", "auto"), "band(lower=0, upper=1)"),
-        ("in.mtx", "out.tns.gz", ("--format", "bcsr(r=2, c=2)"), "bcsr(r=2, c=2)"),
-        ("in.mtx", "out.npy", ("--format", "dense"), "dense"),
     ],
 )
 def test_the_tensor_stays_and_the_storage_changes(
@@ -44,8 +42,18 @@ def test_the_tensor_stays_and_the_storage_changes(
     assert ended.out == f"{out}: float64[3, 4] in {wanted}, 5 entries, {Path(out).stat().st_size} bytes\n"
     read = storel.read(out)
     np.testing.assert_array_equal(read.to_numpy(), MATRIX)
-    if out.endswith(".npz"):
-        assert read.format == wanted
+    assert read.format == wanted
+
+
+@pytest.mark.parametrize("out", ["out.npy", "out.tns.gz", "out.mtx"])
+def test_a_format_is_said_and_asked_for_where_the_file_keeps_one(out: str, directory: Path) -> None:
+    refused = command("convert", "in.mtx", out, "--format", "csc")
+    assert (refused.code, refused.out) == (2, "")
+    assert "--format" in refused.err and "keep no format" in refused.err
+    assert not (directory / out).exists()
+    ended = command("convert", "in.mtx:csc", out)
+    assert ended.out == f"{out}: float64[3, 4], 5 entries, {Path(out).stat().st_size} bytes\n"
+    np.testing.assert_array_equal(storel.read(out).to_numpy(), MATRIX)
 
 
 def test_what_was_converted_converts_back() -> None:

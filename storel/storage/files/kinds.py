@@ -72,6 +72,11 @@ def keeps_arrays(path: Path) -> bool:
     return _ending(path, READERS) in (".npy", ".npz")
 
 
+def keeps_format(path: Path) -> bool:
+    """Return whether a file to be written holds a tensor in its format, not the entries alone."""
+    return _ending(path, WRITTEN) == ".npz"
+
+
 def save_tensor(tensor: Stored, path: Path) -> None:
     """Write a tensor to a file, as its ending says; on an error, such as without data, nothing is written."""
     tensor.require_data()

@@ -26,6 +26,7 @@ from storel.storage.files.table import Column, Table, bad_data, is_integer, read
 from storel.storage.stored import Stored
 
 COMMENT = "#"
+CHARACTERS_AT_ONCE = 1 << 16
 LINES_AT_ONCE = 1 << 16
 SHAPE = re.compile(r"#[ \t]*shape[ \t]*:(.*)", re.IGNORECASE)
 EXTENTS = re.compile(r"\s*\d{1,19}((\s+|\s*[,x]\s*)\d{1,19})*\s*", re.IGNORECASE)
@@ -54,7 +55,8 @@ def read_coordinate_list(path: Path) -> SparseContents:
 
 def _said_shape(stream: TextIO, path: Path) -> tuple[int, ...] | None:
     """Return the shape that comments say, if any does; raises DataError that shows one which does not."""
-    said = [match[1] for line in stream if COMMENT in line and (match := SHAPE.search(line))]
+    blocks = iter(lambda: stream.read(CHARACTERS_AT_ONCE) + stream.readline(), "")
+    said = [match[1] for block in blocks if COMMENT in block for match in SHAPE.finditer(block)]
     shapes = [_extents(each) for each in said]
     for number, shape in enumerate(shapes):
         if shape is None:

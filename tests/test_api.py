@@ -254,8 +254,18 @@ def test_tensors_are_pickled(storage: str) -> None:
 def test_only_a_scalar_is_a_number() -> None:
     assert float(storel.tensor(np.array(2.5))) == 2.5
     assert int(storel.tensor(np.array(2))) == 2
-    with pytest.raises(StorelError):
-        float(storel.tensor(MATRIX))
+    for convert in (float, int, bool):
+        with pytest.raises(TypeMismatchError, match="only a tensor of rank 0 converts to a number"):
+            convert(storel.tensor(MATRIX))
+
+
+@pytest.mark.parametrize(
+    ("value", "truth"), [(0.0, False), (0.5, True), (0, False), (3, True), (False, False)]
+)
+def test_a_scalar_is_true_or_false(value: float, truth: bool) -> None:
+    assert bool(storel.tensor(value)) is truth
+    found = storel.run("CREATE TENSOR f AS any(<_, v> in x) (v != 0)", x=np.full(3, value))
+    assert bool(found) is truth
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,8 @@ def forms(tensor: Tensor, environment: Environment) -> Iterator[Tensor]:
         if alternative.name == tensor.storage.name:
             yield tensor
         else:
-            yield tensor.kept_as(alternative) or tensor.stored_as(alternative)
+            kept = tensor.kept_as(alternative)
+            yield tensor.stored_as(alternative) if kept is None else kept
 
 
 def is_default(tensor: Tensor, environment: Environment) -> bool:

@@ -207,6 +207,9 @@ class Stored:
     def __int__(self) -> int:
         return int(self.item())
 
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
     def item(self) -> Any:
         """Return the only value of a tensor of rank 0 as a Python scalar."""
         if self.rank != 0:

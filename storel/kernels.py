@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -66,7 +66,11 @@ class Kernel:
     def __call__(self, /, **tensors: Any) -> Tensor | dict[str, Tensor]:
         """Run the program on ``tensors``; raises UnknownNameError for an option among them."""
         if not OPTIONS.isdisjoint(tensors):
-            self._require_no_option(tensors)
+            option = min(OPTIONS.intersection(tensors))
+            raise UnknownNameError(
+                f"'{option}' is an option, and those of a kernel are what it was compiled with",
+                hint=f"compile it again: storel.compile(…, {option}=…)",
+            )
         call = self._call
         if call is None:
             return run_planned(self._program, self._options, self._scalars | tensors)
@@ -81,14 +85,6 @@ class Kernel:
         if result is None:
             result = run_planned(self._program, self._options, self._scalars | tensors)
         return result
-
-    def _require_no_option(self, names: Iterable[str]) -> None:
-        """Raise UnknownNameError if one of the names is an option's, and not the program's."""
-        if options := sorted(OPTIONS.intersection(names).difference(self._operands, self._scalars)):
-            raise UnknownNameError(
-                f"'{options[0]}' is an option, and those of a kernel are what it was compiled with",
-                hint=f"compile it again: storel.compile(…, {options[0]}=…)",
-            )
 
     def __repr__(self) -> str:
         return f"<storel.Kernel of {', '.join(sorted({*self._operands, *self._scalars})) or 'nothing'}>"

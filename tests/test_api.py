@@ -269,6 +269,40 @@ def test_a_scalar_is_true_or_false(value: float, truth: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("program", "place"),
+    [
+        ("PARAMETER threads: int = 4\nCREATE TENSOR y AS threads * 2", "PARAMETER threads: int = 4"),
+        ("PARAMETER threads: int\nCREATE TENSOR y AS threads * 2", "PARAMETER threads: int"),
+        ("CREATE TENSOR y AS 2 * threads", "threads"),
+        ("CREATE TENSOR y: real[threads] AS v", "threads"),
+        ("LOAD TENSOR v: real[threads] FROM 'v.npy'\nCREATE TENSOR y AS v", "threads"),
+        ("LOAD TENSOR threads FROM 'v.npy'\nCREATE TENSOR y AS v", "LOAD TENSOR threads FROM 'v.npy'"),
+        (
+            "LOAD ARRAY threads: real[n] FROM 'v.npy'\nCREATE TENSOR y AS v",
+            "LOAD ARRAY threads: real[n] FROM 'v.npy'",
+        ),
+        ("SAVE threads TO 'y.npy'", "threads"),
+    ],
+)
+def test_what_a_program_is_given_is_not_called_as_an_option(program: str, place: str) -> None:
+    """The keyword argument is the option: the program would never see it."""
+    for call in (storel.run, storel.compile):
+        with pytest.raises(UnknownNameError, match="'threads' is an option") as failure:
+            call(program, v=np.ones(4), threads=1)
+        assert failure.value.span is not None
+        assert failure.value.span.text == place
+
+
+def test_what_a_program_names_itself_may_be_called_as_an_option() -> None:
+    program = (
+        "CREATE TENSOR rules AS sum(<threads, x> in v) { threads -> x }\nCREATE TENSOR y AS rules + rules"
+    )
+    result = storel.run(program, v=np.ones(2), threads=1)
+    assert isinstance(result, storel.Tensor)
+    assert result.to_numpy().tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
     ("name", "arguments", "options", "message"),
     [
         ("einsum", (3, MATRIX), {}, "no text"),

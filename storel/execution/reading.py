@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from storel.arrays import Array
 from storel.compilation.environment import Environment
 from storel.errors import UnknownNameError, nearest
+from storel.source import Span
 from storel.syntax.analyze import Definition
-from storel.syntax.free_names import free_names
+from storel.syntax.free_names import free_names, free_occurrences
 from storel.syntax.nodes.declarations import TypeAnnotation
 from storel.syntax.nodes.expressions import Expression, Let, Name, Range, Singleton
 from storel.syntax.nodes.statements import (
     CreateTensor,
+    LoadArray,
     LoadArrays,
     LoadTensor,
     Parameter,
@@ -83,6 +85,22 @@ def require_read(
             )
 
 
+def require_no_keyword(statements: Collection[Statement], keywords: Collection[str]) -> None:
+    """Raise UnknownNameError if the statements leave to their caller what a keyword of its own is called.
+
+    What such a keyword is given would never reach them; what they create may have its name.
+    """
+    created = {each.name for each in statements if isinstance(each, CreateTensor)}
+    for statement in statements:
+        for name, span in _left_to_the_caller(statement):
+            if name in keywords and name not in created:
+                raise UnknownNameError(
+                    f"'{name}' is an option of storel.run: no keyword can give it to a program",
+                    span=span,
+                    hint="give it another name in the program",
+                )
+
+
 def nameable(arrays: Mapping[str, Array], loading: LoadArrays) -> tuple[dict[str, Array], tuple[str, ...]]:
     """Return those of the loaded arrays that a script can name, and a warning of each that it cannot."""
     named = {name: array for name, array in arrays.items() if is_name(name)}
@@ -113,6 +131,24 @@ def _names(statements: Iterable[Statement]) -> frozenset[str]:
             case _:
                 pass
     return frozenset(found)
+
+
+def _left_to_the_caller(statement: Statement) -> Iterator[tuple[str, Span]]:
+    """Yield the names that a statement loads, declares or reads, and where it does."""
+    match statement:
+        case CreateTensor(_, annotation, _, _, expression):
+            read = (expression, *(() if annotation is None else annotation.extents))
+            yield from ((each.name, each.span) for part in read for each in free_occurrences(part))
+        case LoadTensor(name, annotation, span=span):
+            yield name, span
+            extents = () if annotation is None else annotation.extents
+            yield from ((each.name, each.span) for part in extents for each in free_occurrences(part))
+        case LoadArray(declaration, span=span) | Parameter(declaration, span):
+            yield declaration.name, span
+        case Save(name, name_span=span):
+            yield name, span
+        case _:
+            pass
 
 
 def _extents(annotation: TypeAnnotation | None) -> frozenset[str]:

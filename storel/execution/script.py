@@ -23,7 +23,7 @@ from storel.execution.annotated import as_declared
 from storel.execution.inclusion import included
 from storel.execution.loading import as_tensor, known_semiring, load_tensor
 from storel.execution.profile import Profile, profile
-from storel.execution.reading import nameable, names_in_sizes, names_needed, require_read
+from storel.execution.reading import nameable, names_in_sizes, names_needed, require_no_keyword, require_read
 from storel.execution.run import evaluate_reference, execute, followed, measure, total_work
 from storel.host.paths import path_in_script
 from storel.loops.interpret import Work
@@ -94,8 +94,9 @@ class Runner:
     the script SAVEs, so that it is told early what cannot be; ``counts_work`` interprets the plans;
     ``analyzes`` profiles all that is run, not only what the script says. ``undecided`` are the operands whose
     formats are to be chosen, and whether each comes as a format's arrays; ``files`` those that are loaded
-    once the formats of the script are known, which they may be stored in. ``keywords`` are what a caller may
-    have meant by a name that the script does not read. ``compiler`` compiles what is run.
+    once the formats of the script are known, which they may be stored in. ``keywords`` are a caller's own:
+    names that the script cannot be given, and what may be meant by one that it does not read. ``compiler``
+    compiles what is run.
     """
 
     environment: Environment
@@ -136,6 +137,7 @@ class Runner:
         written = parse(source)
         statements = tuple(included(written, self.directory))
         script = Script(statements, source)
+        require_no_keyword(statements, self.keywords)
         self.outcome.includes_files = any(isinstance(each, Include) for each in written.statements)
         with self._timed("load"):
             for statement in statements:

@@ -42,6 +42,11 @@ def test_what_was_given_is_saved(script: str, arguments: tuple[str, ...]) -> Non
     np.testing.assert_array_equal(storel.read("c.npz").to_numpy(), MATRIX)
 
 
+def test_names_of_options_are_free_on_the_command_line() -> None:
+    script = "PARAMETER threads: int = 4; CREATE TENSOR y AS threads * 2"
+    assert command("run", "-", "-b", "threads=1", stdin=script).out == "y = 2\n"
+
+
 def test_only_what_is_to_be_explained_is() -> None:
     script = f"{SUM}; CREATE TENSOR z AS y + 1; CREATE TENSOR w AS sum(<(i, j), a> in A) {{ j -> a }}"
     ended = command("run", "-", "-b", "A=a.mtx", stdin=f"{script}; SAVE w TO 'w.npy'; EXPLAIN z")

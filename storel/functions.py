@@ -153,6 +153,8 @@ def _power(a: Scalar, b: Scalar) -> Scalar:
             return _ieee(np.power)(a, b)
     if b < 0:
         raise EvaluationError(NEGATIVE_POWER.replace("{}", str(b)))
+    if abs(a) > 1 and b >= WORD:  # not computed, since that takes as long as its digits are many
+        raise EvaluationError(f"integer overflow: {a} to the power {b} does not fit into {WORD} bits")
     return int(a) ** int(b)
 
 

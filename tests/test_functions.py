@@ -35,6 +35,9 @@ CASES: list[tuple[str, tuple[Scalar, ...], Scalar]] = [
     ("modulo", (-7, 2), 1),
     ("modulo", (7, -2), -1),
     ("power", (2, 10), 1024),
+    ("power", (-2, 63), -(2**63)),
+    ("power", (-1, 2**62 + 1), -1),
+    ("power", (0, 2**62), 0),
     ("power", (4.0, 0.5), 2.0),
     ("power", (-math.inf, 0.5), math.inf),
     ("power", (-math.inf, 3.0), -math.inf),
@@ -151,8 +154,9 @@ def test_types(name: str, arguments: tuple[str, ...], result: str | None) -> Non
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [("modulo", (1, 0), "division by zero"), ("floor_divide", (1, 0), "division by zero"),
-     ("power", (2, -1), "negative power"), ("truncate", (math.nan,), "no integers"),
-     ("truncate", (-math.inf,), "no integers"), ("truncate", (2.0**63,), "no integers")],
+     ("power", (2, -1), "negative power"), ("power", (-3, 2**31 - 1), "overflow"),
+     ("truncate", (math.nan,), "no integers"), ("truncate", (-math.inf,), "no integers"),
+     ("truncate", (2.0**63,), "no integers")],
 )  # fmt: skip
 def test_integers_refuse_what_has_no_integer_answer(
     name: str, arguments: tuple[Scalar, ...], message: str

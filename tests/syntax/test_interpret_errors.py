@@ -39,6 +39,8 @@ FAILURES = [
     (f"-{LARGEST} - 2", "overflow", f"-{LARGEST} - 2"),
     (f"sum(<i, _> in 0:2) {LARGEST}", "overflow", f"sum(<i, _> in 0:2) {LARGEST}"),
     ("pow(2, 64)", "overflow", "pow(2, 64)"),
+    ("pow(n, 10000)", "overflow", "pow(n, 10000)"),
+    ("pow(-n, 2147483647)", "overflow", "pow(-n, 2147483647)"),
     (f"prod(<i, _> in 0:2) {LARGEST}", "overflow", f"prod(<i, _> in 0:2) {LARGEST}"),
 ]
 

@@ -10,17 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from storel.errors import (
-    ExtentError,
-    ProgramSyntaxError,
-    TypeMismatchError,
-    UnknownNameError,
-    nearest,
-)
+from storel.errors import ExtentError, ProgramSyntaxError, TypeMismatchError, UnknownNameError, nearest
 from storel.scalars import ScalarType
 from storel.semiring import PLUS_TIMES, SEMIRINGS, Semiring
 from storel.source import Span
 from storel.syntax.bits import expand_bits
+from storel.syntax.circles import require_no_circle
 from storel.syntax.declarations import declared_extents, declared_type, typed_zero
 from storel.syntax.expressions import LARGEST_INTEGER
 from storel.syntax.extents import Inferred, infer_extents
@@ -103,7 +98,7 @@ def analyze(script: Script, signatures: Signatures, formats: Collection[str] | N
     ``STORED AS`` beside those that the script creates, None if any may. Raises the errors of
     ``resolve``, ``infer`` and ``extents``, and for an empty script or a name defined twice.
     """
-    created = {each.name for each in script.statements if isinstance(each, CreateTensor)}
+    created = {each.name: each for each in script.statements if isinstance(each, CreateTensor)}
     saved = tuple(dict.fromkeys(each.name for each in script.statements if isinstance(each, Save)))
     if not created and not saved:
         raise ProgramSyntaxError("the script defines no tensor", expected="CREATE TENSOR name AS expression")
@@ -126,7 +121,7 @@ class _Analyzer:
 
     signatures: dict[str, Signature]
     formats: set[str] | None
-    pending: set[str]
+    pending: dict[str, CreateTensor]
     defined: dict[str, Span] = field(default_factory=dict[str, Span])
     definitions: list[Definition] = field(default_factory=list[Definition])
     warnings: list[str] = field(default_factory=list[str])
@@ -188,7 +183,8 @@ class _Analyzer:
                 span=span,
                 hint="give the new tensor another name",
             )
-        self.pending.discard(name)
+        self.pending.pop(name, None)
+        require_no_circle(statement, self.pending)
         self.require_format(statement.format)
         semiring = self.semiring(statement.semiring, statement.semiring_span, statement.type)
         expression = self.resolved(statement.expression)

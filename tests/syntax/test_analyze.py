@@ -67,6 +67,11 @@ def test_what_is_computed_is_not_made_shorter(declared: str, expression: str) ->
         analysed(f"CREATE TENSOR y: {declared} AS {expression}")
 
 
+def test_a_function_is_known_in_the_definition_that_hides_it() -> None:
+    exp, y = analysed("CREATE TENSOR exp AS exp(2); CREATE TENSOR y AS exp + 1").definitions
+    assert (render(exp.expression), render(y.expression)) == ("exp(2)", "exp + 1")
+
+
 def test_names_in_a_type_are_sizes_below() -> None:
     text = "CREATE TENSOR y: real[m, n] AS A; CREATE TENSOR z AS sum(<i, _> in 0:m + n) { i -> 1 }"
     definition = analysed(text).definitions[1]

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+LONGEST_SHOWN_LINE = 200
+"""Characters of a line of text up to which all of it is shown."""
+
+SHOWN_OF_LONGER = 70
+"""How many characters around its place are shown of a longer line: they fit on a terminal."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -44,17 +50,32 @@ class Span:
     def render(self) -> str:
         """Return ``file:line:column``, the line, and a caret under the span's part of that line.
 
-        A character may be two cells of a terminal wide, or none.
+        Of a long line only what is around the place is shown. A character may be two cells of a terminal
+        wide, or none.
         """
         from rich.cells import cell_len  # not before there is an error to show
 
         number, column, line = self.source.line_at(self.start)
-        width = max(1, min(self.end - self.start, len(line) - column + 1))
-        before, marked = visible(line[: column - 1]), visible(line[column - 1 : column - 1 + width])
+        shown, start = _around(line, column - 1)
+        before, marked = visible(shown[:start]), visible(shown[start : start + self.end - self.start])
         gutter = f"{number:>4} | "
         indent = "".join("\t" if sign == "\t" else " " * cell_len(sign) for sign in before)
         caret = " " * (len(gutter) - 2) + "| " + indent + "^" * max(1, cell_len(marked))
-        return f"{visible(self.source.name)}:{number}:{column}\n{gutter}{visible(line)}\n{caret}"
+        return f"{visible(self.source.name)}:{number}:{column}\n{gutter}{visible(shown)}\n{caret}"
+
+
+def _around(line: str, place: int) -> tuple[str, int]:
+    """Return what is shown of a line, and where the character at ``place`` is in that.
+
+    >>> _around("x = y", 4)
+    ('x = y', 4)
+    """
+    if len(line) <= LONGEST_SHOWN_LINE:
+        return line, place
+    low = min(max(0, place - SHOWN_OF_LONGER // 2), len(line) - SHOWN_OF_LONGER)
+    high = low + SHOWN_OF_LONGER
+    before, after = "…" if low else "", "…" if high < len(line) else ""
+    return before + line[low:high] + after, len(before) + place - low
 
 
 def visible(text: str) -> str:

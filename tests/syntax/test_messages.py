@@ -46,6 +46,8 @@ BY_SUBJECT = {
         "CREATE TENSOR y AS v +\n",
         "CREATE TENSOR y AS 1 < 2 < 3",
         "CREATE TENSOR y AS if n = 4 then 1",
+        f"CREATE TENSOR y AS v{' ' * 300}) + {' + '.join(['v(0)'] * 60)}",
+        f"CREATE TENSOR y AS sum(<i, x> in v){' ' * 300}x +",
         "CREATE TENSOR y AS v && v",
         "CREATE TENSOR y AS n ** 2",
         "CREATE TENSOR y AS 2 n",

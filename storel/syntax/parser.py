@@ -88,15 +88,25 @@ def _build(tree: Any, builder: ProgramBuilder, depth: int = 0) -> Any:
     """Return what ``builder`` makes of a parse tree, the children first."""
     if tree is None:
         return None
+    span = _span(tree, builder.source)
     if depth > DEEPEST:
         raise ProgramSyntaxError(
-            "the program is nested too deeply", hint="name parts of it with CREATE TENSOR"
+            "the program is nested too deeply",
+            expected=f"at most {DEEPEST} levels: each operator in a + b + c + … is one",
+            span=span,
+            hint="name parts of it with CREATE TENSOR, or write a long sum as one of sums: (a + b) + (c + d)",
         )
     if isinstance(tree, Token):
-        return Word(tree.type, str(tree), Span(builder.source, tree.start_pos or 0, tree.end_pos or 0))
-    start, end = (0, 0) if tree.meta.empty else (tree.meta.start_pos, tree.meta.end_pos)
+        return Word(tree.type, str(tree), span)
     children = [_build(child, builder, depth + 1) for child in tree.children]
-    return builder.build(str(tree.data), Span(builder.source, start, end), children)
+    return builder.build(str(tree.data), span, children)
+
+
+def _span(tree: Any, source: Source) -> Span:
+    """Return the place of a parse tree or token, the start of the text for a tree of no tokens."""
+    if isinstance(tree, Token):
+        return Span(source, tree.start_pos or 0, tree.end_pos or 0)
+    return Span(source, 0, 0) if tree.meta.empty else Span(source, tree.meta.start_pos, tree.meta.end_pos)
 
 
 @cache

@@ -46,6 +46,7 @@ BY_SUBJECT = {
         "CREATE TENSOR y AS v +\n",
         "CREATE TENSOR y AS 1 < 2 < 3",
         "CREATE TENSOR y AS if n = 4 then 1",
+        f"CREATE TENSOR y AS {' + '.join(['v(0)'] * 160)}",
         f"CREATE TENSOR y AS v{' ' * 300}) + {' + '.join(['v(0)'] * 60)}",
         f"CREATE TENSOR y AS sum(<i, x> in v){' ' * 300}x +",
         "CREATE TENSOR y AS v && v",

@@ -17,7 +17,7 @@ from storel.bench.kernels import KERNELS, data_for
 from storel.bench.plot import draw
 from storel.bench.rivals.table import RIVALS, chosen
 from storel.bench.run import run_all
-from storel.bench.table import failures, table_of
+from storel.bench.table import failures, table_of, width_of
 from storel.bench.task import BACKENDS, Contest, Measurement, Task
 from storel.cli import report
 from storel.cli.options import require_known, write_text
@@ -30,10 +30,6 @@ MIB, LEAST_MIB = 8.0, 0.001
 
 LARGEST = 2**31 - 1
 """The most rows and columns of matrices, since rivals have indices of 32 bits."""
-
-
-WIDTH = 120
-"""The columns of the table where it is not printed to a terminal."""
 
 
 def bench(
@@ -131,6 +127,8 @@ def _write(found: list[Measurement], json_file: Path | None, plot_file: Path | N
 
 
 def _show(found: list[Measurement]) -> None:
-    Console(width=None if sys.stdout.isatty() else WIDTH).print(table_of(found))
+    table = table_of(found)
+    places = Console().width if sys.stdout.isatty() else None
+    Console(width=width_of(table, places)).print(table)
     for line in failures(found):
         print(line, file=sys.stderr)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from storel.bench import kernels, measure, run
 from storel.bench.problem import Formulation, Problem
 from storel.bench.rivals.rival import Rival
 from storel.bench.rivals.table import RIVALS
-from storel.bench.table import table_of
+from storel.bench.table import table_of, width_of
 from storel.bench.task import Measurement, Task, Timing
 from storel.cli.application import app
 
@@ -246,3 +248,16 @@ def test_the_table_has_storel_first_and_ratios_to_the_fastest_right_rival() -> N
     assert columns(6) == ["5.00", "", "2.50", "22.50", ""]
     assert not found.is_sound
     assert np.isclose(found.limit[1], 4e-4)
+
+
+@pytest.mark.parametrize("places", [80, 40, None])
+def test_numbers_are_never_cut(places: int | None) -> None:
+    storel = Timing("storel numba", 0.1237, 0.8765, 0.4321, 123_400, is_right=True, is_rival=False)
+    name = "a_matrix_with_a_name_that_is_longer_than_most.mtx"
+    found = Measurement("triangles", f"/data/{name}", (storel,), {"stream": 0.0567}, 0, 0, 0)
+    table, shown = table_of([found]), StringIO()
+    Console(file=shown, width=width_of(table, places)).print(table)
+    for number in ("124 ms", "876 ms", "432 ms", "123 kB", "56.7 ms"):
+        assert number in shown.getvalue()
+    assert "…" not in shown.getvalue() and "/data/" not in shown.getvalue()
+    assert (name in shown.getvalue()) is (places is None)

@@ -10,7 +10,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import count, pairwise
 
-from storel.syntax.nodes.expressions import Binary, Binder, Call, Expression, Let, Name, Number
+from storel.errors import TypeMismatchError
+from storel.syntax.nodes.expressions import Binary, Binder, Call, Expression, Let, Name, Number, Unary
+from storel.syntax.spelling import HALF_WORD
 from storel.syntax.walk import map_children
 
 Step = Callable[[Expression], Expression]
@@ -28,6 +30,8 @@ _MASKS = (
 
 def expand_bits(expression: Expression, known: Collection[str]) -> Expression:
     """Return a resolved expression without those functions; ``known`` are the names bound outside.
+
+    Raises TypeMismatchError for a literal that has other bits than a function takes.
 
     >>> from storel.syntax.printer import render
     >>> render(expand_bits(Call(Name("bit"), (Name("x"), Number(3))), {"x"}))
@@ -55,8 +59,12 @@ def _expansion(name: str, arguments: tuple[Expression, ...], taken: set[str]) ->
             filled = _chain(x, [_filling(step) for step, _ in _MASKS], taken)
             return Call(Name("popcount"), (filled,))
         case "interleave", (i, j):
-            return Binary("|", Binary("<<", _spread(i, taken), Number(1)), _spread(j, taken))
+            _require_literal(i, HALF_WORD - 1, "interleave takes 31 bits of its first number")
+            _require_literal(j, HALF_WORD, "interleave takes 32 bits of its second number")
+            spread = _spread(i, HALF_WORD - 1, taken), _spread(j, HALF_WORD, taken)
+            return Binary("|", Binary("<<", spread[0], Number(1)), spread[1])
         case "gather", (z, which):
+            _require_literal(which, 1, "gather takes the bits of one of two numbers")
             shifted = Binary(">>", z, Binary("-", Number(1), which))
             moves = [_moving(">>", step, mask) for (step, _), (_, mask) in pairwise(_MASKS)]
             return _chain(Binary("&", shifted, Number(_MASKS[0][1])), moves, taken)
@@ -64,10 +72,21 @@ def _expansion(name: str, arguments: tuple[Expression, ...], taken: set[str]) ->
             return None
 
 
-def _spread(x: Expression, taken: set[str]) -> Expression:
-    """Return the bits of ``x`` with a zero before each."""
+def _require_literal(argument: Expression, bits: int, message: str) -> None:
+    """Raise TypeMismatchError for a literal that is no number of so many bits."""
+    match argument:
+        case Number(value) if value < 1 << bits:
+            pass
+        case Number() | Unary("-", Number()):
+            raise TypeMismatchError(message, expected=f"0 to {(1 << bits) - 1}", span=argument.span)
+        case _:
+            pass
+
+
+def _spread(x: Expression, bits: int, taken: set[str]) -> Expression:
+    """Return the lowest ``bits`` of ``x`` with a zero before each."""
     moves = [_moving("<<", step, mask) for step, mask in reversed(_MASKS[:-1])]
-    return _chain(Binary("&", x, Number(_MASKS[-1][1])), moves, taken)
+    return _chain(Binary("&", x, Number((1 << bits) - 1)), moves, taken)
 
 
 def _moving(shift: str, step: int, mask: int) -> Step:

@@ -86,15 +86,18 @@ class ExpressionBuilder:
         return Name(word.text, word.span)
 
     def integer(self, _: Span, word: Word) -> Number:
-        value, span = int(word.text), word.span
-        if value > LARGEST_INTEGER:
-            raise ProgramSyntaxError(
-                "an integer that does not fit into 64 bits",
-                expected=f"at most {LARGEST_INTEGER}",
-                span=span,
-                hint=f"a value, but no size and no key, may be a real: {word.text}.0",
-            )
-        return Number(value, span)
+        if (value := _natural(word)) > LARGEST_INTEGER:
+            raise _too_long(f"at most {LARGEST_INTEGER}", word.span)
+        return Number(value, word.span)
+
+    def negative(self, span: Span, sign: Word, word: Word) -> Expression:
+        """Return a negative integer; the least one has no positive counterpart, but one less than it."""
+        if (value := _natural(word)) <= LARGEST_INTEGER:
+            return self.unary(span, sign, Number(value, word.span))
+        if value > LARGEST_INTEGER + 1:
+            raise _too_long(f"at least {-LARGEST_INTEGER - 1}", span)
+        above = self.unary(span, sign, Number(LARGEST_INTEGER, word.span))
+        return Binary("-", above, Number(1, word.span), span)
 
     def real(self, _: Span, word: Word) -> Number:
         return Number(float(word.text), word.span)
@@ -184,7 +187,7 @@ class ExpressionBuilder:
         return Unique(key, span)
 
     def extent(self, span: Span, tensor: Expression, dimension: Word) -> Extent:
-        return Extent(tensor, int(dimension.text), span)
+        return Extent(tensor, _natural(dimension), span)
 
     def blank(self, span: Span, _blank: Word) -> BlankRange:
         return BlankRange(span)
@@ -235,6 +238,20 @@ def checked_type(annotation: TypeAnnotation) -> TypeAnnotation:
 def unquote(word: Word) -> str:
     """Return what a quoted text says; a doubled quote is a quote."""
     return word.text[1:-1].replace("''", "'")
+
+
+def _natural(word: Word) -> int:
+    """Return the number that digits write; of one that is too long by far, the first digits are as good."""
+    return int(word.text.lstrip("0")[:20] or "0")
+
+
+def _too_long(expected: str, span: Span) -> ProgramSyntaxError:
+    return ProgramSyntaxError(
+        "an integer that does not fit into 64 bits",
+        expected=expected,
+        span=span,
+        hint="a value, but no size and no key, may be a real, with .0 at its end",
+    )
 
 
 def _scalar(name: Word) -> str:

@@ -7,7 +7,7 @@ write out in shifts and masks; only here it is a function:
 
     bit(x, i)          the i-th bit of x, counted from the least
     bits(x)            how many bits it takes to write x
-    interleave(i, j)   … i1 j1 i0 j0, a position on the Z-order curve
+    interleave(i, j)   … i1 j1 i0 j0, a position on the Z-order curve, of the 31 and 32 lowest bits
     gather(z, 0)       the bits of i in z = interleave(i, j); gather(z, 1) those of j
 """
 
@@ -16,6 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from storel.functions import FUNCTIONS, WORD, Domain, Function, shift_right
+
+HALF_WORD = WORD // 2
+"""The bits of a number that is interleaved with another; of the first one less, so that none is a sign."""
 
 NEGATION = FUNCTIONS["negate"]
 NOT = FUNCTIONS["not"]
@@ -46,18 +49,18 @@ def _bits(a: int) -> int:
     return (a & ((1 << WORD) - 1)).bit_length()
 
 
-def _spread(a: int) -> int:
-    """Return the bits of ``a`` with a zero before each."""
-    return sum(((a >> i) & 1) << (2 * i) for i in range(WORD // 2))
+def _spread(a: int, bits: int) -> int:
+    """Return the lowest ``bits`` of ``a`` with a zero before each."""
+    return sum(((a >> i) & 1) << (2 * i) for i in range(bits))
 
 
 def _interleave(i: int, j: int) -> int:
-    return _spread(i) << 1 | _spread(j)
+    return _spread(i, HALF_WORD - 1) << 1 | _spread(j, HALF_WORD)
 
 
 def _gather(z: int, which: int) -> int:
     shifted = shift_right(z, 1 - which)
-    return sum(((shifted >> (2 * i)) & 1) << i for i in range(WORD // 2))
+    return sum(((shifted >> (2 * i)) & 1) << i for i in range(HALF_WORD))
 
 
 def _address(name: str, arity: int, meaning: Callable[..., int]) -> Function:

@@ -17,7 +17,7 @@ INTEGER = ParameterSignature(ScalarType.INT64)
 
 
 @pytest.mark.parametrize("text", ["bit(x, y % 60)", "bits(x)", "interleave(x, y)", "gather(x, y % 2)"])
-@given(x=st.integers(0, 2**31 - 1), y=st.integers(0, 2**31 - 1))
+@given(x=st.integers(-(2**63), 2**63 - 1), y=st.integers(-(2**63), 2**63 - 1))
 def test_the_expansion_means_what_the_function_means(text: str, x: int, y: int) -> None:
     expression = parse_expression(Source("test", text))
     signatures = {"x": INTEGER, "y": INTEGER}

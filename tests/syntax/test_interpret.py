@@ -95,6 +95,7 @@ PROGRAMS: list[tuple[str, Any]] = [
     ("ceil(1.2)", 2.0), ("int(-1.7)", -1), ("int(7) + int(true)", 8),
     ("min(2, 3)", 2), ("max(2, 3.0)", 3.0), ("sign(-4)", -1),
     ("bit(5, 2)", 1), ("bits(5)", 3), ("popcount(255)", 8), ("interleave(3, 1)", 11),
+    ("-9223372036854775808", -(2**63)), ("1 + -9223372036854775808 // 2", 1 - 2**62),
     ("gather(11, 0)", 3), ("gather(11, 1)", 1),
     ("sum(<i, a> in v) { i -> max(a, 0) }", np.maximum(V, 0)),
     # comprehensions

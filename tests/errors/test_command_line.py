@@ -141,6 +141,14 @@ CASES = (
     Case("missing_file", SUM_OF_ROWS),
     Case("missing_include", "INCLUDE 'other.sdql'\nCREATE TENSOR y AS 1"),
     Case("included_by_itself", "INCLUDE 'script.sdql'\nCREATE TENSOR y AS 1"),
+    Case(
+        "included_by_what_it_includes",
+        "CREATE TENSOR y AS 1\nINCLUDE 'other.sdql'",
+        {
+            "other.sdql": "-- what it needs\nINCLUDE 'another.sdql'",
+            "another.sdql": "INCLUDE './script.sdql'\n",
+        },
+    ),
     Case("unwritable_output", SUM_OF_ROWS, {"a.mtx": MATRIX}, ("-o", "nowhere/result.npz")),
     Case("unwritable_save", SUM_OF_ROWS + "\nSAVE y TO 'nowhere/y.npz'", {"a.mtx": MATRIX}, ()),
     Case("output_of_unknown_kind", SUM_OF_ROWS, {"a.mtx": MATRIX}, ("-o", "result.xyz")),

@@ -45,6 +45,7 @@ from storel.calculus.nodes import (
     Unique,
     Variable,
 )
+from storel.calculus.one_to_one import finds_one, is_one_to_one, unique_keys
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, EndSymbol, SizeSymbol, Symbols
 
@@ -83,10 +84,7 @@ def bounds(term: Term, symbols: Symbols, context: Context = ()) -> Interval:
         case Let(value, body):
             return bounds(body, symbols, (bounds(value, symbols, context), *context))
         case If(condition, body, semiring):
-            found = bounds(body, symbols, narrowed(condition, symbols, context))
-            if isinstance(found, EntryBounds):
-                return found
-            return found.hull(Interval(0, 0)) if semiring == "plus_times" else ANY
+            return _or_zero(bounds(body, symbols, narrowed(condition, symbols, context)), semiring)
         case Unique(key):
             return bounds(key, symbols, context)
         case Singleton(key, value):
@@ -96,17 +94,27 @@ def bounds(term: Term, symbols: Symbols, context: Context = ()) -> Interval:
         case Sum(source, body):
             keys, values = binder_bounds(source, symbols, context)
             found = bounds(body, symbols, (values, keys, *context))
-            return found if isinstance(body, Singleton) and body.key == Variable(1) else summed(found)
+            if finds_one(source, body, symbols):  # which is bounded with the zero where there is none
+                return found
+            return found if unique_keys(source, body, symbols) > 0 else summed(found)
         case Reduce("min" | "max", source, body):
             keys, values = binder_bounds(source, symbols, context)
             return bounds(body, symbols, (values, keys, *context))
         case Merge(left, right, body):
             (p, x), (q, y) = (binder_bounds(side, symbols, context) for side in (left, right))
             return summed(bounds(body, symbols, (x.meet(y), q, p, *context)))
-        case Find(source, _, body):
-            return summed(bounds(body, symbols, (binder_bounds(source, symbols, context)[0], *context)))
+        case Find(source, _, body, semiring):
+            found = bounds(body, symbols, (binder_bounds(source, symbols, context)[0], *context))
+            return _or_zero(found, semiring) if is_one_to_one(source, symbols) else summed(found)
         case Reduce() | Range() | Slice():
             return ANY
+
+
+def _or_zero(found: Interval, semiring: str) -> Interval:
+    """Return the bounds of what is there or is zero: a dictionary without entries has none."""
+    if isinstance(found, EntryBounds):
+        return found
+    return found.hull(Interval(0, 0)) if semiring == "plus_times" else ANY
 
 
 def binder_bounds(source: Term, symbols: Symbols, context: Context = ()) -> tuple[Interval, Interval]:

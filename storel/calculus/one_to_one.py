@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from storel.calculus.nodes import Add, If, Literal, Lookup, Range, Singleton, Slice, Symbol, Term, Variable
+from storel.calculus.binding import occurs
+from storel.calculus.nodes import (
+    Add,
+    Apply,
+    If,
+    Literal,
+    Lookup,
+    Range,
+    Singleton,
+    Slice,
+    Symbol,
+    Term,
+    Variable,
+)
 from storel.symbols import ArraySymbol, Symbols
 
 
@@ -31,6 +44,18 @@ def unique_keys(source: Term, body: Term, symbols: Symbols) -> int:
         return 0
     others = tuple(Lookup(Symbol(name), Variable(1)) for name in fact.group[1:])
     return len(fact.group) if tuple(keys[1 : len(fact.group)]) == others else 0
+
+
+def finds_one(source: Term, body: Term, symbols: Symbols) -> bool:
+    """Return whether ``sum(<k, v> in source) body`` is of one iteration at most: it asks for a value of v."""
+    match body:
+        case If(Apply("and", (left, right)), inner):
+            return any(finds_one(source, If(each, inner), symbols) for each in (left, right))
+        case If(Apply("equal", (one, other))) if Variable(0) in (one, other):
+            asked = other if one == Variable(0) else one
+            return not (occurs(asked, 0) or occurs(asked, 1)) and is_one_to_one(source, symbols)
+        case _:
+            return False
 
 
 def is_one_to_one(source: Term, symbols: Symbols) -> bool:

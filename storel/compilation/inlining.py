@@ -179,10 +179,19 @@ def adds_up(expression: Expression) -> bool:
 
 
 def _names_in_keys(expression: Expression) -> set[str | None]:
-    """Return the names that the keys of dictionaries inside are made of, but for keys that are looked up."""
+    """Return the names that the keys of dictionaries inside are made of, but for what is looked up."""
     keys = expression.keys if isinstance(expression, Singleton) else ()
-    found = set[str | None]().union(*(free_names(key) for key in keys if not isinstance(key, Call)))
-    return found.union(*map(_names_in_keys, children(expression)))
+    return set[str | None]().union(*map(_not_looked_up, keys), *map(_names_in_keys, children(expression)))
+
+
+def _not_looked_up(key: Expression) -> frozenset[str]:
+    match key:
+        case Call():
+            return frozenset()
+        case Name(name):
+            return frozenset((name,))
+        case _:
+            return frozenset[str]().union(*map(_not_looked_up, children(key)))
 
 
 def written_out(expression: Expression, views: Mapping[str, int]) -> int:

@@ -17,6 +17,7 @@ from storel.calculus.nodes import (
     Add,
     Apply,
     Empty,
+    Find,
     If,
     Let,
     Literal,
@@ -40,6 +41,7 @@ SYMBOLS: dict[str, Fact] = {
     "pos": ArraySymbol("pos", ScalarType.INT64, 6, 0, 9, ascending=True),
     "idx": ArraySymbol("idx", ScalarType.INT64, 9, 0, 6),
     "val": ArraySymbol("val", ScalarType.FLOAT64, 9),
+    "inc": ArraySymbol("inc", ScalarType.INT64, 9, 0, 20, increasing=True),
 }
 
 
@@ -96,6 +98,8 @@ FOUR = Range(number(0), number(4))
 ROWS = Sum(FOUR, Singleton(Variable(1), Singleton(Lookup(Symbol("idx"), Variable(1)), number(2))))
 COUNTS = Sum(FOUR, Singleton(Lookup(Symbol("idx"), Variable(1)), number(2)))
 
+ELEMENT = Lookup(Symbol("idx"), Variable(1))
+
 ENTRIES: list[tuple[Term, Interval]] = [
     (Empty(1), EntryBounds(keys=Interval(0, -1), values=Interval(0, -1))),
     (Singleton(Variable(0), number(7)), EntryBounds(keys=Interval(0, 4), values=Interval(7, 7))),
@@ -110,6 +114,16 @@ ENTRIES: list[tuple[Term, Interval]] = [
     (Let(ROWS, Lookup(Variable(0), number(1))), EntryBounds(keys=Interval(0, 6), values=Interval(2, 2))),
     (Lookup(Lookup(ROWS, number(1)), number(5)), Interval(0, 2)),
     (Lookup(COUNTS, number(1)), ANY),
+    (Sum(Symbol("inc"), Singleton(Variable(0), ELEMENT)),
+     EntryBounds(keys=Interval(0, 20), values=Interval(0, 6))),
+    (Sum(Symbol("idx"), Singleton(Variable(0), ELEMENT)), EntryBounds(keys=Interval(0, 6))),
+    (Sum(Symbol("inc"), If(Apply("equal", (Variable(0), Variable(2))), Add(ELEMENT, number(3)))),
+     Interval(0, 9)),
+    (Sum(Symbol("idx"), If(Apply("equal", (Variable(0), Variable(2))), ELEMENT)), ANY),
+    (Sum(Symbol("inc"), If(Apply("equal", (Variable(0), Variable(1))), ELEMENT)), ANY),
+    (Find(Symbol("inc"), Variable(0), Add(Lookup(Symbol("idx"), Variable(0)), number(3))), Interval(0, 9)),
+    (Find(Symbol("idx"), Variable(0), Lookup(Symbol("idx"), Variable(0))), ANY),
+    (Find(Symbol("inc"), Variable(0), number(3), "min_plus"), ANY),
     (Reduce("min", FOUR, Add(Variable(0), number(1))), Interval(1, 4)),
     (Reduce("prod", FOUR, Add(Variable(0), number(1))), ANY),
 ]  # fmt: skip

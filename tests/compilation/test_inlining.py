@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pytest
@@ -133,6 +133,8 @@ def test_what_is_read_of_views_in_any_format_is_planned(
         ("max(<i, v> in a) v", True),
         ("sum(<i, v> in a) { v -> 1 }", True),
         ("sum(<i, v> in a) { b(i) -> v }", True),
+        ("sum(<i, v> in a) { 3 - b(i) -> v }", True),
+        ("sum(<i, v> in a) { 3 - i -> v }", False),
         ("sum(<i, v> in a) { i -> v } + sum(<(i, j), v> in b) { j -> v }", True),
     ],
 )
@@ -210,3 +212,37 @@ def test_a_view_whose_keys_have_no_bound_but_its_type_is_stored() -> None:
     found = storel.run(script, X=points, C=centres)
     assert isinstance(found, storel.Tensor)
     np.testing.assert_allclose(found.to_numpy(), clusters(points, centres))
+
+
+@pytest.mark.parametrize("floating_point", ["reassociate", "strict"])
+@pytest.mark.parametrize("storage", ["dense", "coo", "csf", "hash"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        """CREATE TENSOR s: int[5, 3] AS sum(<p, _> in 0:15) { (3 - g(p), h(p)) -> 1 }
+           CREATE TENSOR t AS sum(<(k, l), _> in s) { k -> l }""",
+        """CREATE TENSOR s: int[4, 5] AS sum(<p, _> in 0:15) { (h(p), (g(p) + 1) % 4) -> 1 }
+           CREATE TENSOR t AS count(<(k, l), _> in s)""",
+        """CREATE TENSOR s: real[4] AS sum(<p, _> in 0:15) { g(p) -> x(p) }
+           CREATE TENSOR t AS sum(<k, a> in s, <l, b> in s) if a < b then { k -> 1 }
+           CREATE TENSOR u AS sum(<k, a> in t) { k -> a - sum(<_, b> in t) b / 4 }""",
+        """CREATE TENSOR s: real[4, 3] AS sum(<p, a> in x, <q, b> in 0:3) { (g(p), q) -> abs(a) }
+           CREATE TENSOR t AS sum(<(k, l), a> in s) { k -> a + 1.0 }
+           CREATE TENSOR u AS sum(<k, _> in 0:4, <l, _> in 0:3) { (k, l) -> (s(k, l) + 1) / (t(k) + 5) }""",
+    ],
+)
+def test_numbers_of_groups_are_bounded_in_any_format(
+    script: str, storage: str, floating_point: Literal["reassociate", "strict"]
+) -> None:
+    drawn = np.random.default_rng(0)
+    numbers = {"g": drawn.integers(0, 4, 15), "h": drawn.integers(0, 3, 15), "x": drawn.normal(size=15)}
+    given = {
+        name: storel.tensor(each, "dense" if name == "x" else storage)
+        for name, each in numbers.items()
+        if f"{name}(" in script or f"in {name}" in script
+    }
+    wanted = storel.run(script, backend="interpret", **given)
+    found = storel.run(script, floating_point=floating_point, **given)
+    assert isinstance(found, storel.Tensor)
+    assert isinstance(wanted, storel.Tensor)
+    np.testing.assert_allclose(found.to_numpy(), wanted.to_numpy())

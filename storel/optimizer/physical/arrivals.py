@@ -17,7 +17,8 @@ from typing import TypeAlias
 from storel.calculus.binding import is_outside
 from storel.calculus.bounds import bounds, elements, narrowed
 from storel.calculus.intervals import ANY, NONE, Interval
-from storel.calculus.nodes import Add, Apply, Lookup, Symbol, Term, Variable
+from storel.calculus.nodes import Add, Apply, Lookup, Slice, Symbol, Term, Variable
+from storel.calculus.one_to_one import finds_one
 from storel.optimizer.physical.facts import array, is_ascending, is_increasing
 from storel.optimizer.physical.scope import Scope
 from storel.plan.binding import binders, row_extents, source_extents, store_terms
@@ -33,7 +34,9 @@ from storel.plan.nodes import (
     Loop,
     Matches,
     Positions,
+    ScalarStore,
     Source,
+    Store,
     Together,
     Unite,
 )
@@ -156,13 +159,9 @@ def _entered(
         case Enter():
             yield _Entered(steps, action, context)
         case Loop(source, body):
-            inner = source_intervals(source, context, symbols)[::-1]
-            bound = tuple(zip(inner, source_extents(source, _stores(context)), strict=True))
-            yield from _entered(body, (*steps, action), bound + context, symbols)
+            yield from _entered(body, (*steps, action), _within(source, context, symbols), symbols)
         case Bind(store, value, body):
-            held = _intervals(context)
-            interval = bounds(value.value, symbols, held) if isinstance(value, Accumulate) else ANY
-            bound = (interval, store_terms(store))
+            bound = _bound(store, value, context, symbols)
             yield from _entered(body, (*steps, action), (bound, *context), symbols)
         case Guard(condition, body):
             inside = narrowed(condition, symbols, _intervals(context))
@@ -171,6 +170,45 @@ def _entered(
         case Together(parts) | Unite(parts):
             for part in parts:
                 yield from _entered(part, steps, context, symbols)
+
+
+def _within(source: Source, context: _Context, symbols: Symbols) -> _Context:
+    """Return what is known inside a loop over ``source``."""
+    intervals = source_intervals(source, context, symbols)[::-1]
+    return (*zip(intervals, source_extents(source, _stores(context)), strict=True), *context)
+
+
+def _bound(
+    store: Store, value: Action, context: _Context, symbols: Symbols
+) -> tuple[Interval, tuple[Term, ...]]:
+    """Return what is known of the variable that a store is bound to."""
+    interval = _held(value, store, context, symbols) if isinstance(store, ScalarStore) else ANY
+    return interval, store_terms(store)
+
+
+def _held(value: Action, store: ScalarStore, context: _Context, symbols: Symbols) -> Interval:
+    """Return an interval of a number that is set once, at most, and else is what its store holds at first."""
+    match value:
+        case Accumulate(term):
+            return bounds(term, symbols, _intervals(context))
+        case Bind(inner, part, body):
+            return _held(body, store, (_bound(inner, part, context, symbols), *context), symbols)
+        case Guard(_, body):
+            found = _held(body, store, context, symbols)
+        case Loop(source, body) if _runs_once(value) or _adds_one(source, body, symbols):
+            found = _held(body, store, _within(source, context, symbols), symbols)
+        case Loop() | Enter() | Together() | Unite():
+            return ANY
+    return found.hull(Interval(int(store.zero), int(store.zero))) if isinstance(store.zero, int) else ANY
+
+
+def _adds_one(source: Source, body: Action, symbols: Symbols) -> bool:
+    """Return whether a loop adds something in one iteration, at most, which is found by an element."""
+    match source, body:
+        case Elements(name, low, high), Accumulate(term):
+            return finds_one(Slice(Symbol(name), low, high), term, symbols)
+        case _:
+            return False
 
 
 def _order_of(entered: _Entered, symbols: Symbols) -> Order:

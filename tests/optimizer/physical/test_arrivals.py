@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 from strategies.plans import ADD, csr_symbols, number, read, real, row, upto, var
 
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Add, Apply, Literal, Multiply, Symbol, Term
+from storel.calculus.nodes import Add, Apply, If, Literal, Multiply, Symbol, Term
 from storel.calculus.verify import KEY
 from storel.optimizer.physical.arrivals import Order, key_intervals, orders
 from storel.optimizer.physical.scope import Scope
@@ -24,6 +25,7 @@ from storel.plan.nodes import (
     Loop,
     Matches,
     Positions,
+    ScalarStore,
     Source,
     TableStore,
     Together,
@@ -53,6 +55,15 @@ SYMBOLS: Symbols = {
     "lead": index("lead", group=("lead", "c")),
     "second": index("second", group=("r", "second")),
 }
+
+
+COUNT = ScalarStore(INT64, "add", 0)
+LEAST = ScalarStore(INT64, "minimum", math.inf)
+
+
+def found_at(index: int) -> Action:
+    """Return what adds an element if it is a variable."""
+    return Accumulate(If(Apply("equal", (var(0), var(index))), read("any", var(1))))
 
 
 def whole(array: str) -> Elements:
@@ -189,6 +200,15 @@ def test_a_store_is_scanned_in_increasing_order() -> None:
         (Loop(upto("n"), Guard(Apply("less", (var(0), number(2))), enter(var(0)))), Interval(0, 1)),
         (Loop(upto("n"), Bind(ADD, Accumulate(var(0)), enter(var(0)))), Interval(0, 3)),
         (Bind(ADD, Loop(upto("n"), ONE), enter(var(0))), Interval()),
+        (Bind(COUNT, Loop(upto("n"), Accumulate(number(5))), enter(var(0))), Interval()),
+        (Bind(COUNT, Loop(match("inc", unique=True), Accumulate(number(5))), enter(var(0))), Interval(0, 5)),
+        (Bind(COUNT, Loop(match("any", unique=False), Accumulate(number(5))), enter(var(0))), Interval()),
+        (Bind(COUNT, Guard(Apply("less", (number(1), Symbol("n"))), Accumulate(number(5))), enter(var(0))),
+         Interval(0, 5)),
+        (Bind(LEAST, Loop(match("inc", unique=True), Accumulate(number(5))), enter(var(0))), Interval()),
+        (Loop(upto("n"), Bind(COUNT, Loop(whole("inc"), found_at(2)), enter(var(0)))), Interval(0, 3)),
+        (Loop(upto("n"), Bind(COUNT, Loop(whole("any"), found_at(2)), enter(var(0)))), Interval()),
+        (Loop(upto("n"), Bind(COUNT, Loop(whole("inc"), found_at(1)), enter(var(0)))), Interval()),
         (Bind(TABLE, Together(()), Loop(Entries(var(0)), enter(var(1)))), Interval(0, 2)),
         (Bind(TABLE, Together(()), Loop(Entries(var(0)), Loop(Entries(var(0)), enter(var(1))))),
          Interval(0, 3)),

@@ -209,7 +209,8 @@ def _loop(
     times = iterations(constructor, estimates)
     if result.in_lanes:
         times = min(times, max(times / constants.lanes, COMBINING))
-    body = costs[-1]
+    made = estimates[-1]
+    body = costs[-1] + (_copied(made, constants) if made.stored and made.counts else 0.0)
     start = constants.start if source.array is None else constants.segment
     around = sum(costs[:-1]) + start + times * body
     match constructor:

@@ -234,7 +234,7 @@ def _product(a: Interval, b: Interval) -> Interval:
 def _of_dictionaries(constructor: str, a: Estimate, b: Estimate, identity: Hashable) -> Estimate:
     if not a.counts or not b.counts:
         whole = a if a.counts else b
-        return whole._replace(identity=identity, is_array=False)
+        return whole._replace(identity=identity, is_array=False, stored=False)
     if constructor == "Add":
         counts = tuple(x + y for x, y in zip(a.counts, b.counts, strict=False))
         spans = _united(a.spans, b.spans, counts)

@@ -101,7 +101,7 @@ def rounded(value: Scalar, scalar: ScalarType) -> Scalar:
         case ScalarType.INT32 | ScalarType.INT64:
             limit = 1 << (8 * scalar.itemsize - 1)
             if not -limit <= value < limit:
-                raise EvaluationError(f"integer overflow: {int(value)} does not fit into {scalar.value}")
+                raise EvaluationError(f"integer overflow: {value} does not fit into {scalar.value}")
             return int(value)
         case ScalarType.FLOAT32:
             with np.errstate(over="ignore"):

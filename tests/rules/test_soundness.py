@@ -54,6 +54,7 @@ rule product-of-exponentials: exp(?a) * exp(?b)  =>  exp(?a * ?b)
 rule root-of-negative: sqrt(?a * ?a)  =>  ?a
 rule equal-to-itself-but-nan: if ?a == ?a then ?b  =>  ?b
 rule not-less-but-nan: not (?a < ?b)  =>  ?b <= ?a
+rule product-of-longer-numbers: int64(?a * ?b)  =>  int64(?a) * int64(?b)
 rule longer-part: ?R(?lo:?hi)  =>  ?R(?lo:?hi + 1)
 rule difference-of-infinities: ?a * (?b - ?c)  =>  ?a * ?b - ?a * ?c
 """

@@ -164,7 +164,8 @@ def combine(
         case "Single":
             near = math.prod(result.spans) <= TILE or (place is not None and place.fills_tile)
             written = constants.tile if near else _written(estimates[0], result, place, constants)
-            return below + written + constants.segment * estimates[1].chosen
+            copied = _handed_on(estimates[1], constants)
+            return below + written + copied + constants.segment * estimates[1].chosen
         case "If":
             body = costs[1] * estimates[0].probability if variation.selective else costs[1]
             surprise = estimates[0].surprise if result.counts else 0.0  # scalars are chosen without it
@@ -209,8 +210,7 @@ def _loop(
     times = iterations(constructor, estimates)
     if result.in_lanes:
         times = min(times, max(times / constants.lanes, COMBINING))
-    made = estimates[-1]
-    body = costs[-1] + (_copied(made, constants) if made.stored and made.counts else 0.0)
+    body = costs[-1] + _handed_on(estimates[-1], constants)
     start = constants.start if source.array is None else constants.segment
     around = sum(costs[:-1]) + start + times * body
     match constructor:
@@ -268,6 +268,11 @@ def _is_sparse(made: Estimate) -> bool:
     """Return whether a dictionary is too large for a small table, and has entries at few of its places."""
     places = math.prod(made.spans)
     return bool(made.counts) and places > TILE and 0 < made.total <= SPARSE * places
+
+
+def _handed_on(made: Estimate, constants: Constants) -> float:
+    """Return the cost of going through a dictionary, if it is stored, where it is a row or is added."""
+    return made.total * (constants.sequential + constants.branch) if made.stored and made.counts else 0.0
 
 
 def _copied(stored: Estimate, constants: Constants) -> float:

@@ -16,6 +16,14 @@ def binder_facts(
     return binder_types(term, symbols, types), binder_intervals(term, symbols, intervals)
 
 
+def seen_inside(
+    term: Term, symbols: Symbols, types: tuple[Type, ...], intervals: Context
+) -> tuple[tuple[Type, ...], tuple[Interval, ...]]:
+    """Return the types and intervals of what a body of ``term`` sees, the innermost first."""
+    own_types, own_intervals = binder_facts(term, symbols, types, intervals)
+    return (*reversed(own_types), *types), (*reversed(own_intervals), *intervals)
+
+
 def binder_types(term: Term, symbols: Symbols, types: tuple[Type, ...]) -> tuple[Type, ...]:
     """Return the types of what ``term`` binds, the outermost first."""
     match term:

@@ -91,11 +91,11 @@ def bounds(term: Term, symbols: Symbols, context: Context = ()) -> Interval:
             return EntryBounds(keys=bounds(key, symbols, context), values=bounds(value, symbols, context))
         case Empty(rank):
             return reduce(lambda values, _: EntryBounds(keys=NONE, values=values), range(rank), NONE)
-        case Sum(source, body):
+        case Sum(source, body, semiring):
             keys, values = binder_bounds(source, symbols, context)
             found = bounds(body, symbols, (values, keys, *context))
-            if finds_one(source, body, symbols):  # which is bounded with the zero where there is none
-                return found
+            if finds_one(source, body, symbols):
+                return _or_zero(found, semiring)
             return found if unique_keys(source, body, symbols) > 0 else summed(found)
         case Reduce("min" | "max", source, body):
             keys, values = binder_bounds(source, symbols, context)

@@ -7,10 +7,10 @@ handed on are not rounded.
 from __future__ import annotations
 
 from storel.calculus.apart import determined
-from storel.calculus.binders import binder_facts
+from storel.calculus.binders import seen_inside
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Add, Apply, Merge, Multiply, Reduce, Sum, Term, children
-from storel.calculus.one_to_one import is_one_to_one
+from storel.calculus.nodes import Add, Apply, Find, Merge, Multiply, Reduce, Sum, Term, children
+from storel.calculus.one_to_one import is_one_to_one, unique_keys
 from storel.calculus.verify import Type, infer
 from storel.symbols import Symbols
 
@@ -25,24 +25,32 @@ def computes_reals(
 
     The variables around it are of these ``types`` and within these ``intervals``, the innermost first.
     """
-    found_types, found_intervals = binder_facts(term, symbols, types, intervals)
-    inner_types, inner_intervals = (*reversed(found_types), *types), (*reversed(found_intervals), *intervals)
+    inside = seen_inside(term, symbols, types, intervals)
     match term:
-        case Sum(source, body):
-            is_computed = not is_once(source, body, symbols, inner_intervals)
+        case Sum() | Find() | Merge():
+            is_computed = not is_once(term, symbols, inside[1])
         case _:
-            is_computed = isinstance(term, Add | Multiply | Apply | Reduce | Merge)
+            is_computed = isinstance(term, Add | Multiply | Apply | Reduce)
     if is_computed and infer(term, symbols, types).scalar.is_real:
         return True
     return any(
-        computes_reals(child, symbols, inner_types, inner_intervals)
-        if binders
-        else computes_reals(child, symbols, types, intervals)
+        computes_reals(child, symbols, *(inside if binders else (types, intervals)))
         for child, binders in children(term)
     )
 
 
-def is_once(source: Term, body: Term, symbols: Symbols, intervals: tuple[Interval, ...]) -> bool:
-    """Return whether a sum evidently adds nothing: it makes each entry once, or finds one element."""
-    found = determined(body, symbols, intervals).by_all
-    return POSITION in found or (ELEMENT in found and is_one_to_one(source, symbols))
+def is_once(loop: Sum | Find | Merge, symbols: Symbols, intervals: tuple[Interval, ...]) -> bool:
+    """Return whether a loop evidently adds nothing: it makes each entry once, or finds one element.
+
+    What its body sees is within ``intervals``, the innermost first.
+    """
+    match loop:
+        case Find(source):
+            return is_one_to_one(source, symbols)
+        case Sum(source, body) if unique_keys(source, body, symbols) == 0:
+            found = determined(body, symbols, intervals).by_all
+            return POSITION in found or (ELEMENT in found and is_one_to_one(source, symbols))
+        case Sum():
+            return True
+        case Merge():
+            return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storel.calculus.binders import binder_facts
+from storel.calculus.binders import seen_inside
 from storel.calculus.binding import shift
 from storel.calculus.bounds import bounds, narrowed
 from storel.calculus.domains import Domains, binder_domains
@@ -54,8 +54,7 @@ def is_safe(
     for index, (child, binders) in enumerate(children(term)):
         inner_types, inner, around, asked = types, intervals, domains, conditions
         if binders:
-            new_types, new = binder_facts(term, symbols, types, intervals)
-            inner_types, inner = (*reversed(new_types), *types), (*reversed(new), *intervals)
+            inner_types, inner = seen_inside(term, symbols, types, intervals)
             around = (*reversed(binder_domains(term, binders)), *domains)
             asked = tuple(shift(each, binders) for each in conditions)
         if isinstance(term, If) and index == 1:

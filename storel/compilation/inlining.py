@@ -185,6 +185,7 @@ def _names_in_keys(expression: Expression) -> set[str | None]:
 
 
 def _not_looked_up(key: Expression) -> frozenset[str]:
+    """Return the names that a key is made of, but for those in what is looked up."""
     match key:
         case Call():
             return frozenset()

@@ -119,6 +119,7 @@ ENTRIES: list[tuple[Term, Interval]] = [
     (Sum(Symbol("idx"), Singleton(Variable(0), ELEMENT)), EntryBounds(keys=Interval(0, 6))),
     (Sum(Symbol("inc"), If(Apply("equal", (Variable(0), Variable(2))), Add(ELEMENT, number(3)))),
      Interval(0, 9)),
+    (Sum(Symbol("inc"), If(Apply("equal", (Variable(0), Variable(2))), ELEMENT), "min_plus"), ANY),
     (Sum(Symbol("idx"), If(Apply("equal", (Variable(0), Variable(2))), ELEMENT)), ANY),
     (Sum(Symbol("inc"), If(Apply("equal", (Variable(0), Variable(1))), ELEMENT)), ANY),
     (Find(Symbol("inc"), Variable(0), Add(Lookup(Symbol("idx"), Variable(0)), number(3))), Interval(0, 9)),

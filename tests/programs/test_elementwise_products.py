@@ -22,6 +22,9 @@ PRODUCTS = [
     "sum(<i, v> in b * sum(<k, x> in c) { k -> x } * sum(<k, _> in 0:1) { k -> 7.0 }) v",
     "sum(<i, v> in (sum(<k, x> in c) { k -> x }) * b) { i -> v * v }",
     "sum(<(i, j), v> in A * sum(<i, _> in 0:3, <k, _> in 0:1) { (i, k) -> 1.0 }) v",
+    "let t = b * sum(<k, _> in 0:2) { k -> 1.0 } in sum(<i, v> in t) v",
+    "let t = A * sum(<i, _> in 0:2, <k, _> in 0:1) { (i, k) -> 1.0 } in sum(<i, r> in t) sum(<j, v> in r) v",
+    "sum(<i, _> in 0:2) let r = (A * sum(<k, _> in 0:2) { (k, 0) -> 1.0 })(i) in sum(<j, v> in r) v",
     "max(<i, v> in b * sum(<k, x> in c) { k -> x }) v",
 ]
 

@@ -2,7 +2,8 @@
 
 Facts about a binder come from its source in the term as it was written. Later the binder may stand
 over an instance of that source (a substitution made it); there it runs over fewer elements, never
-over others. Only a loop over an element-wise product may become one over an operand, which has more keys.
+over others. Only a loop over an element-wise product may become one over an operand, which has more keys:
+what is known of it is what is known of the keys of both operands.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from storel.calculus.apart import determined, keyed
-from storel.calculus.binders import binder_facts, binder_types
+from storel.calculus.binders import binder_intervals, binder_types
 from storel.calculus.bounds import elements
 from storel.calculus.intervals import ANY, LONG, Interval
 from storel.calculus.nodes import (
@@ -27,6 +28,7 @@ from storel.calculus.nodes import (
     Symbol,
     Term,
     children,
+    map_children,
     names_in,
 )
 from storel.calculus.strictness import linear
@@ -36,7 +38,6 @@ from storel.optimizer.encoding.layouts import Numbering, encode
 from storel.optimizer.encoding.named import NAMED
 from storel.optimizer.estimation.cardinality import bound_estimates
 from storel.optimizer.estimation.estimate import Estimate
-from storel.optimizer.terms.occurrences import is_value
 from storel.semiring import SEMIRINGS
 from storel.symbols import ArraySymbol, EndSymbol, MappingSymbol, ParameterSymbol, SizeSymbol, Symbols
 
@@ -60,6 +61,7 @@ def encoded(term: Term, symbols: Symbols, encoding: Encoding = NAMED, *, shares:
     estimates: dict[int, Estimate] = {}
     bound: list[Bound] = []
     numbered: dict[Hashable, tuple[int, ...]] = {}
+    has_products = _with_unions(term, symbols, ()) is not term
 
     def bind(binding: Term, scope: tuple[int, ...], path: tuple[int, ...]) -> tuple[int, ...]:
         sources = (child for child, binders in children(binding) if not binders)
@@ -72,9 +74,9 @@ def encoded(term: Term, symbols: Symbols, encoding: Encoding = NAMED, *, shares:
     def number(binding: Term, scope: tuple[int, ...]) -> tuple[int, ...]:
         types = tuple(numbering.binders[each][0] for each in scope)
         intervals = tuple(numbering.binders[each][1] for each in scope)
-        kinds, ranges = binder_facts(binding, symbols, types, intervals)
-        if isinstance(binding, Sum) and _has_product(binding.source, symbols, types):
-            ranges = (Interval(0), ANY)
+        kinds = binder_types(binding, symbols, types)
+        known_by = _with_unions(binding, symbols, types) if has_products else binding
+        ranges = binder_intervals(known_by, symbols, intervals)
         numbers = tuple(map(numbering.binder, zip(kinds, map(_taken, ranges), strict=True)))
         known = bound_estimates(binding, symbols, tuple(estimates[each] for each in scope))
         for each, estimate in zip(numbers, known, strict=True):
@@ -95,18 +97,20 @@ def encoded(term: Term, symbols: Symbols, encoding: Encoding = NAMED, *, shares:
     return Encoded(text, "\n".join(lines), numbering, estimates)
 
 
-def _has_product(source: Term, symbols: Symbols, types: tuple[Type, ...]) -> bool:
-    """Return whether the entries of a source are those of an element-wise product, or sums of such."""
-    if isinstance(source, Multiply):
-        operands = (source.left, source.right)
-        if all(infer(each, symbols, types).rank > 0 for each in operands):
-            return True
-    inside = (*reversed(binder_types(source, symbols, types)), *types)
-    return any(
-        _has_product(child, symbols, inside if binders else types)
-        for place, (child, binders) in enumerate(children(source))
-        if is_value(source, place)
+def _with_unions(term: Term, symbols: Symbols, types: tuple[Type, ...]) -> Term:
+    """Return ``term`` with sums of dictionaries for their element-wise products.
+
+    Those have the keys of both; a loop over one may come to go through either operand.
+    """
+    inside = (*reversed(binder_types(term, symbols, types)), *types)
+    made = map_children(
+        term, lambda child, binders: _with_unions(child, symbols, inside if binders else types)
     )
+    match made:
+        case Multiply(left, right, semiring) if all(infer(e, symbols, types).rank > 0 for e in (left, right)):
+            return Add(left, right, semiring)
+        case _:
+            return made
 
 
 Bound: TypeAlias = tuple[Term, tuple[int, ...], tuple[int, ...]]

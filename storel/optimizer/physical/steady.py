@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from storel.calculus.binders import binder_facts
+from storel.calculus.binders import seen_inside
 from storel.calculus.binding import free_variables, is_outside, shift
 from storel.calculus.intervals import Context
 from storel.calculus.nodes import If, Let, Lookup, Range, Sum, Symbol, Term, children
@@ -36,8 +36,7 @@ def _name_steady(term: Term, symbols: Symbols, types: tuple[Type, ...], interval
     for position, (child, binders) in enumerate(children(term)):
         inner_types, inner = types, intervals
         if binders:
-            new_types, new = binder_facts(term, symbols, types, intervals)
-            inner_types, inner = (*reversed(new_types), *types), (*reversed(new), *intervals)
+            inner_types, inner = seen_inside(term, symbols, types, intervals)
         made = _name_steady(child, symbols, inner_types, inner)
         if made is not child:
             term = replaced(term, (position,), made)

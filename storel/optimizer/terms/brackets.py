@@ -10,10 +10,10 @@ body of another one remains one with it: it is the same term as the loop over th
 
 from __future__ import annotations
 
-from storel.calculus.binders import binder_facts
+from storel.calculus.binders import seen_inside
 from storel.calculus.binding import shift
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Add, Let, Sum, Term, Variable, children, map_children
+from storel.calculus.nodes import Add, Find, Let, Merge, Sum, Term, Variable, children, map_children
 from storel.calculus.reals import is_once
 from storel.calculus.verify import Type, infer
 from storel.optimizer.terms.occurrences import has_loop, is_value
@@ -28,8 +28,7 @@ def in_brackets(
 
     The variables around it are of these ``types`` and within these ``intervals``, the innermost first.
     """
-    found_types, found_intervals = binder_facts(term, symbols, types, intervals)
-    inside = (*reversed(found_types), *types), (*reversed(found_intervals), *intervals)
+    inside = seen_inside(term, symbols, types, intervals)
 
     def visit(child: Term, binders: int) -> Term:
         return in_brackets(child, symbols, *(inside if binders else (types, intervals)))
@@ -55,12 +54,11 @@ def _added(left: Term, right: Term, term: Add) -> Let:
 
 def _adds(term: Term, symbols: Symbols, types: tuple[Type, ...], intervals: tuple[Interval, ...]) -> bool:
     """Return whether entries of a dictionary may be sums, or it has a name already."""
-    found_types, found_intervals = binder_facts(term, symbols, types, intervals)
-    inside = (*reversed(found_types), *types), (*reversed(found_intervals), *intervals)
+    inside = seen_inside(term, symbols, types, intervals)
     match term:
         case Add():
             return True
-        case Sum(source, body) if not is_once(source, body, symbols, inside[1]):
+        case Sum() | Find() | Merge() if not is_once(term, symbols, inside[1]):
             return True
         case _:
             return any(

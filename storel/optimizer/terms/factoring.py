@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import TypeAlias
 
-from storel.calculus.binders import binder_facts
+from storel.calculus.binders import seen_inside
 from storel.calculus.binding import free_mask, shift
 from storel.calculus.bounds import narrowed
 from storel.calculus.intervals import Interval
@@ -81,8 +81,7 @@ def _within(term: Term, position: int, binders: int, symbols: Symbols, scope: _S
     """Return the scope of a child of ``term``."""
     types, intervals = scope
     if binders:
-        new_types, new = binder_facts(term, symbols, types, intervals)
-        return (*reversed(new_types), *types), (*reversed(new), *intervals)
+        return seen_inside(term, symbols, types, intervals)
     if isinstance(term, If) and position == 1:
         return types, narrowed(term.condition, symbols, intervals)
     return scope

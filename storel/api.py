@@ -30,7 +30,7 @@ def run(source: str | Path, /, **tensors: Any) -> Tensor | dict[str, Tensor]:
     """Run a program and return its result.
 
     ``source`` is the text of a script or the path of one. ``tensors`` bind the names that it leaves free:
-    numbers, NumPy arrays, scipy.sparse matrices and Tensors; the options of ``compile`` may be among them.
+    numbers, arrays, scipy.sparse matrices and Tensors; the options of ``compile`` may be among them.
     The result is the tensor that the script SAVEs, a dict by name if it SAVEs several, and the last tensor if
     it SAVEs none. No file is written: that is what ``Tensor.save`` does.
 
@@ -134,7 +134,7 @@ def tensor(
 ) -> Tensor:
     """Store data as a tensor.
 
-    ``x`` is a NumPy array, a scipy.sparse matrix, ``(coordinates, values)``, ``{coordinates: value}``,
+    ``x`` is an array, a scipy.sparse matrix, ``(coordinates, values)``, ``{coordinates: value}``,
     a dict of a format's arrays (with ``format`` and ``shape``), a table of any library that speaks Arrow's
     C interface (columns of integer keys from 0, then one of values), or a Tensor. ``format`` is what may
     follow ``STORED AS``, one of the directory ``formats`` among them. Data that has a shape must have the one

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 import storel
 from storel.errors import (
@@ -95,6 +96,34 @@ def test_what_a_name_may_be_bound_to(value: Any) -> None:
     result = storel.run(DOUBLE, A=value)
     assert isinstance(result, storel.Tensor)
     np.testing.assert_array_equal(result.to_numpy(), 2 * MATRIX)
+
+
+class Foreign:
+    """A dense array of another library, as PyTorch and JAX have them."""
+
+    def __init__(self, array: NDArray[Any], refusal: str = "") -> None:
+        self.array = array
+        self.refusal = refusal
+
+    def __dlpack__(self) -> Any:
+        raise NotImplementedError
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if self.refusal:
+            raise RuntimeError(self.refusal)
+        return self.array
+
+
+def test_arrays_of_other_libraries_are_used_where_they_lie() -> None:
+    result = storel.run(DOUBLE, A=Foreign(MATRIX))
+    assert isinstance(result, storel.Tensor)
+    np.testing.assert_array_equal(result.to_numpy(), 2 * MATRIX)
+    assert np.shares_memory(storel.tensor(Foreign(MATRIX)).arrays["val"], MATRIX)
+    entries = (Foreign(np.array([[1], [0]])), Foreign(np.array([2.0])))
+    assert storel.tensor(entries, shape=(2, 2)).to_numpy().tolist() == [[0, 0], [2, 0]]
+    for value in (Foreign(MATRIX, "it is elsewhere"), (np.zeros((1, 1)), Foreign(MATRIX, "it is elsewhere"))):
+        with pytest.raises(TypeMismatchError, match=r"Foreign is no array of NumPy: it is elsewhere"):
+            storel.tensor(value)
 
 
 @pytest.mark.parametrize("value", [3, 3.0, np.float64(3), np.int32(3), np.array(3.0)])

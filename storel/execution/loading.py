@@ -39,6 +39,7 @@ from storel.storage.files.contents import (
     NamedArrays,
     SparseContents,
     StoredContents,
+    reason,
 )
 from storel.storage.files.kinds import read_tensor
 from storel.storage.formats.known import Formats, is_automatic
@@ -207,13 +208,13 @@ def _stored(
             pass
     if hasattr(value, "__arrow_c_stream__"):
         return _from_entries(read_stream(value), formats, reference, shape, semiring)
-    if isinstance(value, np.ndarray | np.generic | int | float | list):
+    if isinstance(value, np.ndarray | np.generic | int | float | list) or _is_foreign_array(value):
         array = _as_array(value)
         storage = None if reference is None else formats.resolve(reference, array.ndim)
         return from_numpy(array, formats, storage, ring)
     raise TypeMismatchError(
         f"a {_type_name(value)} cannot be stored as a tensor",
-        expected="a NumPy array, a scipy.sparse matrix, (coordinates, values), {coordinates: value}, "
+        expected="an array, a scipy.sparse matrix, (coordinates, values), {coordinates: value}, "
         "a dict of a format's arrays, or an Arrow table",
         hint=_instead_of(value),
     )
@@ -225,11 +226,21 @@ def _instead_of(value: Any) -> str | None:
         return f"storel.read({str(value)!r}) reads a file"
     if isinstance(getattr(value, "coords", None), np.ndarray):  # as in pydata/sparse
         return "give its entries: storel.tensor((x.coords, x.data), shape=x.shape)"
-    if "sparse" in str(getattr(value, "layout", "")):  # as in PyTorch
+    if _is_sparse_layout(value):
         return "give its entries: (y.indices(), y.values()) of y = x.to_sparse().coalesce()"
     if hasattr(value, "tocoo"):
         return "make a list of entries of it first: .tocoo()"
     return AS_ARRAY if hasattr(value, "__array__") or isinstance(value, Sequence) else None
+
+
+def _is_foreign_array(value: Any) -> bool:
+    """Return whether another library has made this, a dense array that can be shared (https://dmlc.github.io/dlpack)."""
+    return hasattr(value, "__dlpack__") and not _is_sparse_layout(value)
+
+
+def _is_sparse_layout(value: Any) -> bool:
+    """Return whether this is a tensor of PyTorch whose places are not all in memory."""
+    return "sparse" in str(getattr(value, "layout", ""))
 
 
 def _type_name(value: Any) -> str:
@@ -239,12 +250,18 @@ def _type_name(value: Any) -> str:
 
 
 def _as_array(value: Any) -> NDArray[Any]:
-    """Return an array, or nested lists, as an array; raises DataError where places have no value."""
+    """Return an array, of any library, or nested lists, as an array, which shares its memory if it can.
+
+    Raises DataError where places have no value, TypeMismatchError for arrays that are not
+    shown by their library, as those on another device.
+    """
     try:
         require_unmasked(value, "the array")
         return np.asarray(value)
     except (ValueError, RecursionError) as error:
         raise DataError("the lists are no array", expected="lists of equal lengths") from error
+    except (TypeError, RuntimeError) as error:
+        raise TypeMismatchError(f"a {_type_name(value)} is no array of NumPy: {reason(error)}") from error
 
 
 def _from_entries(

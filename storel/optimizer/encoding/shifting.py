@@ -22,11 +22,18 @@ OPERATORS = {"Shift": "iit", "Exchange": "iiit", "Subst": "tit", "Kind": "i"}
 
 _NONE = "(bigint 0)"
 
-_MISCELLANEOUS = """
-(= e (Shift d c (Var i k))) (<= c i) (<= c (+ i d)) => (union e (Var (+ i d) k))
-(= e (Exchange m n c (Var i k))) (<= c i) (< i (+ c m)) => (union e (Var (+ i n) k))
-(= e (Exchange m n c (Var i k))) (<= (+ c m) i) (< i (+ c (+ m n))) => (union e (Var (- i m) k))
-(= e (Subst w c (Var c k))) => (union e (Shift c 0 w))
+_VARIABLES = """
+(= e (Shift d c t)) (<= c i) (<= c (+ i d)) => (union e (Var (+ i d) k))
+(= e (Exchange m n c t)) (<= c i) (< i (+ c m)) => (union e (Var (+ i n) k))
+(= e (Exchange m n c t)) (<= (+ c m) i) (< i (+ c (+ m n))) => (union e (Var (- i m) k))
+(= e (Subst w i t)) => (union e (Shift i 0 w))
+"""
+"""What operators make of ``t``, the variable ``(Var i k)``.
+
+Only if it depends on that: a number is each variable that is always this number, wherever its binder is.
+"""
+
+_INVERSES = """
 (= e (Shift d c x)) (= x (Shift f c t)) (= 0 (+ d f)) => (union e t)
 (= e (Exchange n m c x)) (= x (Exchange m n c t)) => (union e t)
 """
@@ -53,9 +60,13 @@ class _Operator:
 def program(layouts: Mapping[str, str]) -> Iterator[str]:
     """Yield the rules that find free variables, push operators down, and hand facts to variables."""
     yield from _free_variables(layouts)
-    for number, line in enumerate(_MISCELLANEOUS.strip().splitlines()):
+    is_variable = f"(= t (Var i k)) (!= {_NONE} (& (free t) (<< (bigint 1) i)))"
+    for number, line in enumerate(_VARIABLES.strip().splitlines()):
         facts, _, action = line.partition(" => ")
-        yield rule(facts, action, f"operator-{number}", "operators")
+        yield rule(f"{is_variable} {facts}", action, f"variable-{number}", "operators")
+    for number, line in enumerate(_INVERSES.strip().splitlines()):
+        facts, _, action = line.partition(" => ")
+        yield rule(facts, action, f"inverse-{number}", "operators")
     for operator in (
         _Operator("Shift d", "-1", dropped=_ones("(max 0 (- 0 d))")),
         _Operator("Exchange m n", _ones("(+ m n)")),

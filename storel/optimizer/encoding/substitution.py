@@ -1,6 +1,6 @@
 """Free variables and substitution among named binders, derived from the layouts of the constructors.
 
-    subst(x, t, x) = t          subst(x, t, b) = b where x is not free in b
+    subst(x, t, x) = t          subst(x, t, b) = b where x is not free in b, as in a number that x always is
     subst(x, t, C(…)) = C(subst(x, t, …) …), binders that t would capture renamed first
 
 A binder is renamed once at most: its number grows by ``RENAMED``. What would need a second renaming stays
@@ -60,10 +60,10 @@ def _substitution(known: Sequence[Signature]) -> Iterator[str]:
 
     Whether x is free in b is asked once: if it is in none, the rules of constructors need not be run.
     """
-    yield rule("(= e (Subst x t (Var x)))", "(union e t)", "substitute-here", "operators")
     yield rule("(= e (Subst x t b)) (independent b x)", "(union e b)", "substitute-nowhere", "operators")
     below = "(= e (Subst x t b)) (!= (bigint 0) (& (free b) (<< (bigint 1) x)))"
     yield rule(below, "(moving e x t b)", "substitute-below", "operators")
+    yield rule("(moving e x t b) (= b (Var x))", "(union e t)", "substitute-here", "operators")
     for each in known:
         if not each.terms + each.bodies:
             continue

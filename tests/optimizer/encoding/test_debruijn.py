@@ -140,6 +140,20 @@ def test_a_rule_with_too_many_matches_is_held_back() -> None:
     assert state.matches["multiply-commute"] == first > DE_BRUIJN.most_matches
 
 
+@pytest.mark.parametrize("body", ["v", "v * v", "{ j -> v }"])
+def test_a_variable_that_is_always_nothing_is_not_what_is_substituted(body: str) -> None:
+    """A number is each of the variables that are always this number, also those that others stand in for."""
+    dense = np.array([[3.0], [2.0], [2.0]])  # of one column, and fewer rows than a block has
+    program = f"CREATE TENSOR s AS sum(<(i, j), v> in T * T) {body}"
+    found, expected = (
+        storel.run(program, binders="debruijn", backend=backend, T=storel.tensor(dense, "tiled"))
+        for backend in ("c", "interpret")
+    )
+    assert isinstance(found, storel.Tensor)
+    assert isinstance(expected, storel.Tensor)
+    np.testing.assert_array_equal(found.to_numpy(), expected.to_numpy())
+
+
 @pytest.mark.parametrize("storage", ["coo", "dcsr", "csf", "dia"])
 @pytest.mark.parametrize(
     ("program", "meaning"),

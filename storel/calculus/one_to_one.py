@@ -64,13 +64,35 @@ def is_one_to_one(source: Term, symbols: Symbols) -> bool:
     fact = symbols.get(array.name) if isinstance(array, Symbol) else None
     if not isinstance(fact, ArraySymbol):
         return isinstance(array, Range)
-    return fact.increasing or fact.unique or (fact.within is not None and _is_segment(source, fact.within))
+    if fact.increasing or fact.unique:
+        return True
+    return (
+        isinstance(source, Slice)
+        and fact.within is not None
+        and is_segment(fact.within, source.low, source.high)
+    )
 
 
-def _is_segment(source: Term, boundaries: str) -> bool:
-    """Return whether ``source`` is ``array(boundaries(e):boundaries(e + 1))``."""
-    match source:
-        case Slice(_, Lookup(Symbol(low), start), Lookup(Symbol(high), Add(end, Literal(1)))):
-            return low == high == boundaries and start == end
+def is_segment(boundaries: str, low: Term, high: Term) -> bool:
+    """Return whether low:high is ``boundaries(e):boundaries(e + 1)``, as ``pos(i - 1):pos(i)`` is."""
+    match low, high:
+        case Lookup(Symbol(first), start), Lookup(Symbol(second), stop) if first == second == boundaries:
+            (base, before), (other, after) = _beside_constant(start), _beside_constant(stop)
+            return base == other and after == before + 1
         case _:
             return False
+
+
+def _beside_constant(term: Term) -> tuple[Term | None, int]:
+    """Return an integer as a term and a number that is added to it; without the term it is that number."""
+    match term:
+        case Literal(int() as value):
+            return None, value
+        case Add(rest, Literal(int() as value)) | Add(Literal(int() as value), rest):
+            base, constant = _beside_constant(rest)
+            return base, constant + value
+        case Apply("subtract", (rest, Literal(int() as value))):
+            base, constant = _beside_constant(rest)
+            return base, constant - value
+        case _:
+            return term, 0

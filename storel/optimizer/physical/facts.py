@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from storel.calculus.bounds import bounds, elements
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Add, Literal, Lookup, Symbol, Term, Variable
+from storel.calculus.nodes import Literal, Symbol, Term, Variable
+from storel.calculus.one_to_one import is_segment
 from storel.plan.nodes import Accumulate, Action, Bind, Elements, Enter, Guard, Loop, ScalarStore
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, SizeSymbol, Symbols
@@ -34,7 +35,7 @@ def size_term(symbols: Symbols, value: int) -> Term:
 def is_increasing(symbols: Symbols, name: str, low: Term, high: Term) -> bool:
     """Return whether the elements of the segment strictly increase, by what is declared."""
     fact = array(symbols, name)
-    return fact.increasing or (fact.within is not None and _is_segment(fact.within, low, high))
+    return fact.increasing or (fact.within is not None and is_segment(fact.within, low, high))
 
 
 def is_ascending(symbols: Symbols, name: str) -> bool:
@@ -89,16 +90,3 @@ def _is_branch(part: Loop | Enter, intervals: tuple[Interval, ...], symbols: Sym
         case _:
             return False
     return in_order and keys.high is not None and keys.high < LARGEST
-
-
-def _is_segment(boundaries: str, low: Term, high: Term) -> bool:
-    """Return whether low:high is ``boundaries(e):boundaries(e + 1)``."""
-    match low, high:
-        case Lookup(Symbol(first), start), Lookup(Symbol(second), stop) if first == second == boundaries:
-            return stop in (Add(start, ONE), Add(ONE, start)) or _is_successor(start, stop)
-        case _:
-            return False
-
-
-def _is_successor(start: Term, stop: Term) -> bool:
-    return isinstance(start, Literal) and isinstance(stop, Literal) and stop.value == start.value + 1

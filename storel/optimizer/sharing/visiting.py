@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 from storel.calculus.binders import binder_types
 from storel.calculus.binding import free_mask, shift, substitute
-from storel.calculus.bounds import binder_bounds, decided
+from storel.calculus.bounds import binder_bounds, decided, narrowed
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -41,13 +41,16 @@ from storel.calculus.nodes import (
     children,
 )
 from storel.calculus.one_to_one import is_one_to_one
+from storel.calculus.safety import is_safe
 from storel.calculus.strictness import strict
 from storel.calculus.verify import infer, zero_literal
 from storel.optimizer.physical.facts import is_increasing, size_term
 from storel.optimizer.physical.shape import addends
 from storel.optimizer.terms.occurrences import (
+    LOOPS,
     Occurrence,
     abstracted,
+    asks_first,
     has_loop,
     occurrences,
     reindexed,
@@ -73,16 +76,21 @@ def visited(term: Term, symbols: Symbols, *, reassociates: bool = True) -> Itera
         loop = _over_keys(found, symbols)
         if loop is None:
             continue
-        searches = tuple(dict.fromkeys(_searches(loop.body, loop.semiring, 0, symbols)))
+        wanted = list(_searches(loop.body, loop.semiring, 0, symbols))
+        searches = tuple(dict.fromkeys(each.term for each in wanted))
         if not searches or len(searches) > MOST_OPERANDS or not _vanishes(loop, searches):
             continue
         types = (*reversed(binder_types(loop, symbols, found.types)), *found.types)
         if len(searches) > 1 and any(infer(search, symbols, types).rank > 0 for search in searches):
             continue  # whether a row has entries is not asked by a comparison with zero
+        uses = ([each for each in wanted if each.term == search] for search in searches)
+        guards = [guard for each in uses if (guard := _guards(each, found, symbols)) is not None]
+        if len(guards) < len(searches):
+            continue
         if len(searches) == 1 or reassociates or _is_entered(loop.body):
-            made = _part(found, loop, searches, 0, symbols)
-            for place in range(1, len(searches)):
-                made = Add(made, _part(found, loop, searches, place, symbols), loop.semiring)
+            made = _part(found, loop, searches, 0, guards[0], symbols)
+            for place, guard in enumerate(guards[1:], 1):
+                made = Add(made, _part(found, loop, searches, place, guard, symbols), loop.semiring)
             yield replaced(term, found.path, made)
 
 
@@ -137,11 +145,49 @@ def _sought(at_key: Sum, symbols: Symbols) -> Search:
             return at_key
 
 
-def _searches(term: Term, semiring: str, depth: int, symbols: Symbols) -> Iterator[Search]:
-    """Yield what ``term``, ``depth`` binders below the body of a loop, looks up at the loop's key.
+class Wanted(NamedTuple):
+    """A search as the body of a loop sees it, where variables 0 and 1 both are the key.
 
-    It is returned as the body sees it, where variables 0 and 1 both are the key.
+    ``conditions`` are what is asked before it that is the same for all keys, as the loop sees it, and
+    ``is_certain`` says that nothing at all is asked.
     """
+
+    term: Search
+    conditions: tuple[Term, ...]
+    is_certain: bool
+
+
+def _guards(uses: Sequence[Wanted], found: Occurrence, symbols: Symbols) -> tuple[Term, ...] | None:
+    """Return what has to hold before the entries of a search are gone through, as the loop sees it.
+
+    ``if i + 1 < n then a(i + 1)(j)`` goes to no row that there is not. None if that cannot be avoided.
+    """
+    source = shift(uses[0].term.source, -2)
+
+    def is_safe_where(conditions: tuple[Term, ...]) -> bool:
+        intervals = found.narrowed
+        for each in conditions:
+            intervals = narrowed(each, symbols, intervals)
+        holding = (*found.holding, *conditions)
+        domains = found.domains
+        return is_safe(source, symbols, found.types, intervals, domains=domains, conditions=holding)
+
+    if any(each.is_certain for each in uses) or is_safe_where(()):
+        return ()
+    first, *others = uses
+    common = tuple(each for each in first.conditions if all(each in other.conditions for other in others))
+    return common if is_safe_where(common) else None
+
+
+def _searches(
+    term: Term,
+    semiring: str,
+    depth: int,
+    symbols: Symbols,
+    conditions: tuple[Term, ...] = (),
+    is_certain: bool = True,
+) -> Iterator[Wanted]:
+    """Yield what ``term``, ``depth`` binders below the body of a loop, looks up at the loop's key."""
     keys = Variable(depth), Variable(depth + 1)
     match term:
         case Find(source, key, _, over) if _same_zero(over, semiring):
@@ -154,11 +200,17 @@ def _searches(term: Term, semiring: str, depth: int, symbols: Symbols) -> Iterat
     inside = (1 << depth) - 1
     is_outside = not free_mask(term) & inside and not free_mask(source) & 0b11 << depth
     if is_keyed and is_outside and is_one_to_one(source, symbols) and not isinstance(source, Range):
-        yield cast("Search", shift(term, -depth))
-    else:
-        for child, binders in children(term):
-            if has_loop(child):
-                yield from _searches(child, semiring, depth + binders, symbols)
+        yield Wanted(cast("Search", shift(term, -depth)), conditions, is_certain)
+        return
+    for place, (child, binders) in enumerate(children(term)):
+        if not has_loop(child):
+            continue
+        asked, below = conditions, depth + 2
+        if isinstance(term, If) and place == 1 and not free_mask(term.condition) & ((1 << below) - 1):
+            asked = (*conditions, shift(term.condition, -below))
+        may_be_skipped = place > 0 and (asks_first(term) or isinstance(term, LOOPS))
+        certain = is_certain and not may_be_skipped
+        yield from _searches(child, semiring, depth + binders, symbols, asked, certain)
 
 
 def _same_zero(one: str, other: str) -> bool:
@@ -183,8 +235,18 @@ def _is_entered(body: Term) -> bool:
     return isinstance(body, Singleton) and body.key in (Variable(depth), Variable(depth + 1))
 
 
-def _part(found: Occurrence, loop: Sum, searches: Sequence[Search], place: int, symbols: Symbols) -> Term:
-    """Return what the entries of one operand bring where those before it have none that is not zero."""
+def _part(
+    found: Occurrence,
+    loop: Sum,
+    searches: Sequence[Search],
+    place: int,
+    guards: tuple[Term, ...],
+    symbols: Symbols,
+) -> Term:
+    """Return what the entries of one operand bring where those before it have none that is not zero.
+
+    They are gone through if all ``guards`` hold, of which the first is asked first.
+    """
     types = (*reversed(binder_types(loop, symbols, found.types)), *found.types)
     zeros = [zero_literal(infer(search, symbols, types), search.semiring) for search in searches]
     before = tuple(zip(searches[:place], zeros, strict=False))
@@ -198,7 +260,10 @@ def _part(found: Occurrence, loop: Sum, searches: Sequence[Search], place: int, 
     for search, zero in before:
         made = If(Apply("equal", (_at_element(search), zero)), made, loop.semiring)
     source = shift(searches[place].source, -2)
-    return Sum(source, _within(made, loop, source, found, symbols), loop.semiring)
+    made = Sum(source, _within(made, loop, source, found, symbols), loop.semiring)
+    for guard in reversed(guards):
+        made = If(guard, made, loop.semiring)
+    return made
 
 
 def _at_element(term: Term) -> Term:

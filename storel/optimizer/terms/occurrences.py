@@ -228,7 +228,7 @@ def _inside(outer: Occurrence, symbols: Symbols, wanted: Callable[[Term], bool])
         if binders:
             binding = Binding(term, symbols, scope)
             inner = (*[Binder(binding, position, below) for position in range(binders)], *scope)
-        asked = index > 0 and _asks_first(term)
+        asked = index > 0 and asks_first(term)
         holding = (
             (*conditions, Condition(term.condition, len(scope)))
             if asked and isinstance(term, If)
@@ -239,7 +239,7 @@ def _inside(outer: Occurrence, symbols: Symbols, wanted: Callable[[Term], bool])
     return found
 
 
-def _asks_first(term: Term) -> bool:
+def asks_first(term: Term) -> bool:
     """Return whether the first child of a term decides whether the others are evaluated."""
     return isinstance(term, If) or (isinstance(term, Apply) and term.function in ("and", "or"))
 

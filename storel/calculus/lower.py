@@ -92,8 +92,8 @@ class _Lowering:
                 return Literal(value, ScalarType.FLOAT64 if isinstance(value, float) else ScalarType.INT64)
             case syntax.Truth(value):
                 return Literal(value, ScalarType.BOOL)
-            case syntax.Mapped(_, _, own):
-                return seen_over(self._mapped(node), own, semiring, self.symbols)
+            case syntax.Mapped():
+                return self._seen(node, semiring)
             case syntax.Sum(generators, body):
                 return self._loops(semiring).sum(
                     generators, scope, lambda inner: self.term(body, inner, semiring), semiring
@@ -144,6 +144,9 @@ class _Lowering:
             return made
         kind = self._type(value, scope)
         return made if kind.rank > 0 else unless_zero(made, unproved, value, kind, semiring)
+
+    def _seen(self, node: syntax.Mapped, semiring: str, *, as_truths: bool = False) -> Term:
+        return seen_over(self._mapped(node), node.semiring, semiring, self.symbols, as_truths=as_truths)
 
     def _mapped(self, node: syntax.Mapped) -> Term:
         asked = node, self.drops_zeros, self.is_natural
@@ -209,7 +212,12 @@ class _Lowering:
         if isinstance(function, syntax.Name) and not self._is_bound(function.name, scope):
             operands = tuple(self._scalar(argument, scope, semiring) for argument in arguments)
             return self._application(function.name, operands, scope)
-        mapping = self._read().term(function, scope, semiring)
+        reading = self._read()
+        match function:
+            case syntax.Mapped():
+                mapping = reading._seen(function, semiring, as_truths=True)
+            case _:
+                mapping = reading.term(function, scope, semiring)
         match arguments:
             case (syntax.Range(low, high),):
                 return Slice(mapping, self._ordinary(low, scope), self._ordinary(high, scope))

@@ -5,13 +5,13 @@ like any other (0 in a path length). The leaf of a mapping becomes
 
     val(p)   →   let v = val(p) in if_s v != 0 then v
 
-and its sums, singletons and conditions are taken over s, so that what is known about sums over s applies
-to the whole. That is right where nothing is added up, since no key repeats; a mapping of which this is
-not evident is read entry by entry, ``sum_s(<k, v> in mapping) {k -> v}``, its sums its own. Over
-``or_and``, whose sums would make truths of numbers, these are seen over ``plus_times``: what is missing is
-as false as 0. An entry whose value is the zero of s is lost: a dictionary over s cannot hold it. So a tensor
-that is the source of a sum is not seen over the program's semiring, but as it is (``mixed.py``). A scalar
-is the same number everywhere.
+and its sums, singletons and conditions are taken over s, so that what is known about sums over s applies to
+the whole. That is right where nothing is added up, since no key repeats; a mapping of which this is not
+evident is read entry by entry, ``sum_s(<k, v> in mapping) {k -> v}``, its sums its own. Over ``or_and``,
+whose sums would make truths of numbers, these are seen over ``plus_times``: what is missing is as false as 0.
+What is looked up there is a truth, so that the leaf becomes ``val(p) != 0``. An entry whose value is the zero
+of s is lost: a dictionary over s cannot hold it. So a tensor that is the source of a sum is not seen over the
+program's semiring, but as it is (``mixed.py``). A scalar is the same number everywhere.
 """
 
 from __future__ import annotations
@@ -34,14 +34,18 @@ from storel.semiring import PLUS_TIMES, SEMIRINGS
 from storel.symbols import Symbols
 
 
-def seen_over(term: Term, own: str, semiring: str, symbols: Symbols) -> Term:
-    """Return the closed ``term`` over the semiring ``own`` as one over ``semiring``."""
+def seen_over(term: Term, own: str, semiring: str, symbols: Symbols, *, as_truths: bool = False) -> Term:
+    """Return the closed ``term`` over the semiring ``own`` as one over ``semiring``.
+
+    ``as_truths`` says that what is read of it are truths where the numbers of the semiring are.
+    """
     kind = infer(term, symbols)
-    if SEMIRINGS[semiring].has_truths and kind.scalar is not ScalarType.BOOL:
+    makes_truths = SEMIRINGS[semiring].has_truths and kind.scalar is not ScalarType.BOOL
+    if makes_truths and not as_truths:
         semiring = PLUS_TIMES.name
     if own == semiring or kind.rank == 0:
         return term
-    return _View(own, semiring, symbols).of(term, ())
+    return _View(own, semiring, symbols, makes_truths and as_truths).of(term, ())
 
 
 def entry_by_entry(term: Term, kind: Type, own: str, semiring: str) -> Term:
@@ -72,6 +76,7 @@ class _View:
     own: str
     semiring: str
     symbols: Symbols
+    makes_truths: bool
 
     def of(self, term: Term, context: Context) -> Term:
         match term:
@@ -84,5 +89,17 @@ class _View:
                 return If(condition, self.of(body, context), self.semiring)
             case Let(value, body):
                 return Let(value, self.of(body, (infer(value, self.symbols, context), *context)))
+            case _ if self.makes_truths:
+                return self._truths(term, infer(term, self.symbols, context), context)
             case _:
                 return entry_by_entry(term, infer(term, self.symbols, context), self.own, self.semiring)
+
+    def _truths(self, term: Term, kind: Type, context: Context) -> Term:
+        """Return the truths of a term's numbers: each that is there, and is not 0, is true."""
+        if kind.rank > 0:
+            inner = self._truths(Variable(0), element(kind), (element(kind), KEY, *context))
+            return Sum(term, Singleton(Variable(1), inner, self.semiring), self.semiring)
+        if kind.scalar is ScalarType.BOOL:
+            return term
+        number = _present(term, kind, self.own, PLUS_TIMES.name)
+        return Apply("not_equal", (number, zero_literal(kind, PLUS_TIMES.name)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import storel
 
@@ -83,3 +84,30 @@ def test_a_zero_annihilates_the_infinite_zero_of_another_semiring(value: str, in
     for each in found:
         assert isinstance(each, storel.Tensor)
         np.testing.assert_array_equal(each.to_numpy(), wanted.to_numpy(), err_msg=script)
+
+
+@pytest.mark.parametrize("scalar", [float, int, bool])
+@pytest.mark.parametrize("rows", ["<i, x> in f, <j, a> in A(i)", "<i, x> in f, <(i, j), a> in A"])
+def test_rows_that_are_looked_up_for_truths_are_gone_through_where_they_lie(scalar: type, rows: str) -> None:
+    """The rows at a frontier, as a step of reachability asks for them: no other row is looked at."""
+    size = 400
+    matrix = sp.random_array((size, size), density=0.01, rng=np.random.default_rng(0), format="csr")
+    given = {
+        "A": storel.tensor((10 * matrix).astype(scalar)),
+        "f": storel.tensor({(row,): 1.0 for row in range(0, size, 40)}, shape=(size,)),
+    }
+    script = f"CREATE TENSOR R OVER or_and AS sum({rows}) {{ j -> a * x }}"
+    kernel = storel.compile(script, backend="c", **given)
+    assert sum(kernel.compilation.optimized.cost.iterations) < size
+    found, wanted = kernel(**given), storel.run(script, backend="interpret", **given)
+    assert isinstance(wanted, storel.Tensor) and isinstance(found, storel.Tensor)
+    np.testing.assert_array_equal(found.to_numpy(), wanted.to_numpy())
+
+
+def test_what_is_looked_up_for_truths_is_one() -> None:
+    given = {"A": storel.tensor(np.array([[0, 5.0], [np.nan, 0]]), "csr")}
+    script = "CREATE TENSOR R OVER or_and AS sum(<i, _> in 0:2) { i -> any(<j, a> in A(i)) (a == true) }"
+    for backend in ("interpret", "c"):
+        found = storel.run(script, backend=backend, **given)
+        assert isinstance(found, storel.Tensor)
+        assert found.to_numpy().tolist() == [True, True]

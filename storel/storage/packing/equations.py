@@ -4,17 +4,20 @@ e // c and e % c as two keys            e = (e // c) * c + e % c
 e // (b * c) and e // c % b             the same as e // c // b and e // c % b
 gather(z, 0) and gather(z, 1)           z = interleave(gather(z, 0), gather(z, 1))
 b * r + e // c, and d * c + e % c       the same with e // c and e % c as two more variables
+
+A number is put together of any keys, but only of those that it has as its parts does it read back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number
 from storel.syntax.printer import render
+from storel.syntax.spelling import HALF_WORD
 from storel.syntax.substitution import rename
 from storel.syntax.walk import children, map_children
 
@@ -23,11 +26,24 @@ Range: TypeAlias = tuple[Expression, Expression]
 
 
 @dataclass(frozen=True, slots=True)
-class Equation:
-    """``unknown`` equals ``known``, an expression of the names that an entry's keys and digits have."""
+class Part:
+    """``unknown``, a part of a number, is never outside of 0:``end``; ``known`` is what it is to be."""
 
     unknown: Expression
     known: Expression
+    end: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """``unknown`` equals ``known``, an expression of the names that an entry's keys and digits have.
+
+    ``parts`` are those of a number that was put together, as far as they are bounded.
+    """
+
+    unknown: Expression
+    known: Expression
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +93,7 @@ def _divided_by_one_number_at_a_time(equations: list[Equation]) -> list[Equation
                 pass
         return expression
 
-    found = [Equation(split(each.unknown), each.known) for each in equations]
+    found = [replace(each, unknown=split(each.unknown)) for each in equations]
     return found if found == equations else _divided_by_one_number_at_a_time(found)
 
 
@@ -92,11 +108,17 @@ def _joined(equations: list[Equation]) -> list[Equation]:
 
 
 def _whole(first: Equation, second: Equation) -> Equation | None:
+    parts = first.parts + second.parts
     match first.unknown, second.unknown:
         case Binary("//", one, divisor), Binary("%", other, modulus) if (one, divisor) == (other, modulus):
-            return Equation(one, _number(first.known, divisor, second.known))
+            remainder = Part(second.unknown, second.known, divisor)
+            return Equation(one, _number(first.known, divisor, second.known), (*parts, remainder))
         case Call(Name("gather"), (one, Number(0))), Call(Name("gather"), (other, Number(1))) if one == other:
-            return Equation(one, Call(Name("interleave"), (first.known, second.known)))
+            halves = (
+                Part(each.unknown, each.known, Number(1 << bits))
+                for each, bits in ((first, HALF_WORD - 1), (second, HALF_WORD))
+            )
+            return Equation(one, Call(Name("interleave"), (first.known, second.known)), (*parts, *halves))
         case _:
             return None
 
@@ -122,7 +144,7 @@ def with_digits(
         if all((each.number, each.divisor) != (number, divisor) for each in digits):
             names = [render(Binary(operator, number, divisor)) for operator in ("//", "%")]
             digits += [Digit(name, number, divisor, name == names[0]) for name in names]
-            equations = [Equation(_named(each.unknown, digits), each.known) for each in equations]
+            equations = [replace(each, unknown=_named(each.unknown, digits)) for each in equations]
             equations.append(Equation(number, _number(Name(names[0]), divisor, Name(names[1]))))
     return equations, tuple(digits)
 

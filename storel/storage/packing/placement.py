@@ -133,7 +133,7 @@ class Placement(Solution):
 
     def _check_bounds(self, loop: ChainLoop) -> None:
         name = Name(loop.position)
-        if self._is_never_below(name, loop.low) and self._is_never_below(loop.high, name, by=1):
+        if self.is_never_below(name, loop.low) and self.is_never_below(loop.high, name, by=1):
             return
 
         def values(names: Names) -> tuple[Any, Any, Any]:
@@ -150,11 +150,6 @@ class Placement(Solution):
             return f"{self.chain.text(name)} = {position} is outside {bounds}"
 
         self.keep(self.holds(is_inside, loop.low, name, loop.high), reason)
-
-    def _is_never_below(self, expression: Expression, other: Expression, by: int = 0) -> bool:
-        """Return whether it is proven that the first is the greater one by at least ``by``."""
-        found = self.interval(Binary("-", expression, other))
-        return found is not None and found[0] >= by
 
     def _set_bits(self) -> bool:
         """Set the bits whose places are known; return whether there were any."""

@@ -18,7 +18,7 @@ from storel.storage.packing.columns import LARGEST_KEPT, collected, pieces
 from storel.storage.unpacking.extremes import LARGEST_INT32, Interval, interval
 from storel.storage.unpacking.vectors import evaluate_vector
 from storel.syntax.free_names import free_names
-from storel.syntax.nodes.expressions import Expression, Name
+from storel.syntax.nodes.expressions import Binary, Expression, Name
 
 Names: TypeAlias = Mapping[str, Any]
 """What the names in expressions stand for: sizes, and vectors with an element for each of some entries."""
@@ -60,6 +60,11 @@ class Selection:
     def interval(self, expression: Expression, largest: int | None = None) -> Interval | None:
         """Return between which numbers the values of an expression lie, and those of its parts, if known."""
         return interval(expression, self._extremes_of, largest)
+
+    def is_never_below(self, expression: Expression, other: Expression, by: int = 0) -> bool:
+        """Return whether it is proven that the first is the greater one by at least ``by``."""
+        found = self.interval(Binary("-", expression, other))
+        return found is not None and found[0] >= by
 
     def _extremes_of(self, name: str) -> Interval | None:
         size = self.building.sizes.get(name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from storel.errors import FormatError
 from storel.storage.formats.format import Format
 from storel.storage.formats.sizes import free_size_names
 from storel.storage.packing.columns import collected
-from storel.storage.packing.equations import Equation
+from storel.storage.packing.equations import Equation, Part
 from storel.storage.packing.selection import Selection
 from storel.storage.packing.turned import TurnedChain
 from storel.storage.unpacking.affine import FEW_BITS, Sides
@@ -70,6 +70,7 @@ class Solution(Selection):
         if variables is None or not variables <= self._variables:
             return False
         text = "the key" if isinstance(equation.unknown, Number) else self.chain.text(equation.unknown)
+        self._keep_parts(equation)
         self._require_integers(equation.known, text)
         if not variables:
             self._pending.remove(equation)
@@ -100,6 +101,19 @@ class Solution(Selection):
         self.vectors[solved.name] = collected(len(self.entries), found(), are_small=are_small)
         self.keep(fits, lambda first: f"{text} is never {self.evaluate(equation.known, self.at(first))}")
         return True
+
+    def _keep_parts(self, equation: Equation) -> None:
+        """Drop the entries for which a number would need other parts than it can have."""
+        for part in equation.parts:
+            known, end = part.known, part.end
+            if self.is_never_below(known, Number(0)) and self.is_never_below(end, known, by=1):
+                continue
+            is_one = Binary("and", Binary("<=", Number(0), known), Binary("<", known, end))
+
+            def reason(first: int, part: Part = part) -> str:
+                return f"{self.chain.text(part.unknown)} is never {self.evaluate(part.known, self.at(first))}"
+
+            self.keep(self.holds(partial(self.evaluate, is_one), is_one), reason)
 
     def _require_integers(self, expression: Expression, text: str) -> None:
         """Raise FormatError where what ``text`` is to be, made of keys by arithmetic, exceeds 64 bits."""

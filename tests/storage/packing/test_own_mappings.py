@@ -85,6 +85,30 @@ def test_a_remainder_is_less_than_the_divisor() -> None:
         from_dense(storage, matrix("3 1 / . 2"))
 
 
+NARROW = [
+    "USING key: int[nnz] INCREASING, val: real[nnz] "
+    "AS sum(<p, e> in key(0:nnz)) { (e // 3, e % 3) -> val(p) }",
+    "USING val: real[3 * m] AS sum(<e, _> in 0:3 * m) { (e // 3, e % 3) -> val(e) }",
+]
+
+
+@pytest.mark.parametrize("text", NARROW)
+def test_a_key_that_is_a_remainder_is_less_than_the_divisor(text: str) -> None:
+    """Else a key beyond it would be carried into the quotient, as an entry of another row."""
+    check(created(text), matrix(". 1 2 . / 3 . . ."))
+    with pytest.raises(FormatError, match=r"1 of 2 .* the first is \(0, 3\) = 4.0: e % 3 is never 3$"):
+        from_dense(created(text), matrix(". 1 . 4 / . . . ."))
+
+
+def test_what_is_no_part_of_a_number_goes_to_the_next_part() -> None:
+    storage = created(
+        "USING val: real[3 * m], row: int[nnz], col: int[nnz], rest: real[nnz] "
+        "AS (sum(<e, _> in 0:3 * m) { (e // 3, e % 3) -> val(e) }) "
+        "+ sum(<p, i> in row(0:nnz)) { (i, col(p)) -> rest(p) }"
+    )
+    check(storage, matrix(". 1 . 4 / 5 . . ."))
+
+
 @pytest.mark.parametrize("negative", ["-val(i * n + j)", "0 - val(i * n + j)"])
 def test_values_may_be_stored_as_their_negatives(negative: str) -> None:
     text = f"USING val: real[m * n] AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) {{ (i, j) -> {negative} }}"

@@ -20,7 +20,7 @@ from storel.storage.formats.arguments import arguments_by_name
 from storel.storage.formats.defaults import Defaults, shipped_defaults
 from storel.storage.formats.format import Format, without_value
 from storel.storage.formats.levels import CONSTRUCTOR, levels_format, parameters_of
-from storel.storage.formats.parts import written_out
+from storel.storage.formats.parts import Find, written_out
 from storel.storage.formats.sizes import evaluate_size
 from storel.syntax.format_check import OWN_FORMATS, check_format, unknown_format
 from storel.syntax.free_names import free_names
@@ -88,24 +88,13 @@ class Formats:
         for part in declaration.parts:
             if part.format.name == declaration.name and declaration.name not in self.names:
                 raise FormatError(f"format {declaration.name} is a part of itself", span=part.format.span)
-        created = self._written_out(Format(declaration.name, declaration))
+        created = self._written_out(Format(declaration.name, declaration), self._part)
         self.created[declaration.name, rank] = created
         return created
 
     def find(self, name: str, rank: int, span: Span | None = None) -> Format:
         """Return the format ``name`` for tensors of ``rank``; raises FormatError if there is none."""
-        by_rank = self.overloads(name, span)
-        if not by_rank:
-            raise FormatError(f"format {name} is a part of itself", span=span)
-        if rank not in by_rank:
-            ranks = " or ".join(map(str, sorted(by_rank)))
-            raise FormatError(
-                f"format {name} does not store tensors of rank {rank}",
-                expected=f"a tensor of rank {ranks}",
-                found=f"rank {rank}",
-                span=span,
-            )
-        return by_rank[rank]
+        return _of_rank(self.overloads(name, span), name, rank, span)
 
     def resolve(self, reference: FormatReference, rank: int) -> Format:
         """Return the format that ``reference`` names, with its arguments.
@@ -170,24 +159,31 @@ class Formats:
                 if path != _shipped_files().get(name):  # tests check the shipped ones
                     for each in read:
                         check_format(each.declaration)
-                made = [self._written_out(each) for each in read]
+                made = [self._written_out(each, self._part_in_files) for each in read]
                 if not made:
                     raise FormatError(f"{path} creates no format {name}", hint="a format's file has its name")
                 self._loaded[name] = {each.rank: each for each in made}
             return self._loaded[name]
 
-    def _written_out(self, storage: Format) -> Format:
+    def _written_out(self, storage: Format, find: Find) -> Format:
         """Return a format, its parts written out."""
         if not storage.declaration.parts:
             return storage
-        written, takings = written_out(storage.declaration, self._declaration)
+        written, takings = written_out(storage.declaration, find)
         return Format(storage.name, written, takings=takings)
 
-    def _declaration(self, reference: FormatReference, rank: int) -> CreateFormat:
-        """Return the declaration of a part's format; its arguments are not looked at."""
+    def _part(self, reference: FormatReference, rank: int) -> Format:
+        """Return the format of a part; its arguments are not looked at."""
         if reference.name == CONSTRUCTOR:
-            return levels_format(reference, rank)[1]
-        return self.find(reference.name, rank, reference.span).declaration
+            return Format(*levels_format(reference, rank))
+        return self.find(reference.name, rank, reference.span)
+
+    def _part_in_files(self, reference: FormatReference, rank: int) -> Format:
+        """Return the format of a part as all scripts have it, though one creates another of this name."""
+        name, span = reference.name, reference.span
+        if name not in self.files:
+            return self._part(reference, rank)
+        return _of_rank(self._load(name, self.files[name]), name, rank, span)
 
 
 def known_formats(directory: str | Path | None) -> Formats:
@@ -206,6 +202,21 @@ def is_automatic(reference: FormatReference | None) -> bool:
     if reference.arguments or reference.keywords:
         raise FormatError("auto takes no arguments", span=reference.span)
     return True
+
+
+def _of_rank(by_rank: Mapping[int, Format], name: str, rank: int, span: Span | None) -> Format:
+    """Return the one of the formats called ``name`` that stores tensors of ``rank``."""
+    if not by_rank:
+        raise FormatError(f"format {name} is a part of itself", span=span)
+    if rank not in by_rank:
+        ranks = " or ".join(map(str, sorted(by_rank)))
+        raise FormatError(
+            f"format {name} does not store tensors of rank {rank}",
+            expected=f"a tensor of rank {ranks}",
+            found=f"rank {rank}",
+            span=span,
+        )
+    return by_rank[rank]
 
 
 def _reserved(what: str, span: Span | None = None) -> FormatError:

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from storel.errors import FormatError
 from storel.storage.formats.arguments import arguments_by_name
+from storel.storage.formats.format import Format
 from storel.storage.formats.levels import CONSTRUCTOR, parameters_of
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import (
@@ -35,8 +36,8 @@ from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.spelling import CALLS
 from storel.syntax.substitution import substitute_all
 
-Find = Callable[[FormatReference, int], CreateFormat]
-"""Returns the declaration, without parts, of a format for tensors of a rank."""
+Find = Callable[[FormatReference, int], Format]
+"""Returns the format of a part, its own parts written out, for tensors of a rank."""
 
 
 def written_out(composed: CreateFormat, find: Find) -> tuple[CreateFormat, dict[str, Taking]]:
@@ -48,7 +49,7 @@ def written_out(composed: CreateFormat, find: Find) -> tuple[CreateFormat, dict[
     requirements = list(composed.requirements)
     mappings: dict[str, Expression] = {}
     for part in composed.parts:
-        declaration = find(part.format, len(composed.type.extents))
+        declaration = find(part.format, len(composed.type.extents)).declaration
         values = _values(composed, part, declaration)
         renamed = [_renamed(array, part.name, values) for array in declaration.arrays]
         _require_new(renamed, arrays, part)

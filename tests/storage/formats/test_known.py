@@ -75,6 +75,17 @@ def test_no_format_that_a_script_creates_is_a_part_of_itself() -> None:
     assert caught.value.span is not None and caught.value.span.text == "own"
 
 
+def test_a_file_says_the_same_whatever_a_script_creates(tmp_path: Path) -> None:
+    (tmp_path / "both.sdql").write_text("CREATE FORMAT both(T: real[m, n]) USING a: hyb(1), b: coo AS a + b")
+    text = "CREATE FORMAT coo(T: real[m, n]) USING val: real[m] AS sum(<i, v> in val(0:m)) { (i, 0) -> v }"
+    (statement,) = parse(Source("t", text)).statements
+    assert isinstance(statement, CreateFormat)
+    formats = Formats((tmp_path,))
+    formats.create(statement)
+    for name in ("hyb", "both"):
+        assert formats.find(name, 2).declaration == Formats((tmp_path,)).find(name, 2).declaration
+
+
 ERRORS = [
     ("crs", 2, "unknown format 'crs'\n  hint: did you mean 'csr'?"),
     ("zigzag", 2, f"unknown format 'zigzag'\n  hint: {OWN_FORMATS}"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 import pickle
 from collections.abc import Callable
@@ -78,6 +79,7 @@ def test_formats_of_a_directory(tmp_path: Path) -> None:
     np.testing.assert_array_equal(stored.arrays["val"], MATRIX.T.ravel())
     stored.save(tmp_path / "stored.npz")
     for tensor in (
+        storel.read(tmp_path / "stored.npz"),
         storel.read(tmp_path / "stored.npz", formats=tmp_path),
         storel.tensor(MATRIX).to("columns", formats=tmp_path),
     ):
@@ -85,6 +87,12 @@ def test_formats_of_a_directory(tmp_path: Path) -> None:
         np.testing.assert_array_equal(tensor.to_numpy(), MATRIX)
     with pytest.raises(FormatError, match="unknown format 'columns'"):
         storel.tensor(MATRIX, "columns")
+    with np.load(tmp_path / "stored.npz") as file:
+        description = json.loads(str(file["storel"]))
+    old = {"version": 1} | {name: description[name] for name in ("format", "shape", "semiring", "is_closed")}
+    np.savez(tmp_path / "stored.npz", storel=np.array(json.dumps(old)), val=stored.arrays["val"])
+    read = storel.read(tmp_path / "stored.npz", formats=tmp_path)
+    np.testing.assert_array_equal(read.to_numpy(), MATRIX)
     with pytest.raises(FormatError) as caught:
         storel.read(tmp_path / "stored.npz")
     assert "stored.npz: its format 'columns' is not known here" in str(caught.value)

@@ -42,6 +42,7 @@ from storel.storage.files.contents import (
     reason,
 )
 from storel.storage.files.kinds import read_tensor
+from storel.storage.formats.creation import described
 from storel.storage.formats.known import Formats, is_automatic
 from storel.storage.summary import Summary
 from storel.storage.tensor import Tensor, declare
@@ -76,8 +77,9 @@ def load_tensor(
 
     with about(str(path)):
         match contents:
-            case StoredContents(format=text, arrays=arrays, semiring=own):
-                stored = from_arrays(formats.described(text, len(shape)), arrays, shape, semiring=own)
+            case StoredContents(format=text, arrays=arrays, semiring=own, creation=creation):
+                kept = described(text, len(shape), creation, formats)
+                stored = from_arrays(kept, arrays, shape, semiring=own)
                 if storage is None and semiring in (None, own):
                     stored = replace(stored, is_closed=is_closed)
                 else:

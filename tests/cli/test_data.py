@@ -68,6 +68,8 @@ def test_a_format_of_ones_own(directory: Path) -> None:
     ended = command("convert", "in.mtx", "out.npz", "--format", "mine", "--formats", "formats")
     assert ended.code == 0
     np.testing.assert_array_equal(np.load("out.npz")["val"], MATRIX.T.reshape(-1))
+    assert command("convert", "out.npz", "back.mtx").code == 0
+    np.testing.assert_array_equal(storel.read("back.mtx").to_numpy(), MATRIX)
 
 
 @pytest.mark.parametrize(

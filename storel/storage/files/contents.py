@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from storel.arrays import Array
+from storel.storage.formats.creation import Creation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,13 +41,17 @@ class MatrixContents:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredContents:
-    """The arrays of a storage format, written as after ``STORED AS``; they are not verified yet."""
+    """The arrays of a storage format, written as after ``STORED AS``; they are not verified yet.
+
+    ``creation`` is how the format is created, unless its name says what it is.
+    """
 
     format: str
     arrays: Mapping[str, Array]
     shape: tuple[int, ...]
     semiring: str
     is_closed: bool
+    creation: Creation | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

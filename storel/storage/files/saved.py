@@ -26,6 +26,7 @@ from storel.storage.files.contents import (
     reason,
 )
 from storel.storage.files.description import KEY, describe, parse_description
+from storel.storage.formats.creation import creation_of
 from storel.storage.stored import Stored
 
 NOT_INDICES = frozenset({"data", "fill_value", "format", "_is_array"})
@@ -62,12 +63,13 @@ def write_array(tensor: Stored, stream: BinaryIO) -> None:
 
 def write_stored(tensor: Stored, stream: BinaryIO) -> None:
     """Write a tensor's arrays and format as ``.npz``."""
-    write_archive({KEY: np.array(describe(tensor)), **tensor.arrays}, stream)
+    description = describe(tensor, creation_of(tensor.storage))
+    write_archive({KEY: np.array(description), **tensor.arrays}, stream)
 
 
 def _described(path: Path, arrays: dict[str, Array]) -> StoredContents:
     found = parse_description(str(arrays.pop(KEY)), str(path))
-    return StoredContents(found.format, arrays, found.shape, found.semiring, found.is_closed)
+    return StoredContents(found.format, arrays, found.shape, found.semiring, found.is_closed, found.creation)
 
 
 def _scipy_matrix(path: Path, arrays: dict[str, Array]) -> MatrixContents:

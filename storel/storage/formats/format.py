@@ -24,23 +24,24 @@ class Format:
     """A storage format for tensors of one rank; there is one object for each.
 
     ``arguments`` are the values of its parameters, but for those that data is yet to determine; ``takings``
-    limit the entries that some of its arrays may take.
+    limit the entries that some of its arrays may take; ``parts`` are the formats that it was composed of.
     """
 
     name: str
     declaration: CreateFormat
     arguments: Mapping[str, int] = field(default_factory=dict[str, int])
     takings: Mapping[str, Taking] = field(default_factory=dict[str, Taking])
+    parts: tuple[Format, ...] = ()
     _bound: dict[str, Format] = field(default_factory=dict[str, "Format"], repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how the format is pickled: equal ones are one object again where they arrive."""
-        mappings = (tuple(each.items()) for each in (self.arguments, self.takings))
-        return _arrived, (self.name, self.declaration, *mappings)
+        arguments, takings = (tuple(each.items()) for each in (self.arguments, self.takings))
+        return _arrived, (self.name, self.declaration, arguments, takings, self.parts)
 
     def bound(self, arguments: Mapping[str, int]) -> Format:
         """Return the format with these values of its parameters."""
-        made = Format(self.name, self.declaration, arguments, self.takings)
+        made = Format(self.name, self.declaration, arguments, self.takings, self.parts)
         return self._bound.setdefault(made.text, made)
 
     @cached_property
@@ -115,9 +116,15 @@ class Format:
 
 
 @lru_cache(maxsize=256)
-def _arrived(name: str, declaration: CreateFormat, *mappings: tuple[tuple[str, Any], ...]) -> Format:
+def _arrived(
+    name: str,
+    declaration: CreateFormat,
+    arguments: tuple[tuple[str, int], ...],
+    takings: tuple[tuple[str, Taking], ...],
+    parts: tuple[Format, ...] = (),
+) -> Format:
     """Return the format that was pickled as this."""
-    return Format(name, declaration, *map(dict[str, Any], mappings))
+    return Format(name, declaration, dict(arguments), dict(takings), parts)
 
 
 def without_value(

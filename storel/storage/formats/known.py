@@ -22,7 +22,7 @@ from storel.storage.formats.format import Format, without_value
 from storel.storage.formats.levels import CONSTRUCTOR, levels_format, parameters_of
 from storel.storage.formats.parts import Find, written_out
 from storel.storage.formats.sizes import evaluate_size
-from storel.syntax.format_check import OWN_FORMATS, check_format, unknown_format
+from storel.syntax.format_check import check_format, unknown_format
 from storel.syntax.free_names import free_names
 from storel.syntax.nodes.declarations import (
     FormatReference,
@@ -88,9 +88,12 @@ class Formats:
         for part in declaration.parts:
             if part.format.name == declaration.name and declaration.name not in self.names:
                 raise FormatError(f"format {declaration.name} is a part of itself", span=part.format.span)
-        created = self._written_out(Format(declaration.name, declaration), self._part)
-        self.created[declaration.name, rank] = created
+        created = self.created[declaration.name, rank] = self.made(declaration)
         return created
+
+    def made(self, declaration: CreateFormat) -> Format:
+        """Return the format that is declared, its parts written out, without adding it."""
+        return _written_out(Format(declaration.name, declaration), self._part)
 
     def find(self, name: str, rank: int, span: Span | None = None) -> Format:
         """Return the format ``name`` for tensors of ``rank``; raises FormatError if there is none."""
@@ -111,16 +114,6 @@ class Formats:
             storage = storage.bound(_arguments(storage, reference))
         storage.require(storage.arguments, reference.span)
         return storage
-
-    def described(self, text: str, rank: int) -> Format:
-        """Return the format of data that comes in its arrays, ``text`` what was after ``STORED AS``.
-
-        Raises FormatError as ``resolve`` does. The name was known when data was saved: it is not misspelt.
-        """
-        reference = parse_format(text)
-        if reference.name not in (*UNNAMED, *self.names):
-            raise FormatError(f"its format '{reference.name}' is not known here", hint=OWN_FORMATS)
-        return self.resolve(reference, rank)
 
     def overloads(self, name: str, span: Span | None = None) -> dict[int, Format]:
         """Return the formats called ``name``, by rank."""
@@ -159,18 +152,11 @@ class Formats:
                 if path != _shipped_files().get(name):  # tests check the shipped ones
                     for each in read:
                         check_format(each.declaration)
-                made = [self._written_out(each, self._part_in_files) for each in read]
+                made = [_written_out(each, self._part_in_files) for each in read]
                 if not made:
                     raise FormatError(f"{path} creates no format {name}", hint="a format's file has its name")
                 self._loaded[name] = {each.rank: each for each in made}
             return self._loaded[name]
-
-    def _written_out(self, storage: Format, find: Find) -> Format:
-        """Return a format, its parts written out."""
-        if not storage.declaration.parts:
-            return storage
-        written, takings = written_out(storage.declaration, find)
-        return Format(storage.name, written, takings=takings)
 
     def _part(self, reference: FormatReference, rank: int) -> Format:
         """Return the format of a part; its arguments are not looked at."""
@@ -202,6 +188,11 @@ def is_automatic(reference: FormatReference | None) -> bool:
     if reference.arguments or reference.keywords:
         raise FormatError("auto takes no arguments", span=reference.span)
     return True
+
+
+def _written_out(storage: Format, find: Find) -> Format:
+    """Return a format, its parts written out; the same one if there are none."""
+    return written_out(storage.declaration, find) if storage.declaration.parts else storage
 
 
 def _of_rank(by_rank: Mapping[int, Format], name: str, rank: int, span: Span | None) -> Format:

@@ -40,16 +40,16 @@ Find = Callable[[FormatReference, int], Format]
 """Returns the format of a part, its own parts written out, for tensors of a rank."""
 
 
-def written_out(composed: CreateFormat, find: Find) -> tuple[CreateFormat, dict[str, Taking]]:
-    """Return a format without parts, and what limits the entries of some of its arrays.
+def written_out(composed: CreateFormat, find: Find) -> Format:
+    """Return a composed format as one mapping.
 
     Raises FormatError for a part whose parameters are not all given.
     """
     arrays, takings = list(composed.arrays), dict[str, Taking]()
     requirements = list(composed.requirements)
     mappings: dict[str, Expression] = {}
-    for part in composed.parts:
-        declaration = find(part.format, len(composed.type.extents)).declaration
+    parts = [find(part.format, len(composed.type.extents)) for part in composed.parts]
+    for part, declaration in zip(composed.parts, (each.declaration for each in parts), strict=True):
         values = _values(composed, part, declaration)
         renamed = [_renamed(array, part.name, values) for array in declaration.arrays]
         _require_new(renamed, arrays, part)
@@ -66,7 +66,7 @@ def written_out(composed: CreateFormat, find: Find) -> tuple[CreateFormat, dict[
         parts=(),
         mapping=mapping,
     )
-    return written, takings
+    return Format(composed.name, written, takings=takings, parts=tuple(parts))
 
 
 def _require_new(

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 import storel
-from storel.errors import DataError
+from storel.errors import DataError, StorelError
+from storel.host import resources
 from storel.storage.files.contents import DenseContents, MatrixContents, NamedArrays
 from storel.storage.files.kinds import read_tensor
 
@@ -178,3 +181,128 @@ def test_a_bad_archive_is_an_error(tmp_path: Path, make: Any, message: str) -> N
     make(tmp_path / "a.npz")
     with pytest.raises(DataError, match=message):
         read_tensor(tmp_path / "a.npz")
+
+
+BY_COLUMNS = (
+    "CREATE FORMAT dense(T: real[m, n]) USING val: real[m * n] "
+    "AS sum(<j, _> in 0:n, <i, _> in 0:m) { (i, j) -> val(j * m + i) }"
+)
+PADDED = (
+    "CREATE FORMAT padded(T: real[m, n]; ld: int) WHERE ld >= n USING val: real[m * ld] "
+    "AS sum(<i, _> in 0:m, <j, _> in 0:n) { (i, j) -> val(i * ld + j) }"
+)
+SWAPPED = (
+    "CREATE FORMAT coo(T: real[m, n]) USING a: int[nnz], b: int[nnz], val: real[nnz] "
+    "AS sum(<p, j> in a(0:nnz)) { (b(p), j) -> val(p) }"
+)
+COMPOSED = (
+    "CREATE FORMAT parts(T: real[m, n]) USING one: ell(1) TAKES <(i, j), v> WHERE v > 1, two: coo, "
+    "three: levels(dense, compressed) AS one + two + three"
+)
+OWN = [
+    (BY_COLUMNS, "dense"),
+    (BY_COLUMNS.replace("dense", "csr"), "csr"),
+    (PADDED, "padded(ld=7)"),
+    (COMPOSED, "parts"),
+    (f"{SWAPPED}; {COMPOSED}", "parts"),
+    (f"{SWAPPED}; {COMPOSED.replace('parts', 'inner')}; "
+     "CREATE FORMAT around(T: real[m, n]) USING a: inner, b: coo AS a + b", "around"),
+]  # fmt: skip
+NUMBERS = np.array([[0.0, 1.0, 2.0, 4.0], [3.0, 0.0, 5.0, 0.0]])
+
+
+def stored_by(formats: str, storage: str) -> storel.Tensor:
+    """Store numbers in a format of a script's own."""
+    text = f"{formats}; CREATE TENSOR y STORED AS {storage} AS sum(<(i, j), a> in A) {{ (i, j) -> a }}"
+    found = storel.run(text, A=NUMBERS)
+    assert isinstance(found, storel.Tensor)
+    return found
+
+
+def description(path: Path) -> dict[str, Any]:
+    return json.loads(str(np.load(path)["storel"]))
+
+
+@pytest.mark.parametrize(("formats", "storage"), OWN)
+def test_a_format_of_ones_own_is_kept_in_the_file(tmp_path: Path, formats: str, storage: str) -> None:
+    stored = stored_by(formats, storage)
+    for tensor in (stored, pickle.loads(pickle.dumps(stored))):
+        tensor.save(tmp_path / "y.npz")
+        found = storel.read(tmp_path / "y.npz")
+        assert found.format == stored.format
+        assert found.storage.declaration == stored.storage.declaration
+        assert found.storage.takings == stored.storage.takings
+        np.testing.assert_array_equal(found.to_numpy(), NUMBERS)
+        found.save(tmp_path / "again.npz")
+        assert description(tmp_path / "again.npz") == description(tmp_path / "y.npz")
+
+
+def test_the_name_of_a_format_that_ships_suffices(tmp_path: Path) -> None:
+    copy = (resources.directory("storage_formats") / "csr.sdql").read_text(encoding="utf-8")
+    tensors = [storel.tensor(NUMBERS, name) for name in ("csr", "hyb", "levels(dense, fixed)")]
+    for tensor in (*tensors, stored_by(copy, "csr")):
+        tensor.save(tmp_path / "y.npz")
+        assert description(tmp_path / "y.npz").keys() == {
+            "version",
+            "format",
+            "shape",
+            "semiring",
+            "is_closed",
+        }
+        np.testing.assert_array_equal(storel.read(tmp_path / "y.npz").to_numpy(), NUMBERS)
+
+
+def test_the_format_of_a_file_is_not_another_one_of_its_name(tmp_path: Path) -> None:
+    (tmp_path / "by_columns.sdql").write_text(BY_COLUMNS.replace("dense", "by_columns"))
+    (tmp_path / "other").mkdir()
+    by_rows = BY_COLUMNS.replace("dense", "by_columns").replace("j * m + i", "i * n + j")
+    (tmp_path / "other" / "by_columns.sdql").write_text(by_rows)
+    storel.tensor(NUMBERS, "by_columns", formats=tmp_path).save(tmp_path / "own.npz")
+    for formats in (None, tmp_path, tmp_path / "other"):
+        found = storel.read(tmp_path / "own.npz", formats=formats)
+        np.testing.assert_array_equal(found.to_numpy(), NUMBERS)
+    asked = storel.read(tmp_path / "own.npz", format="by_columns", formats=tmp_path / "other")
+    np.testing.assert_array_equal(asked.arrays["val"], NUMBERS.reshape(-1))
+    storel.tensor(NUMBERS, "dense").save(tmp_path / "shipped.npz")
+    for name in ("own.npz", "shipped.npz"):
+        sums = "CREATE TENSOR y AS sum(<(i, j), a> in A) { i -> a * j }"
+        found = storel.run(f"{BY_COLUMNS}; LOAD TENSOR A FROM '{tmp_path / name}'; {sums}")
+        assert isinstance(found, storel.Tensor)
+        np.testing.assert_array_equal(found.to_numpy(), NUMBERS @ np.arange(4))
+
+
+def test_parts_are_those_that_the_format_was_composed_of(tmp_path: Path) -> None:
+    """Two of them may have one name: that of the script, and the shipped one in a format of a directory."""
+    listed = "CREATE FORMAT listed(T: real[m, n]) USING a: ell(1), b: coo AS a + b"
+    (tmp_path / "listed.sdql").write_text(listed)
+    parts = "one: listed TAKES <(i, j), v> WHERE v > 2, two: coo"
+    composed = f"CREATE FORMAT parts(T: real[m, n]) USING {parts} AS one + two"
+    program = f"{SWAPPED}; {composed}; CREATE TENSOR y STORED AS parts AS A * 1"
+    stored = storel.run(program, A=NUMBERS, formats=tmp_path)
+    assert isinstance(stored, storel.Tensor)
+    assert {"one_b_row", "two_a", "two_b"} <= stored.arrays.keys()
+    stored.save(tmp_path / "y.npz")
+    found = storel.read(tmp_path / "y.npz")
+    assert found.storage.declaration == stored.storage.declaration
+    np.testing.assert_array_equal(found.to_numpy(), NUMBERS)
+
+
+@pytest.mark.parametrize(
+    ("creation", "message"),
+    [
+        ({"text": "CREATE FORMAT padded(", "parts": []}, "<its format>"),
+        ({"text": "CREATE TENSOR y AS 1", "parts": []}, "the text of its format creates none"),
+        ({"text": BY_COLUMNS, "parts": []}, "its format 'padded' is not what was created"),
+        ({"text": PADDED.replace("+ j)", "+ k)"), "parts": []}, "'k'"),
+        ({"text": 1}, "the description of the tensor is not understood"),
+    ],
+)
+def test_a_text_that_is_no_format_is_an_error(tmp_path: Path, creation: Any, message: str) -> None:
+    stored = stored_by(PADDED, "padded(ld=5)")
+    stored.save(tmp_path / "y.npz")
+    changed = json.dumps(description(tmp_path / "y.npz") | {"creation": creation})
+    arrays: dict[str, Any] = {"storel": np.array(changed), **stored.arrays}
+    np.savez(tmp_path / "y.npz", **arrays)
+    with pytest.raises(StorelError) as caught:
+        storel.read(tmp_path / "y.npz")
+    assert "y.npz: " in str(caught.value) and message in str(caught.value)

@@ -49,6 +49,10 @@ def bounds_of_degrees(degrees: Degrees, others: int) -> Iterator[Bound]:
 
 def bounds_of_keys(nonempty: int, extent: int, first: int | None, last: int | None) -> Iterator[Bound]:
     """Yield what must hold of the keys with entries, of which the first and the last may be known."""
+    if nonempty == 0:
+        named = 2 - (first, last).count(None)
+        yield "the number of keys that 'first' and 'last' name", named, "'nonempty'", 0
+        return
     end = extent - 1 if last is None else last
     yield "'last'", end, "the last key of the extent", extent - 1
     yield "'first'", first or 0, "'last'", end
@@ -62,6 +66,13 @@ def bounds_of_prefixes(prefixes: tuple[int, ...], nonempty: tuple[int, ...]) -> 
         most *= keys
         yield f"prefix {length} of 'prefixes'", found, "what 'nonempty' keys make", most
         most = found
+
+
+def bounds_of_bandwidth(shape: tuple[int, ...], bandwidth: tuple[int, ...]) -> Iterator[Bound]:
+    """Yield what must hold of how far entries of a matrix lie below and above the diagonal."""
+    for side, extent, distance in zip(("below", "above"), shape, bandwidth, strict=True):
+        farthest = max(0, extent - 1)
+        yield f"'bandwidth' {side} the diagonal", distance, "the distance of the last key", farthest
 
 
 def _is_rounded(figure: float, limit: float) -> bool:

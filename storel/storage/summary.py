@@ -20,6 +20,7 @@ from storel.errors import DataError, nearest
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
 from storel.storage.contradictions import (
+    bounds_of_bandwidth,
     bounds_of_degrees,
     bounds_of_keys,
     bounds_of_prefixes,
@@ -139,8 +140,8 @@ def summary_from(given: object, where: str = "the statistics") -> Summary:
     nonempty = tuple(found[dimension].degrees.nonempty for dimension in order)
     require_bounds(where, bounds_of_prefixes(prefixes, nonempty))
     bandwidth = reader.counts("bandwidth", ())
-    if len(bandwidth) not in (0, 2):
-        raise DataError(f"{where}: 'bandwidth' is two numbers, below and above", found=str(list(bandwidth)))
+    is_symmetric = reader.truth("symmetric", False)
+    _require_matrix(where, shape, bandwidth, is_symmetric)
     return Summary(
         shape,
         ScalarType(reader.choice("type", [each.value for each in ScalarType], "float64")),
@@ -151,10 +152,29 @@ def summary_from(given: object, where: str = "the statistics") -> Summary:
         prefixes,
         found,
         (bandwidth[0], bandwidth[1]) if len(bandwidth) == 2 else None,
-        is_symmetric=reader.truth("symmetric", False),
+        is_symmetric=is_symmetric,
         is_finite=reader.truth("finite", True),
         is_closed=reader.truth("closed", True),
     )
+
+
+def _require_matrix(
+    where: str, shape: tuple[int, ...], bandwidth: tuple[int, ...], is_symmetric: bool
+) -> None:
+    """Raise DataError unless a matrix of that shape may have the band, and be symmetric."""
+    if len(bandwidth) not in (0, 2):
+        raise DataError(f"{where}: 'bandwidth' is two numbers, below and above", found=str(list(bandwidth)))
+    if bandwidth and len(shape) != 2:
+        raise DataError(f"{where}: 'bandwidth' is that of a matrix", found=f"the shape {list(shape)}")
+    if bandwidth:
+        require_bounds(where, bounds_of_bandwidth(shape, bandwidth))
+    if is_symmetric and (len(shape) != 2 or len(set(shape)) > 1 or len(set(bandwidth)) > 1):
+        band = f" and the bandwidth {list(bandwidth)}" if bandwidth else ""
+        raise DataError(
+            f"{where}: 'symmetric' is what this cannot be",
+            expected="as many rows as columns, and entries as far below as above the diagonal",
+            found=f"the shape {list(shape)}{band}",
+        )
 
 
 def _mode(given: object, where: str, extent: int, nnz: int, places: int) -> ModeSummary:

@@ -88,6 +88,12 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert read_summary(path) == summary
 
 
+@pytest.mark.parametrize("shape", [(0, 3), (4, 0), (0, 0), (0,), (2, 2)])
+def test_what_is_written_of_nothing_is_read_again(shape: tuple[int, ...]) -> None:
+    summary = storel.tensor(np.zeros(shape)).summary
+    assert summary_from(summary.as_object()) == summary
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -104,6 +110,12 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
         ({"type": "text"}, "bad 'type'"),
         ({"closed": 1}, "bad 'closed'"),
         ({"bandwidth": [1]}, "'bandwidth' is two"),
+        ({"shape": [9], "bandwidth": [1, 1]}, "'bandwidth' is that of a matrix"),
+        ({"bandwidth": [4, 4]}, "'bandwidth' below the diagonal is more than"),
+        ({"bandwidth": [3, 5]}, "'bandwidth' above the diagonal is more than"),
+        ({"symmetric": True}, "'symmetric' is what this cannot be"),
+        ({"shape": [5, 5], "bandwidth": [1, 2], "symmetric": True}, "'symmetric' is what this cannot be"),
+        ({"nnz": 0, "modes": [{"first": 0}, {}]}, "'first' and 'last' name is more than 'nonempty'"),
     ],
 )
 def test_impossible_statistics_are_refused(changed: dict[str, Any], message: str) -> None:

@@ -16,7 +16,7 @@ from storel.execution.loading import as_tensor, declared_tensor, format_text, lo
 from storel.host.paths import as_path
 from storel.kernels import Kernel, run_planned, runner_of, source_of
 from storel.notation import einsum_source
-from storel.options import OPTIONS, split
+from storel.options import OPTIONS, require_compiled, split
 from storel.storage.formats.known import known_formats
 from storel.storage.summary import Summary, read_summary, summary_from
 from storel.storage.tensor import Tensor
@@ -61,7 +61,11 @@ def compile(source: str | Path, /, **tensors: Any) -> Kernel:  # noqa: A001
 
 
 def explain(source: str | Path, /, stage: str | None = None, **tensors: Any) -> str:
-    """Return what the compiler makes of a program, stage by stage, without running it."""
+    """Return what the compiler makes of a program, stage by stage, without running it.
+
+    Raises StorelError for the backend "interpret", which makes nothing of it.
+    """
+    require_compiled(split(tensors)[0])
     return compile(source, **tensors).explain(stage)
 
 

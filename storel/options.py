@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from storel.compilation.compiler import BACKENDS, FLOATING_POINT, Backend, FloatingPoint, Options
-from storel.errors import TypeMismatchError, UnknownNameError, nearest
+from storel.errors import DataError, TypeMismatchError, UnknownNameError, nearest
 from storel.host.paths import as_path
 from storel.optimizer.outcome import BINDERS
 from storel.optimizer.outcome import Options as SearchOptions
@@ -98,6 +98,15 @@ def compiler_options(options: CallOptions) -> Options:
         search=options.search,
         threads=options.threads,
     )
+
+
+def require_compiled(options: CallOptions) -> None:
+    """Raise DataError if nothing is compiled that could be explained."""
+    if options.backend == "interpret":
+        raise DataError(
+            "there is no plan to explain: the backend 'interpret' follows the program as it is written",
+            hint="explain it without a backend; storel run --backend interpret --time tells what that takes",
+        )
 
 
 def _rules(given: str | Path | RuleSet | None) -> RuleSet | None:

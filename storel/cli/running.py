@@ -39,7 +39,7 @@ from storel.explanation.text import explain_text
 from storel.host.output import require_writable
 from storel.host.paths import path_in_script
 from storel.kernels import bind
-from storel.options import CallOptions, compiler_options
+from storel.options import CallOptions, compiler_options, require_compiled
 from storel.source import Source
 from storel.storage.files.kinds import is_readable, keeps_arrays, require_savable, save_tensor
 from storel.storage.formats.known import is_automatic, known_formats
@@ -100,6 +100,8 @@ def run(
     for name, chosen in outcome.chosen.items():
         print(f"{name} is stored as {chosen}", file=sys.stderr)
     asked = _asked(outcome, analysis)
+    if outcome.explained and not asked and backend == "interpret":
+        print("warning: nothing is explained: the backend 'interpret' makes no plan", file=sys.stderr)
     if as_json:
         print(json.dumps(report.as_object(outcome, asked, with_time=time)))
     else:
@@ -170,6 +172,7 @@ def explain(
     options = CallOptions(
         backend, formats, rules, memory_limit, floating_point, binders=binders, threads=threads
     )
+    require_compiled(options)
     if (out := only_file(to)) is not None:
         require_writable(out)
     runner = runner_for(script, binding or [], options)

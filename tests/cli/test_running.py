@@ -54,6 +54,18 @@ def test_only_what_is_to_be_explained_is() -> None:
     assert "=== z in" in ended.out and "=== w in" not in ended.out
 
 
+def test_what_is_followed_as_it_is_written_is_not_explained() -> None:
+    given = ("-", "-b", "A=a.mtx", "--backend", "interpret")
+    ended = command("explain", *given, "--analyze", stdin=SUM)
+    assert (ended.code, ended.out) == (1, "")
+    assert "there is no plan to explain: the backend 'interpret'" in ended.err
+    with pytest.raises(storel.StorelError, match="there is no plan to explain"):
+        storel.explain(SUM, A=MATRIX, backend="interpret")
+    ended = command("run", *given, stdin=f"{SUM}; EXPLAIN y")
+    assert (ended.code, ended.out) == (0, "y = 3.5\n")
+    assert ended.err == "warning: nothing is explained: the backend 'interpret' makes no plan\n"
+
+
 def test_an_operand_in_a_format_that_the_script_creates() -> None:
     rows = "CREATE FORMAT rows(T: real[m, n]) USING v: real[m * n] AS sum(<i, _> in 0:m, <j, _> in 0:n)"
     script = f"{rows} {{ (i, j) -> v(i * n + j) }} {SUM}"

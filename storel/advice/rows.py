@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from storel.advice.named import Named
 from storel.candidates.candidates import Dropped
-from storel.errors import UnknownNameError, nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Together:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Advice:
+class Advice(Named[OperandAdvice]):
     """Formats for the operands of a program; ``together`` is None where one change is as good."""
 
     operands: tuple[OperandAdvice, ...]
@@ -70,13 +70,12 @@ class Advice:
         best = {operand.name: operand.best.format for operand in self.operands}
         return best if self.together is None else best | dict(self.together.formats)
 
-    def __getitem__(self, name: str) -> OperandAdvice:
-        """Return the advice on one operand; raises UnknownNameError if there is none of that name."""
-        known = {operand.name: operand for operand in self.operands}
-        if name not in known:
-            message = f"there is no advice on '{name}'"
-            raise UnknownNameError(message, expected=", ".join(known), hint=nearest(str(name), known))
-        return known[name]
+    @property
+    def by_name(self) -> dict[str, OperandAdvice]:
+        return {operand.name: operand for operand in self.operands}
+
+    def why_missing(self, name: object) -> str:
+        return f"there is no advice on '{name}'"
 
     def as_object(self) -> dict[str, Any]:
         """Return what is written as JSON; times are nanoseconds."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from storel.advice.named import Named
 from storel.compilation.schedule import Schedule
-from storel.errors import UnknownNameError, nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +51,17 @@ class Tuned:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Tuning:
+class Tuning(Named[Tuned]):
     """What was tried for each definition that a program runs."""
 
     definitions: tuple[Tuned, ...]
 
-    def __getitem__(self, name: str) -> Tuned:
-        """Return what was tried for one definition; raises UnknownNameError if none of that name was run."""
-        known = {each.name: each for each in self.definitions}
-        if name not in known:
-            message = f"no definition of the name '{name}' was run"
-            raise UnknownNameError(message, expected=", ".join(known), hint=nearest(str(name), known))
-        return known[name]
+    @property
+    def by_name(self) -> dict[str, Tuned]:
+        return {each.name: each for each in self.definitions}
+
+    def why_missing(self, name: object) -> str:
+        return f"no definition of the name '{name}' was run"
 
     @property
     def wrong(self) -> tuple[str, ...]:

@@ -242,6 +242,10 @@ def test_a_short_form_and_an_object(advice: Advice) -> None:
     assert "kronecker" in written["operands"]["A"]["dropped"]
 
 
+def test_advice_is_a_mapping(advice: Advice) -> None:
+    assert list(advice.items()) == [(name, advice[name]) for name in ("A", "x")]
+
+
 def test_an_operand_that_there_is_no_advice_on_is_told(advice: Advice) -> None:
     with pytest.raises(UnknownNameError) as caught:
         advice["B"]

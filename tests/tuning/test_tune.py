@@ -267,6 +267,13 @@ def test_nothing_is_tried_without_time() -> None:
     assert len(tuned.rows) == 1
 
 
+def test_tuning_is_a_mapping() -> None:
+    tuning = storel.tune(PRODUCT, seconds=0.0, A=A, B=B)
+    assert dict(tuning) == {"C": tuning["C"]}
+    assert (list(tuning), len(tuning), "C" in tuning, "D" in tuning) == (["C"], 1, True, False)
+    assert tuning.get("D") is None
+
+
 def test_a_definition_that_was_not_run_is_told() -> None:
     tuning = storel.tune(PRODUCT, seconds=0.0, A=A, B=B)
     with pytest.raises(

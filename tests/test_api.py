@@ -340,6 +340,16 @@ def test_what_a_program_names_itself_may_be_called_as_an_option() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "hint"),
+    [("thread", "did you mean 'threads'?"), ("Aa", "did you mean 'A'?"), ("ls", None), ("c_key", None)],
+)
+def test_an_option_is_suggested_only_for_what_is_nearly_its_name(name: str, hint: str | None) -> None:
+    with pytest.raises(UnknownNameError, match=f"the script reads no '{name}'") as raised:
+        storel.run(DOUBLE, **{"A": MATRIX, name: 1.0})
+    assert raised.value.hint == hint
+
+
+@pytest.mark.parametrize(
     ("name", "arguments", "options", "message"),
     [
         ("einsum", (3, MATRIX), {}, "no text"),

@@ -25,6 +25,9 @@ from storel.syntax.roles import Remark
 from storel.syntax.walk import scoped_children
 from storel.syntax.words import as_name, is_name
 
+LIKE_A_KEYWORD = 0.8
+"""How much alike a name and a keyword must be to be meant: ``thread`` is ``threads``, not so ``ls``."""
+
 
 def names_needed(wanted: Iterable[str], definitions: Mapping[str, Definition]) -> set[str]:
     """Return the names of the definitions that ``wanted`` depend on, themselves included."""
@@ -81,7 +84,7 @@ def require_read(
             raise UnknownNameError(
                 f"the script reads no '{name}'",
                 expected=", ".join(expected) or "nothing: all its names are its own",
-                hint=nearest(name, [*expected, *keywords]),
+                hint=nearest(name, expected) or nearest(name, keywords, LIKE_A_KEYWORD),
             )
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import HypothesisWarning, NoSuchExample, Unsatisfiable
 
 from storel.calculus.interpret import evaluate
-from storel.calculus.nodes import Literal, Singleton, Term, names_in
+from storel.calculus.nodes import Empty, Literal, Singleton, Term, names_in
 from storel.calculus.printer import show
 from storel.calculus.verify import KEY, InvariantError, Type, infer, verify
 from storel.errors import EvaluationError, StorelError
@@ -36,13 +36,18 @@ from storel.optimizer.encoding.named import NAMED
 from storel.optimizer.limits import Limits, Stop
 from storel.optimizer.rules.rulefile import ON_TERMS, Rule, RuleSet
 from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
 from storel.soundness.data import Surroundings, data
-from storel.soundness.instances import Instance, UnfitError
-from storel.soundness.patterns import backwards, binds_in_two_loops
+from storel.soundness.growth import UnfitError
+from storel.soundness.instances import Instance
+from storel.soundness.patterns import backwards, binds_in_two_loops, has_conversions
 from storel.values import Array
 
-SEMIRINGS = ("plus_times", "plus_times", "plus_times", "min_plus", "max_times", "or_and")
+TRIED = ("plus_times", "plus_times", "plus_times", "min_plus", "max_times", "or_and")
 """Most mistakes show where adding something twice is not adding it once."""
+
+ZEROS = frozenset(SEMIRINGS[name].zero for name in TRIED)
+"""What a rule's ``zero`` may be: a term without a type of its own."""
 
 ROUND = 10
 """Examples drawn in a row: after ten Hypothesis goes on with small variations of what it has drawn."""
@@ -158,7 +163,7 @@ class EndlessError(Exception):
 @st.composite
 def _instances(draw: st.DrawFn, rule: Rule) -> tuple[Term, Surroundings]:
     """Draw a term, and data for the names in it; what does not fit together is no example."""
-    semiring = draw(st.sampled_from(("plus_times",) if rule.tags & {"ring", "index"} else SEMIRINGS))
+    semiring = draw(st.sampled_from(("plus_times",) if rule.tags & {"ring", "index"} else TRIED))
     try:
         term = Instance(draw, rule, semiring).whole()
     except UnfitError:
@@ -183,6 +188,8 @@ def _try(
         try:
             _require_rank(other, term, around)
             value = _value(other, around)
+            if _same(value, expected):
+                _require_type(other, term, around)
         except EvaluationError as error:
             if "negative key" in str(error):
                 # That keys are natural is shown before rewriting, on the whole program.
@@ -210,6 +217,21 @@ def _require_rank(made: Term, term: Term, around: Surroundings) -> None:
         raise InvariantError(f"of rank {found.rank}, not {kept.rank}")
     if found.is_array != kept.is_array:
         raise InvariantError(f"{_sort(found)}, not {_sort(kept)}")
+
+
+def _require_type(made: Term, term: Term, around: Surroundings) -> None:
+    """Raise InvariantError if what a rule made of a term, though equal, is of numbers of another type.
+
+    What is made of them then wraps around, or is rounded, elsewhere.
+    """
+    found, kept = (infer(each, around.symbols) for each in (made, term))
+    if found.scalar is not kept.scalar and not _is_any_zero(made):
+        raise InvariantError(f"of type {found.scalar.value}, not {kept.scalar.value}")
+
+
+def _is_any_zero(made: Term) -> bool:
+    """Return whether a term is the zero of a rule, which stands for that of any type."""
+    return isinstance(made, Empty) or (isinstance(made, Literal) and made.value in ZEROS)
 
 
 def _sort(kind: Type) -> str:
@@ -249,10 +271,11 @@ def _rewritten(
 
     Raises EndlessError for a rule that does not come to an end by itself.
 
-    Rules about keys apply where a key stands: such an instance is encoded as the key of a singleton. Loops
-    that are added are encoded with variables of their own, and with those that they share.
+    Rules about keys apply where a key stands: such an instance is encoded as the key of a singleton, except
+    for rules about conversions, of which there is none in a key. Loops that are added are encoded with
+    variables of their own, and with those that they share.
     """
-    is_key = infer(term, around.symbols) == KEY
+    is_key = infer(term, around.symbols) == KEY and not has_conversions(rule.left)
     whole = Singleton(term, Literal(1.0, ScalarType.FLOAT64)) if is_key else term
     rules = (rule,) if after is None else (after, rule)
     both = [encoded(whole, around.symbols, encoding, shares=shares) for shares in (False, True)]

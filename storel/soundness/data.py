@@ -28,8 +28,16 @@ VALUES: dict[str, tuple[Scalar, ...]] = {
 """Values of each semiring, its zero and its one among them, whose sums are exact in any order."""
 
 
-LENGTHS = {"u": 3, "x": 6}
+LENGTHS = {"u": 3, "x": 6, "short": 2}
 """How many elements at least arrays have whose elements are read: ``u`` mostly repeats some of them."""
+
+SHORT_NUMBERS = (1, 0, -1, 2, 2**31 - 1)
+"""Integers of 32 bits, one of which wraps around where anything is added to it."""
+
+GROUPS = {"pairs": ("row", "column"), "triples": ("first", "second", "third")}
+"""The arrays that fulfil a guard about several of them."""
+RANKS = {"apart": (2,), "separate": (2,), "disjoint": (2,)}
+"""The ranks of the dictionaries that a guard is about."""
 
 
 def listed(semiring: str, array: str, column: Term) -> tuple[Symbol, Singleton]:
@@ -124,6 +132,10 @@ def data(draw: st.DrawFn, semiring: str, names: AbstractSet[str]) -> Surrounding
         symbols.append(ArraySymbol("x", kind, LENGTHS["x"]))
         drawn = st.lists(st.sampled_from(VALUES[semiring]), min_size=LENGTHS["x"], max_size=LENGTHS["x"])
         values["x"] = np.array(draw(drawn))
+    if "short" in names:
+        symbols.append(ArraySymbol("short", ScalarType.INT32, LENGTHS["short"]))
+        few = st.lists(st.sampled_from(SHORT_NUMBERS), min_size=LENGTHS["short"], max_size=LENGTHS["short"])
+        values["short"] = np.array(draw(few), dtype=np.int32)
     symbols.append(MappingSymbol("P", Sum(*pairs_once(semiring), semiring)))
     symbols.append(MappingSymbol("C", Add(*columns(semiring), semiring)))
     return Surroundings({symbol.name: symbol for symbol in symbols}, values)

@@ -35,7 +35,9 @@ from storel.scalars import ScalarType
 from storel.soundness.data import LENGTHS, VALUES
 
 TRUTH = Type(ScalarType.BOOL)
+SHORT = Type(ScalarType.INT32)
 ARRAY = Type(ScalarType.INT64, 1, is_array=True)
+SHORTS = Type(ScalarType.INT32, 1, is_array=True)
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
 Scope: TypeAlias = tuple[tuple[str, Type], ...]
@@ -45,9 +47,23 @@ OTHERS = {"plus_times": "min_plus", "min_plus": "plus_times"}
 """Semirings of the same numbers with another zero: what is zero over one is stored over the other."""
 
 
+class UnfitError(Exception):
+    """The kinds drawn so far leave no instance."""
+
+
 def integer(value: int) -> Literal:
     """Return a key."""
     return Literal(value, ScalarType.INT64)
+
+
+def convertible(target: ScalarType, kind: Type, value: Type) -> tuple[Type, ...]:
+    """Return the types, no longer ones, of what may be converted to ``target`` where ``kind`` is wanted.
+
+    Raises UnfitError where it may not stand.
+    """
+    if not (value.scalar.is_real and kind == value) and (target.is_real or kind != KEY):
+        raise UnfitError(f"{target} is not {kind}")
+    return (KEY, SHORT, value) if target is value.scalar else (KEY, SHORT)
 
 
 @dataclass(frozen=True)
@@ -68,6 +84,8 @@ class Growth:
 
     def wanted(self, kind: Type, guards: Sequence[tuple[str, tuple[Pattern, ...]]]) -> Term:
         """Draw a term for which ``guards`` are likely to hold."""
+        if kind in (SHORT, SHORTS):
+            return self.term(kind, 1)
         if kind.is_array:
             return self.array({name for name, _ in guards})
         if self.pick(False, False, True):
@@ -187,8 +205,12 @@ class Growth:
         known = [Variable(i) for i, (_, found) in enumerate(self.scope) if found == kind]
         if known and self.pick(*((True, True, False) if depth == 0 else (True, False, False))):
             return self.pick(*known)
+        if kind == SHORTS:
+            return Symbol("short")
         if kind.is_array:
             return self.array(set())
+        if kind == SHORT:
+            return self.read("short", 0)
         if kind == KEY:
             leaf = self.pick(*(integer(i) for i in (0, 1, 2, 3, -1)), Symbol("n"))
             if depth == 0:
@@ -243,4 +265,4 @@ class Growth:
     def at(self, array: str, key: Term) -> Term:
         """Return a read of an array at a key, brought within its bounds."""
         place = Apply("modulo", (key, integer(LENGTHS[array])))
-        return Lookup(Symbol(array), place, "plus_times" if array == "u" else self.semiring)
+        return Lookup(Symbol(array), place, self.semiring if array == "x" else "plus_times")

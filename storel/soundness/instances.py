@@ -32,7 +32,7 @@ from storel.calculus.nodes import (
     Unique,
     Variable,
 )
-from storel.calculus.verify import KEY, Type
+from storel.calculus.verify import KEY, Type, element
 from storel.functions import FUNCTIONS
 from storel.optimizer.encoding.layouts import zero
 from storel.optimizer.rules.patterns import Bound, Hole, Node, Pattern
@@ -40,22 +40,26 @@ from storel.optimizer.rules.rulefile import Guard, Rule
 from storel.optimizer.terms.occurrences import reindexed
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
-from storel.soundness.data import columns, pairs_once
-from storel.soundness.growth import ARRAY, COMPARISONS, OTHERS, TRUTH, Growth, Scope, integer
-from storel.soundness.patterns import holes, is_key, keys_of
+from storel.soundness.data import GROUPS, RANKS, columns, pairs_once
+from storel.soundness.growth import (
+    ARRAY,
+    COMPARISONS,
+    OTHERS,
+    SHORT,
+    SHORTS,
+    TRUTH,
+    Growth,
+    Scope,
+    UnfitError,
+    convertible,
+    integer,
+)
+from storel.soundness.patterns import has_conversions, holes, is_key, keys_of
 
 LOGICAL = ("and", "or", "not")
-GROUPS = {"pairs": ("row", "column"), "triples": ("first", "second", "third")}
-"""The arrays that fulfil a guard about several of them."""
-RANKS = {"apart": (2,), "separate": (2,), "disjoint": (2,)}
-"""The ranks of the dictionaries that a guard is about."""
 
 Chosen: TypeAlias = tuple[Term, Type, tuple[str, ...]]
 """What a pattern variable stands for, its kind, and the binders that it is a term over."""
-
-
-class UnfitError(Exception):
-    """The kinds drawn so far leave no instance."""
 
 
 @dataclass
@@ -71,6 +75,7 @@ class Instance:
         self.common: dict[str, frozenset[str]] = {}
         for name, scope in (*holes(self.rule.left), *holes(self.rule.right)):
             self.common[name] = self.common.get(name, scope) & scope
+        self.converts = has_conversions(self.rule.left)
         self.guards: dict[str, list[tuple[str, tuple[Pattern, ...]]]] = {}
         for guard in self.rule.guards:
             first = guard.arguments[0]
@@ -115,7 +120,7 @@ class Instance:
             kind = KEY
         else:
             is_loop = isinstance(left, Node) and left.constructor in ("Sum", "Reduce")
-            counts = (KEY,) if is_loop and self.semiring == "plus_times" else ()
+            counts = (KEY,) if (is_loop or self.converts) and self.semiring == "plus_times" else ()
             kind = self.pick(self.value, self.row(1), self.row(2), *counts)
         return self.term(left, kind, ())
 
@@ -182,10 +187,11 @@ class Instance:
             case "If":
                 return If(*both(TRUTH, kind), semiring)
             case "Add":
-                return Add(*both(kind, kind), semiring)
+                return Add(*both(*(self._operand(part, kind) for part in parts)), semiring)
             case "Mul":
-                kinds = ((kind, kind),) if kind.rank == 0 else ((kind, kind), (kind, self.value))
-                first, second = self.pick(*kinds, *(pair[::-1] for pair in kinds[1:]))
+                if kind.rank == 0:
+                    return Multiply(*both(*(self._operand(part, kind) for part in parts)), semiring)
+                first, second = self.pick((kind, kind), (kind, self.value), (self.value, kind))
                 return Multiply(*both(first, second), semiring)
             case "Uniq":
                 return Unique(self.part(parts[0], self.fitting_type(KEY, kind), scope))
@@ -193,6 +199,11 @@ class Instance:
                 return self.applied(str(arguments[0]), parts, kind, scope)
             case _:
                 raise UnfitError(constructor)
+
+    def _operand(self, part: Pattern, kind: Type) -> Type:
+        """Return the type of what is added or multiplied: beside what is converted, numbers may be short."""
+        is_number = kind == KEY and isinstance(part, Hole)
+        return self.pick(KEY, SHORT) if self.converts and is_number else kind
 
     def _choose_bounds(self, bounds: Sequence[Pattern]) -> None:
         """Let a range be within what is read there, more often than by chance."""
@@ -216,6 +227,9 @@ class Instance:
                 return
 
     def applied(self, function: str, parts: Sequence[Pattern], kind: Type, scope: Scope) -> Term:
+        if (target := FUNCTIONS[function].conversion) is not None:
+            shorter = self.pick(*convertible(target, kind, self.value))
+            return Apply(function, (self.part(parts[0], shorter, scope),))
         below = KEY
         if function in LOGICAL:
             below = self.fitting_type(TRUTH, kind)
@@ -255,10 +269,12 @@ class Instance:
             )
             if self.wants(pattern.name, "increasing", "ascending"):
                 options = [ARRAY]
+            elif self.converts and pattern.name not in self.chosen:
+                options.append(SHORTS)
         kind = self.pick(*options)
         if isinstance(pattern, Hole) and pattern.name not in self.chosen:
             self._choose_other(pattern.name, kind)
-        below = KEY if kind == ARRAY else self.row(kind.rank - 1)
+        below = element(kind) if kind.is_array else self.row(kind.rank - 1)
         return self.part(pattern, kind, scope), below
 
     def _choose_other(self, name: str, kind: Type) -> None:
@@ -314,7 +330,7 @@ class Instance:
             self.chosen[name] = self.shared(name, kind, inner) or self.grown(name, kind, inner)
         term, found, names = self.chosen[name]
         places = [binder for binder, _ in scope]
-        return self.fitting(_placed(term, [places.index(binder) for binder in names]), found, kind)
+        return self.fitting(reindexed(term, lambda index: places.index(names[index])), found, kind)
 
     def grown(self, name: str, kind: Type, inner: Scope) -> Chosen:
         """Draw a term over some binders for a pattern variable."""
@@ -330,8 +346,3 @@ class Instance:
         others = [found for found in self.chosen.values() if found[1] == kind and names.issuperset(found[2])]
         often = (True, False, False) if kind == ARRAY else (True, False, False, False)
         return self.pick(*others) if others and name not in self.guards and self.pick(*often) else None
-
-
-def _placed(term: Term, places: Sequence[int]) -> Term:
-    """Return ``term`` with free variable i as variable ``places[i]``."""
-    return reindexed(term, lambda index: places[index])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from storel.errors import StorelError
+from storel.functions import FUNCTIONS
 from storel.optimizer.encoding.layouts import LAYOUTS
 from storel.optimizer.rules.patterns import Bound, Hole, Node, Pattern
 from storel.optimizer.rules.rulefile import Rule
@@ -45,6 +46,19 @@ def is_key(pattern: Pattern) -> bool:
             return True
         case _:
             return False
+
+
+def has_conversions(pattern: Pattern) -> bool:
+    """Return whether a pattern makes numbers longer, so that it is about those of several types."""
+    match pattern:
+        case Node(constructor, (function, *_)) if constructor.startswith("Apply"):
+            if FUNCTIONS[str(function)].conversion is not None:
+                return True
+        case _:
+            pass
+    return isinstance(pattern, Node) and any(
+        has_conversions(part) for part in pattern.arguments if isinstance(part, Node)
+    )
 
 
 def binds_in_two_loops(pattern: Pattern) -> bool:

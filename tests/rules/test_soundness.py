@@ -165,6 +165,45 @@ def test_functions_of_reals(rule: Rule) -> None:
 
 def test_undefined_stays_undefined() -> None:
     """Where both sides are NaN nothing has changed; where one is, the other is shown."""
-    same, other = rulefile.parse("rule same: ?a / 1  =>  ?a\nrule one: ?a / ?a  =>  1")
+    same, other = rulefile.parse("rule same: ?a / 1  =>  float64(?a)\nrule one: ?a / ?a  =>  1")
     assert check(same, 50).is_sound
     assert "0 / 0  is  nan\n  1  is  1" in str(check(other, 50).counterexample)
+
+
+LENGTHS = """
+rule real: float64(?a)  =>  ?a
+rule real-at-once @simplify: float64(?a)  =>  ?a
+rule short-real: float32(?a)  =>  ?a
+rule integer: int64(?a)  =>  ?a  if integer(?a)
+rule factor: int64(?a) * ?b  =>  ?a * ?b
+rule quotient: ?a / 1  =>  ?a
+"""
+
+
+@pytest.mark.parametrize("rule", rulefile.parse(LENGTHS), ids=lambda rule: rule.name)
+def test_a_number_keeps_its_type(rule: Rule) -> None:
+    """Else what is made of it is rounded, or wraps around, elsewhere."""
+    assert "  is  of type " in str(check(rule, 100).counterexample)
+
+
+LATER = """
+rule sum: int64(?a) + int64(?b)  =>  int64(?a + ?b)
+rule loop @ring: sum(<k, v> in ?R) int64(v)  =>  int64(sum(<k, v> in ?R) v)
+"""
+
+
+@pytest.mark.parametrize("rule", rulefile.parse(LATER), ids=lambda rule: rule.name)
+def test_sums_of_short_integers_wrap_around(rule: Rule) -> None:
+    assert "integer overflow" in str(check(rule, 100).counterexample)
+
+
+KEPT = """
+rule twice: int64(int64(?a))  =>  int64(?a)
+rule exchanged: float64(?a) + float64(?b)  =>  float64(?b) + float64(?a)
+rule added: (sum(<k, v> in ?R) int64(v)) + int64(?a)  =>  int64(?a) + sum(<k, v> in ?R) int64(v)
+"""
+
+
+@pytest.mark.parametrize("rule", rulefile.parse(KEPT), ids=lambda rule: rule.name)
+def test_conversions_that_stay_are_right(rule: Rule) -> None:
+    assert check(rule, 50).is_sound

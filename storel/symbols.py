@@ -127,10 +127,15 @@ class EndSymbol:
 
 @dataclass(frozen=True, slots=True)
 class MappingSymbol:
-    """The mapping of a stored tensor, a closed term of the calculus, that makes no entry twice."""
+    """The mapping of a stored tensor, a closed term of the calculus, whose keys are within its ``extents``.
+
+    Padding may be beyond these: what is there is zero. ``makes_keys_once`` says that no entry is made twice.
+    """
 
     name: str
     term: object
+    extents: tuple[int, ...] = ()
+    makes_keys_once: bool = True
 
 
 Fact: TypeAlias = ArraySymbol | SizeSymbol | ParameterSymbol | EndSymbol | MappingSymbol

@@ -203,9 +203,14 @@ def _others(composed: Composed, definition: Definition, first: Term) -> tuple[Te
 
 
 def _mapping_symbols(composed: Composed) -> Symbols:
-    """Return the facts about mappings that make no entry twice, each named as its tensor is."""
+    """Return the facts about mappings, each named as its tensor is."""
     return {
-        each.tensor: MappingSymbol(each.tensor, lower_mapping(each, composed.symbols))
+        each.mapped.tensor: MappingSymbol(
+            each.mapped.tensor,
+            lower_mapping(each.mapped, composed.symbols),
+            each.extents,
+            each.makes_keys_once,
+        )
         for each in composed.mappings
     }
 

@@ -69,7 +69,7 @@ class Naming:
                 within = None if fact.within is None else self._name(fact.within)
                 return replace(fact, name=name, within=within, group=tuple(map(self._name, fact.group)))
             case MappingSymbol(_, term):
-                return MappingSymbol(name, self.term(cast("Term", term)))
+                return replace(fact, name=name, term=self.term(cast("Term", term)))
             case _:
                 return replace(fact, name=name)
 

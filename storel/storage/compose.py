@@ -28,19 +28,31 @@ from storel.syntax.walk import map_scoped
 
 
 @dataclass(frozen=True, slots=True)
+class StoredMapping:
+    """The mapping of a stored tensor, and the extents that its keys are within.
+
+    ``makes_keys_once`` says that no entry is made twice. Of nests it is not said: rules see it.
+    """
+
+    mapped: Mapped
+    extents: tuple[int, ...]
+    makes_keys_once: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Composed:
     """A program with its storage, and the facts about every name that it leaves free.
 
     ``unsigned`` are the tensors that may not hold negative numbers, each with the semiring that says so;
-    ``mappings`` are those of stored tensors that make no entry twice, ``uses`` says how often each is used,
-    ``opened`` are those whose arrays the program reads itself, so that these must stay what they are, and
-    ``dense`` the arrays of those that are arrays in memory.
+    ``mappings`` are those of stored tensors of which more is known than is evident, ``uses`` says how often
+    each is used, ``opened`` are those whose arrays the program reads itself, so that these must stay what
+    they are, and ``dense`` the arrays of those that are arrays in memory.
     """
 
     expression: Expression
     symbols: Symbols
     unsigned: Mapping[str, str]
-    mappings: tuple[Mapped, ...] = ()
+    mappings: tuple[StoredMapping, ...] = ()
     uses: Mapping[str, int] = field(default_factory=dict[str, int])
     opened: frozenset[str] = frozenset()
     dense: frozenset[str] = frozenset()
@@ -77,6 +89,14 @@ def compose(view: View, views: Mapping[str, View], tensors: Mapping[str, Tensor]
         composer.uses,
         frozenset(composer.opened),
         frozenset(composer.dense()),
+    )
+
+
+def _are_bounded(tensor: Tensor, name: str) -> bool:
+    """Return whether bounds are declared of all keys and positions that a tensor stores."""
+    facts = symbols_of(tensor, name).values()
+    return all(
+        each.high is not None for each in facts if isinstance(each, ArraySymbol) and each.holds_indices
     )
 
 
@@ -147,16 +167,15 @@ class _Composer:
             if tensor is not None and lies_as_arrays_do(tensor):
                 yield from (f"{name}_{array}" for array in tensor.arrays)
 
-    def mappings(self) -> tuple[Mapped, ...]:
-        """Return the mappings that make no entry twice, of tensors that are no nests of levels.
-
-        Of nests that is evident.
-        """
+    def mappings(self) -> tuple[StoredMapping, ...]:
+        """Return the mappings of which there is more to know than is evident, as it is of most nests."""
         stored = ((name, self.tensors.get(name)) for name in self._mapped)
         return tuple(
-            self._mapped[name]
+            StoredMapping(
+                self._mapped[name], tensor.shape, tensor.signature is None and tensor.makes_keys_once
+            )
             for name, tensor in stored
-            if tensor is not None and tensor.signature is None and tensor.makes_keys_once
+            if tensor is not None and not (tensor.signature is not None and _are_bounded(tensor, name))
         )
 
     def expression(self, node: Expression, bound: frozenset[str]) -> Expression:

@@ -227,7 +227,7 @@ def declared_symbol(
     properties = declaration.properties
     low, high = _bounds(declaration, sizes)
     first, last = _ends(declaration, sizes)
-    if low is None and first is not None and Ascending() in properties:
+    if low is None and first is not None and not {Ascending(), Increasing()}.isdisjoint(properties):
         low, high = first, last
     within = next((p.within for p in properties if isinstance(p, Increasing) and p.within), None)
     leads = bool(group) and group[0] == name

@@ -65,7 +65,8 @@ def _expansion(name: str, arguments: tuple[Expression, ...], taken: set[str]) ->
             return Binary("|", Binary("<<", spread[0], Number(1)), spread[1])
         case "gather", (z, which):
             _require_literal(which, 1, "gather takes the bits of one of two numbers")
-            shifted = Binary(">>", z, Binary("-", Number(1), which))
+            by = Number(1 - which.value) if isinstance(which, Number) else Binary("-", Number(1), which)
+            shifted = Binary(">>", z, by)
             moves = [_moving(">>", step, mask) for (step, _), (_, mask) in pairwise(_MASKS)]
             return _chain(Binary("&", shifted, Number(_MASKS[0][1])), moves, taken)
         case _:

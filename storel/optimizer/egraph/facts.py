@@ -88,7 +88,7 @@ def encoded(term: Term, symbols: Symbols, encoding: Encoding = NAMED, *, shares:
     if _takes_entries_apart(term):
         lines += _about_entries(bound, numbering, symbols)
         for fact in symbols.values():
-            if isinstance(fact, MappingSymbol):
+            if isinstance(fact, MappingSymbol) and fact.makes_keys_once:
                 lines += _about_mapping(fact, bound, numbering)
     for place, (kind, interval) in enumerate(numbering.binders):
         lines += _about(encoding.binder(place), kind, interval)

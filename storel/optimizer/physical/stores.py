@@ -15,6 +15,7 @@ from storel.optimizer.physical.arrivals import key_intervals
 from storel.optimizer.physical.facts import size_term
 from storel.optimizer.physical.preferences import StoreKind
 from storel.optimizer.physical.scope import Scope
+from storel.optimizer.physical.stored_keys import stored_extents
 from storel.plan.binding import fills_rows, is_streamed, lists_positions, occurs, scans_rows
 from storel.plan.count import total
 from storel.plan.nodes import (
@@ -157,9 +158,17 @@ def in_stream(chosen: Store, filled: Action, body: Action, preferred: StoreKind 
 
 
 def _extents(filled: Action, rank: int, scope: Scope, symbols: Symbols) -> list[int]:
-    """Return the extents of the keys that are entered; that of any key is ``LARGEST_KEY``."""
+    """Return the extents of the keys that are entered; that of any key is ``LARGEST_KEY``.
+
+    Where bounds say too little, they are those of stored tensors that have these keys. The kernel checks it.
+    """
     limits = [limit.high for limit in key_intervals(filled, rank, scope, symbols)]
     extents = [LARGEST_KEY if high is None else max(0, high + 1) for high in limits]
+    if math.prod(extents) >= LARGEST_KEY:
+        stored = stored_extents(filled, rank, symbols)
+        extents = [
+            each if known is None else min(each, known) for each, known in zip(extents, stored, strict=True)
+        ]
     if rank == 1 or math.prod(extents) < LARGEST_KEY:
         return extents
     hint = "define it as a tensor of its own, STORED AS a sparse format"

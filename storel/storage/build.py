@@ -19,6 +19,7 @@ from storel.storage.formats.known import Formats
 from storel.storage.formats.properties import verify_properties
 from storel.storage.formats.signature import LevelKind, level_signature
 from storel.storage.packing.pack import all_sizes, full_arrays, scalar_type_of
+from storel.storage.packing.parameters import with_parameters_of_extents
 from storel.storage.tensor import Tensor, pack
 from storel.storage.unpacking.reads import verify_reads
 from storel.syntax.nodes.expressions import Call
@@ -185,6 +186,7 @@ def from_arrays(
             found=f"the shape {shape}",
         )
     shape = as_shape(shape)
+    storage = with_parameters_of_extents(storage, shape)
     given = {
         name: np.ascontiguousarray(as_values(np.asarray(array), f"array {name}"))
         for name, array in arrays.items()

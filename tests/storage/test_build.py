@@ -214,6 +214,32 @@ def test_bad_raw_arrays_are_refused(
         from_arrays(FORMATS.find("csr", 2), arrays, shape)
 
 
+PADDED = """CREATE FORMAT padded(T: real[m, n]; step: int = {step}, ld: int = (n + step - 1) // step * step)
+  WHERE ld >= n
+  USING val: real[m * ld]
+  AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) {{ (i, j) -> val(i * ld + j) }}"""
+
+
+def test_defaults_are_computed_from_extents_where_arrays_are_given(tmp_path: Path) -> None:
+    (tmp_path / "padded.sdql").write_text(PADDED.format(step=8))
+    given = {"val": np.arange(16.0)}
+    tensor = storel.tensor(given, "padded", shape=(2, 3), formats=tmp_path)
+    assert tensor.format == "padded(step=8, ld=8)"
+    np.testing.assert_array_equal(tensor.to_numpy(), np.arange(16.0).reshape(2, 8)[:, :3])
+    given = {"val": np.arange(8.0)}
+    assert storel.tensor(given, "padded(4)", shape=(2, 3), formats=tmp_path).format == "padded(step=4, ld=4)"
+    with pytest.raises(DataError, match="array val has the wrong length"):
+        storel.tensor(given, "padded", shape=(2, 3), formats=tmp_path)
+
+
+def test_defaults_that_are_computed_from_the_data_are_given_with_arrays(tmp_path: Path) -> None:
+    (tmp_path / "padded.sdql").write_text(PADDED.format(step="max(<(_, j), _> in T) j"))
+    given = {"val": np.arange(8.0)}
+    with pytest.raises(FormatError, match="needs a value of step"):
+        storel.tensor(given, "padded", shape=(2, 3), formats=tmp_path)
+    assert storel.tensor(given, "padded(4)", shape=(2, 3), formats=tmp_path).format == "padded(step=4, ld=4)"
+
+
 def test_numbers_that_are_not_aligned_are_copied() -> None:
     shifted = np.frombuffer(b"\0" + np.arange(5.0).tobytes(), np.float64, offset=1)
     assert not shifted.flags.aligned

@@ -19,8 +19,11 @@ from storel.errors import FormatError
 from storel.storage.coordinates import starts
 from storel.storage.entries import Entries
 from storel.storage.formats.format import Format
+from storel.storage.formats.sizes import evaluate_size
 from storel.storage.unpacking.vectors import evaluate_vector
+from storel.syntax.free_names import free_names
 from storel.syntax.nodes.expressions import Binder, Comprehension, Expression, Generator, Name, Sum
+from storel.syntax.spelling import CALLS
 from storel.syntax.walk import map_children
 
 _REDUCTIONS = {"max": np.maximum, "min": np.minimum, "count": np.add, "sum": np.add}
@@ -44,6 +47,20 @@ def with_parameters_of(storage: Format, entries: Entries) -> Format:
         data.groups[storage.declaration.tensor] = _Group(0, starts(coordinates[:0]))
         found[parameter.name] = int(np.asarray(data.value(parameter.default)).max(initial=0))
     return storage.bound({each.name: found[each.name] for each in storage.parameters})
+
+
+def with_parameters_of_extents(storage: Format, shape: tuple[int, ...]) -> Format:
+    """Return the format with a value for each parameter whose default is computed without the tensor."""
+    found, extents = dict(storage.arguments), dict(zip(storage.extents, shape, strict=True))
+    for parameter in storage.parameters:
+        known = {**extents, **found}
+        if parameter.name in found or parameter.default is None:
+            continue
+        if free_names(parameter.default) <= known.keys() | CALLS.keys():
+            found[parameter.name] = max(0, evaluate_size(parameter.default, known))
+    if len(found) == len(storage.arguments):
+        return storage
+    return storage.bound({each.name: found[each.name] for each in storage.parameters if each.name in found})
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from storel.storage.files.kinds import keeps_format
 from storel.storage.formats.known import Formats
 from storel.storage.summary import ModeSummary, Summary
 from storel.storage.tensor import Tensor
-from storel.storage.trials.checking import TYPES, Memory, Verdict, shapes
+from storel.storage.trials.checking import TYPES, Memory, Verdict
 
 SHOWN_ENTRIES = 10
 """Entries of a result that are printed."""
@@ -142,7 +142,7 @@ def verdict_text(verdict: Verdict) -> str:
     types = ", ".join(each.value for each in TYPES)
     lines = [
         _table_text(table),
-        f"tried: {', '.join(map(_shape_text, shapes(verdict.storage.rank)))}; each as {types}, "
+        f"tried: {', '.join(map(_shape_text, verdict.shapes))}; each as {types}, "
         "unsorted, with zeros among the entries",
     ]
     if verdict.refused_shapes:

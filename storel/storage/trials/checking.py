@@ -8,7 +8,7 @@ first one that shows a fault loses entries as long as it shows one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, TypeAlias
@@ -21,8 +21,10 @@ from storel.scalars import ScalarType
 from storel.storage.coordinates import combine, index_dtype
 from storel.storage.formats.format import Format
 from storel.storage.formats.properties import verify_properties
+from storel.storage.formats.requirements import first_unmet
 from storel.storage.trials.samples import Fit, Sample, best_fit, fitting, random_entries, structures
 from storel.syntax.format_check import check_format
+from storel.syntax.printer import render
 
 Progress: TypeAlias = Callable[[str], None]
 
@@ -39,6 +41,9 @@ SHAPES: dict[int, tuple[tuple[int, ...], ...]] = {
     3: ((0, 2, 3), (1, 1, 1), (2, 3, 2), (4, 3, 5), (5, 5, 5)),
 }
 """The shapes to try, from few places to many, square ones last; no extent is a multiple of most blocks."""
+
+FARTHEST, MOST_SHAPES = 16, 4096
+"""How far extents are increased, and how many shapes are looked at, until one meets the requirements."""
 
 EXAMPLE_PLACES = 4096
 EXAMPLE_DENSITY = 0.1
@@ -85,29 +90,41 @@ class Verdict:
 
     storage: Format
     tried: dict[str, Tried] = field(default_factory=dict[str, Tried])
+    shapes: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
     refused_shapes: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
     refusal: FormatError | DataError | None = None
     counterexample: Counterexample | None = None
     memory: Memory | None = None
 
+    @property
+    def fitting(self) -> int:
+        """How many entries fit, of all tensors."""
+        return sum(each.fitting for each in self.tried.values())
+
 
 def check(storage: Format, progress: Progress = lambda _: None) -> Verdict:
     """Try a format on random tensors of its rank, the same ones every time.
 
-    Raises the FormatError or DataError of packing if no tensor with an entry fits it, and what can be said
-    against its text alone.
+    Raises the FormatError or DataError of packing if no tensor of several places with an entry fits it, and
+    what can be said against its text alone.
     """
     if not storage.takings:  # which are no longer part of the text: it was checked as it was written
         check_format(storage.declaration)
     verdict = Verdict(storage)
     random = np.random.default_rng(SEED)
-    for shape in shapes(storage.rank):
+    verdict.shapes.extend(dict.fromkeys(larger_until_met(storage, each) for each in shapes(storage.rank)))
+    _require_met(storage, verdict.shapes)
+    fitting_of_places = 0
+    for shape in verdict.shapes:
         progress(f"{storage.name}: tensors of shape {shape}")
+        before = verdict.fitting
         if not _check_shape(verdict, shape, random):
             verdict.refused_shapes.append(shape)
         if verdict.counterexample is not None:
             return verdict
-    if verdict.refusal is not None and not any(each.fitting for each in verdict.tried.values()):
+        if math.prod(shape) > 1 or not storage.rank:  # where there is one place, nothing is to be found
+            fitting_of_places += verdict.fitting - before
+    if verdict.refusal is not None and not fitting_of_places:
         raise verdict.refusal
     progress(f"{storage.name}: memory")
     verdict.memory = _memory(storage, random)
@@ -124,6 +141,47 @@ def shapes(rank: int) -> tuple[tuple[int, ...], ...]:
         return SHAPES[rank]
     oblong = tuple(2 + dimension % 2 for dimension in range(rank))
     return (0, *(2,) * (rank - 1)), (1,) * rank, oblong, (3,) * rank
+
+
+def larger_until_met(storage: Format, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the least shape from this one on that meets a format's requirements, or this one.
+
+    It is this one where extents that are to be equal are not, which tries just that, or where no shape that
+    is a little larger meets them.
+    """
+    if not _agree(storage, shape):
+        return shape
+    reach = min(FARTHEST, round(MOST_SHAPES ** (1 / max(1, len(shape)))))
+    further = sorted(product(range(reach), repeat=len(shape)), key=lambda steps: (sum(steps), steps))
+    larger = (tuple(map(sum, zip(shape, steps, strict=True))) for steps in further)
+    return next((each for each in larger if _meets(storage, each)), shape)
+
+
+def _require_met(storage: Format, tried: Sequence[tuple[int, ...]]) -> None:
+    """Raise FormatError if none of several shapes meets what a format requires."""
+    if any(_meets(storage, shape) for shape in tried):
+        return
+    raise FormatError(
+        f"no tensor that is tried has a shape that format {storage.text} stores",
+        expected=", ".join(map(render, storage.declaration.requirements)),
+        found=", ".join(" x ".join(map(str, shape)) for shape in tried if _agree(storage, shape)),
+        hint="give parameters for which small tensors do" if storage.parameters else None,
+    )
+
+
+def _meets(storage: Format, shape: tuple[int, ...]) -> bool:
+    """Return whether a shape meets what a format requires of extents, and of parameters that are known."""
+    sizes = {**dict(zip(storage.extents, shape, strict=True)), **storage.arguments}
+    try:
+        return _agree(storage, shape) and first_unmet(storage.declaration.requirements, sizes) is None
+    except FormatError:
+        return False
+
+
+def _agree(storage: Format, shape: tuple[int, ...]) -> bool:
+    """Return whether those extents are equal that have one name."""
+    sizes = dict(zip(storage.extents, shape, strict=True))
+    return tuple(sizes[name] for name in storage.extents) == shape
 
 
 def _check_shape(verdict: Verdict, shape: tuple[int, ...], random: np.random.Generator) -> bool:
@@ -214,6 +272,7 @@ def _entries(coordinates: Array, values: Array) -> dict[tuple[int, ...], Any]:
 def _memory(storage: Format, random: np.random.Generator) -> Memory | None:
     """Return what an example of usual size takes; None if nothing of that size fits."""
     shape = (round(EXAMPLE_PLACES ** (1 / storage.rank)),) * storage.rank if storage.rank else ()
+    shape = larger_until_met(storage, shape)
     entries = random_entries(random, shape, EXAMPLE_DENSITY)
     sample = best_fit(storage, (structure(entries) for _, structure in structures(shape)))
     if sample is None:

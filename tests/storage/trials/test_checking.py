@@ -72,6 +72,40 @@ def test_shapes_that_are_refused_are_told(monkeypatch: pytest.MonkeyPatch) -> No
     assert check(FORMATS.resolve(parse_format("symmetric"), 2)).refused_shapes == [(0, 3), (2, 3)]
 
 
+SQUARE = """T: real[n, n]) WHERE {needed} USING val: real[n * n]
+    AS sum(<i, _> in 0:n) sum(<j, _> in 0:n) {{ (i, j) -> val(i * n + j) }}"""
+
+
+def test_shapes_meet_what_a_format_requires(monkeypatch: pytest.MonkeyPatch) -> None:
+    small(monkeypatch)
+    verdict = check(created(SQUARE.format(needed="n % 2 == 0")))
+    assert verdict.shapes == [(0, 3), (2, 2), (2, 3), (6, 6)]
+    assert verdict.refused_shapes == [(0, 3), (2, 3)]
+    assert verdict.memory is not None and verdict.memory.shape == (16, 16)
+    thirds = check(created(SQUARE.format(needed="n % 3 == 0")))
+    assert thirds.memory is not None and thirds.memory.shape == (18, 18)
+
+
+def test_requirements_that_no_shape_meets_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    small(monkeypatch)
+    with pytest.raises(FormatError) as raised:
+        check(created(SQUARE.format(needed="n % 100 == 90")))
+    assert raised.value.message == "no tensor that is tried has a shape that format f stores"
+    assert (raised.value.expected, raised.value.found) == ("n % 100 == 90", "1 x 1, 5 x 5")
+
+
+def test_what_fits_of_one_place_alone_is_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The only run of the only row is found, whatever the mapping says of runs and rows."""
+    small(monkeypatch)
+    runs = """T: real[m, n])
+        USING pos: int[m + 1] ASCENDING FROM 0 TO runs, first: int[runs] IN 0:n INCREASING WITHIN pos,
+              at: int[runs + 1] ASCENDING FROM 0 TO nnz, val: real[nnz]
+        AS sum(<i, _> in 0:m) sum(<p, s> in first(pos(i):pos(i + 1))) sum(<q, _> in at(p):at(p + 1))
+          { (i, s + q - at(p)) -> val(q) }"""
+    with pytest.raises(FormatError, match="nothing determines 'p'"):
+        check(created(runs))
+
+
 INCREASING = """T: real[m, n])
     USING pos: int[m + 1] ASCENDING FROM 0 TO nnz, idx: int[nnz] IN 0:n INCREASING, val: real[nnz]
     AS sum(<i, _> in 0:m) { i -> sum(<p, j> in idx(pos(i):pos(i + 1))) { j -> val(p) } }"""

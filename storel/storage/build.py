@@ -22,7 +22,10 @@ from storel.storage.packing.pack import all_sizes, full_arrays, scalar_type_of
 from storel.storage.packing.parameters import with_parameters_of_extents
 from storel.storage.tensor import Tensor, pack
 from storel.storage.unpacking.reads import verify_reads
+from storel.syntax.nodes.declarations import ArrayDeclaration
 from storel.syntax.nodes.expressions import Call
+
+LARGEST_INDEX = np.iinfo(np.int64).max
 
 _WIDENED = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32", "uint32": "int64"}
 """Integer types that another type holds without loss."""
@@ -48,7 +51,7 @@ def as_values(array: Array, what: str) -> Array:
 def _conversion(array: Array) -> str:
     """Return what to do with values that no type holds, by NumPy's letters for kinds of types."""
     match array.dtype.kind:
-        case "u" if array.max(initial=0) <= np.iinfo(np.int64).max:
+        case "u" if array.max(initial=0) <= LARGEST_INDEX:
             return "convert it first, for example with .astype('int64')"
         case "u":
             return f"int64 does not hold {array.max()}: .astype('float64') does, rounded to 53 bits"
@@ -150,7 +153,7 @@ def from_coordinates(
     rank = coordinates.shape[0]
     if shape is None:
         bounds = tuple(int(largest) + 1 for largest in coordinates.max(axis=1, initial=-1))
-        if max(bounds, default=0) > np.iinfo(np.int64).max:
+        if max(bounds, default=0) > LARGEST_INDEX:
             raise DataError(f"coordinate {max(bounds) - 1} is too large", expected="less than 2**63 - 1")
     else:
         bounds = as_shape(shape)
@@ -188,8 +191,9 @@ def from_arrays(
     shape = as_shape(shape)
     storage = with_parameters_of_extents(storage, shape)
     given = {
-        name: np.ascontiguousarray(as_values(np.asarray(array), f"array {name}"))
-        for name, array in arrays.items()
+        each.name: np.ascontiguousarray(_as_elements(np.asarray(arrays[each.name]), each))
+        for each in storage.arrays
+        if each.name in arrays
     }
     sizes = all_sizes(storage, shape, given)
     verify_properties(storage, given, sizes)
@@ -205,6 +209,16 @@ def from_arrays(
             hint="give its arrays as integers",
         )
     return Tensor(shape, stored_type, storage, given, sizes, semiring)
+
+
+def _as_elements(array: Array, declaration: ArrayDeclaration) -> Array:
+    """Return a given array with one of storel's scalar types; what is empty, as a list may be, has any."""
+    name, holds_keys = f"array {declaration.name}", declaration.holds_indices
+    if array.size == 0 and array.dtype.kind == "f" and not declaration.holds_values:
+        return array.astype(np.int64 if holds_keys else np.bool_)
+    if holds_keys and array.dtype.kind == "u" and array.max(initial=0) > LARGEST_INDEX:
+        raise DataError(f"{name} holds {array.max()}", expected="positions and keys of at most 2**63 - 1")
+    return as_values(array, name)
 
 
 def _common_type(storage: Format, given: Mapping[str, Array], semiring: str) -> ScalarType:

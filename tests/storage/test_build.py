@@ -214,6 +214,24 @@ def test_bad_raw_arrays_are_refused(
         from_arrays(FORMATS.find("csr", 2), arrays, shape)
 
 
+def test_empty_lists_are_arrays_of_any_type(tmp_path: Path) -> None:
+    empty = storel.tensor({"row": [], "col": [], "val": []}, "coo", shape=(2, 3))
+    assert (empty.nnz, empty.arrays["row"].dtype, empty.dtype) == (0, np.int64, np.float64)
+    marked = storel.tensor({"mark": [], "val": []}, "mask", shape=(0, 3))
+    assert marked.arrays["mark"].dtype == np.bool_
+    with pytest.raises(DataError, match="array row holds float64 numbers"):
+        storel.tensor({"row": [0.0], "col": [0], "val": [1.0]}, "coo", shape=(2, 3))
+
+
+def test_keys_beyond_64_bits_are_no_reals() -> None:
+    given = {"row": np.array([2**63], np.uint64), "col": [0], "val": [1.0]}
+    with pytest.raises(DataError, match=r"array row holds 9223372036854775808\n  expected: positions"):
+        storel.tensor(given, "coo", shape=(2, 3))
+    small = {"row": np.array([1], np.uint64), "col": [0], "val": [1.0]}
+    with pytest.raises(TypeMismatchError, match=r"hint: .*\.astype\('int64'\)"):
+        storel.tensor(small, "coo", shape=(2, 3))
+
+
 PADDED = """CREATE FORMAT padded(T: real[m, n]; step: int = {step}, ld: int = (n + step - 1) // step * step)
   WHERE ld >= n
   USING val: real[m * ld]

@@ -234,10 +234,12 @@ class _Packing:
             kept = np.empty(len(building.arrays[array]), elements.dtype)
             kept[addresses[::-1]] = elements[::-1]  # the last one that is assigned stays: the first of each
             others = is_different(elements, kept[addresses])
-            stored = building.arrays[array][address]
+            stored, place = building.arrays[array][address], f"{array}({address})"
+            needed = f"needs {place} to be {elements[first]}, and another entry needs {stored}"
+            shared = f"shares {place} with another entry that has {stored}"
+            is_of_values = any(each.name == array and each.holds_values for each in self.storage.arrays)
             raise EntriesDoNotFit(
-                f"{self.storage.name}: entry {self.text(entry)} shares {array}({address}) "
-                f"with another entry that has {stored}",
+                f"{self.storage.name}: entry {self.text(entry)} {shared if is_of_values else needed}",
                 self.coordinates[:, numbers[others]],
                 _LAST_BITS if np.isclose(elements[first], stored, rtol=1e-6, atol=0) else None,
             )

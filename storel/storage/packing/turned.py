@@ -23,7 +23,7 @@ from storel.storage.formats.format import Format
 from storel.storage.formats.sizes import is_same_size
 from storel.storage.packing.equations import Digit, Equation, digit_text, joined, with_digits
 from storel.storage.packing.leaf import Leaf, leaf_of, place_in_segment
-from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number
+from storel.syntax.nodes.expressions import Binary, Call, Expression, Name, Number, Unary
 from storel.syntax.printer import render
 from storel.syntax.substitution import rename, substitute
 from storel.syntax.walk import map_children
@@ -210,6 +210,8 @@ class _Turning:
                 equations.append(Equation(difference, Number(0)))
             case Call(Name(array), (_,)) if array in self._arrays:
                 equations.append(Equation(self._without(condition), Number(1)))
+            case Unary("not", Call(Name(array), (_,)) as mark) if array in self._arrays:
+                equations.append(Equation(self._without(mark), Number(0)))
             case _:
                 guards.append(ChainGuard(self._without(condition)))
 
@@ -234,7 +236,7 @@ class _Turning:
         match expression:
             case Call(Name(array), (index,)) if array in self._arrays - self._delimiting:
                 element = self._elements.setdefault((array, index), f"{array}[{len(self._elements)}]")
-                self.written.setdefault(element, array)
+                self.written.setdefault(element, render(rename(expression, self.written)))
                 return Name(element)
             case _:
                 return map_children(expression, self._without)

@@ -13,7 +13,7 @@ from storel.errors import FormatError
 from storel.source import Span
 from storel.syntax.bits import expand_bits
 from storel.syntax.free_names import free_names
-from storel.syntax.nodes.expressions import Binary, Call, Expression, Let, Name, Number, Truth, Unary
+from storel.syntax.nodes.expressions import Binary, Call, Expression, If, Let, Name, Number, Truth, Unary
 
 
 class Undefined(FormatError):
@@ -82,7 +82,12 @@ def evaluate_vector(expression: Expression, names: Mapping[str, Any], arrays: Ma
         case Call(Name(name)) if (expanded := expand_bits(expression, {*names, *arrays})) != expression:
             return evaluate_vector(expanded, names, arrays)
         case _:
-            raise NotComputed("this part of a mapping is not understood", span=expression.span)
+            raise NotComputed(
+                "this part of a mapping is not understood",
+                expected="numbers, elements of arrays, arithmetic, comparisons and functions of them",
+                span=expression.span,
+                hint="add two parts up, each under a condition" if isinstance(expression, If) else None,
+            )
 
 
 def _connected(

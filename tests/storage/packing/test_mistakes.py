@@ -42,6 +42,11 @@ UNFIT: list[tuple[str, str, str]] = [
         "symmetric: entry (0, 1) = 9.0 shares val(1) with another entry that has 2.0",
     ),
     (
+        "one_hot",
+        ". 1 1 / 1 . .",
+        "one_hot: entry (0, 1) = 1.0 needs idx(0) to be 1, and another entry needs 2",
+    ),
+    (
         "symmetric",
         "1 . / 2 .",
         "symmetric: there is no entry (0, 1), but one reads back: 2.0\n"
@@ -165,7 +170,7 @@ def test_boundaries_that_are_keys_too_must_agree() -> None:
         "AS sum(<h, _> in 0:m) sum(<p, i> in pos(pos(h):pos(h + 1))) if (i // m == h) then "
         "{ (i, col(p)) -> val(p) }"
     )
-    with pytest.raises(FormatError, match=r"shares pos\(1\) with another entry"):
+    with pytest.raises(FormatError, match=r"needs pos\(1\) to be 1, and another entry needs 3"):
         from_dense(selfish, np.array([[3.0, 0.0, 0.0], [3.0, 0.0, 0.0], [0.0, 3.0, 0.0]]))
 
 

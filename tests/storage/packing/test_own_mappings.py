@@ -61,6 +61,13 @@ USERS_OWN = [
     # rows that begin anywhere, with their ends, columns from the last row on
     "USING first: int[m], last: int[m], idx: int[nnz] IN 0:n, val: real[nnz] "
     "AS sum(<k, b> in first(0:m)) sum(<p, j> in idx(b:last(k))) { (m - 1 - k, j) -> val(p) }",
+    # a place for each entry, and marks of those that are none
+    "USING hole: bool[m * n], val: real[m * n] AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) "
+    "if (not hole(i * n + j)) then { (i, j) -> val(i * n + j) }",
+    # rows to and fro
+    "USING val: real[m * n] AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) "
+    "((if (i % 2 == 0) then { (i, j) -> val(i * n + j) }) "
+    "+ if (i % 2 == 1) then { (i, j) -> val(i * n + n - 1 - j) })",
     # values that a loop binds
     "USING val: real[m * n] AS sum(<p, v> in val(0:m * n)) { (p // n, p % n) -> v }",
     "USING diag: real[m], val: real[m * n] "
@@ -130,6 +137,11 @@ UNSOLVED = [
         "USING key: int[m], val: real[m] AS sum(<i, _> in 0:m) { (key(i) * key(i), 0) -> val(i) }",
         "nothing determines 'i' of 0:m",
     ),
+    (
+        "USING a: bool[m], b: bool[m], val: real[m] "
+        "AS sum(<i, _> in 0:m) if (a(i) or b(m - 1 - i)) then { (i, i) -> val(i) }",
+        "nothing determines 'a(i) or b(m - 1 - i)'",
+    ),
 ]
 
 
@@ -139,6 +151,17 @@ def test_a_mapping_that_cannot_be_solved_says_which_part(text: str, what: str) -
         pack(created(text), np.array([[0], [0]]), np.array([1.0]), (2, 2))
     assert str(raised.value).startswith(f"format f cannot be packed: {what}\n")
     assert "hint: give its arrays themselves: storel.tensor({" in str(raised.value)
+
+
+def test_a_choice_between_addresses_is_two_parts() -> None:
+    storage = created(
+        "USING val: real[m * n] AS sum(<i, _> in 0:m) sum(<j, _> in 0:n) "
+        "{ (i, j) -> val(i * n + (if i % 2 == 0 then j else n - 1 - j)) }"
+    )
+    with pytest.raises(
+        FormatError, match=r"not understood\n(.*\n)+  expected: numbers.*\n  hint: add two parts"
+    ):
+        from_dense(storage, matrix("1 2 / 3 4"))
 
 
 def test_coordinates_of_another_width_do_not_overflow() -> None:

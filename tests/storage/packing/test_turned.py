@@ -29,9 +29,9 @@ CHAINS: list[tuple[str, list[str], list[str], str]] = [
     # a read is required of the key; where it is known, it is no other one
     (
         "sum(<p, _> in 0:z) { (p, 2 * idx(p)) -> val(idx(p)) }",
-        ["p = key 0", "2 * idx = key 1"],
-        ["idx(p) = idx"],
-        "idx",
+        ["p = key 0", "2 * idx(p) = key 1"],
+        ["idx(p) = idx(p)"],
+        "idx(p)",
     ),
     # an element of the loop that is read again
     (

@@ -161,7 +161,7 @@ def summary_from(given: object, where: str = "the statistics") -> Summary:
 def _require_matrix(
     where: str, shape: tuple[int, ...], bandwidth: tuple[int, ...], is_symmetric: bool
 ) -> None:
-    """Raise DataError unless a matrix of that shape may have the band, and be symmetric."""
+    """Raise DataError unless a matrix of that shape may have the bandwidth, and be symmetric."""
     if len(bandwidth) not in (0, 2):
         raise DataError(f"{where}: 'bandwidth' is two numbers, below and above", found=str(list(bandwidth)))
     if bandwidth and len(shape) != 2:
@@ -169,11 +169,11 @@ def _require_matrix(
     if bandwidth:
         require_bounds(where, bounds_of_bandwidth(shape, bandwidth))
     if is_symmetric and (len(shape) != 2 or len(set(shape)) > 1 or len(set(bandwidth)) > 1):
-        band = f" and the bandwidth {list(bandwidth)}" if bandwidth else ""
+        width = f" and the bandwidth {list(bandwidth)}" if bandwidth else ""
         raise DataError(
             f"{where}: 'symmetric' is what this cannot be",
             expected="as many rows as columns, and entries as far below as above the diagonal",
-            found=f"the shape {list(shape)}{band}",
+            found=f"the shape {list(shape)}{width}",
         )
 
 

@@ -28,7 +28,7 @@ from storel.calculus.mixed import separate
 from storel.calculus.nodes import Add, Multiply, Term, children
 from storel.calculus.verify import InvariantError, infer
 from storel.optimizer.arrangement.association import associated
-from storel.optimizer.arrangement.elimination import eliminated, in_order_of_keys, loops
+from storel.optimizer.arrangement.elimination import eliminated, in_order_of_joins, in_order_of_keys, loops
 from storel.optimizer.arrangement.expansion import monomials
 from storel.optimizer.arrangement.pairs import in_pairs
 from storel.optimizer.cost.variations import ARITHMETIC, PLAIN, SHARED, TAKEN_APART
@@ -212,6 +212,10 @@ def _plans(
         reports.append(report)
     for name, other in _arranged(start.term, symbols):
         plans.setdefault(sharing.share(cautious(other, symbols)), [name])
+    joined = in_order_of_joins(start.term)
+    if joined is not None and _effort(reports, sharing) < sharing.worth_beside(plans):
+        typed = cautious(_typed(joined, start.term, symbols), symbols)
+        plans.setdefault(sharing.share(typed), ["in order of joins"])
     return plans, reports, graph
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
-from storel.calculus.nodes import Add, Apply, Sum, Term, children
+from storel.calculus.nodes import Add, Apply, Range, Sum, Term, children
 from storel.optimizer.arrangement.nests import Loop, Nest, Part, binders_in, bound, keyed
 
 
@@ -66,6 +66,42 @@ def in_order_of_keys(term: Term) -> Term:
     making = [loop for key in nest.keys for loop in nest.loops if binders_in(key) & loop.binds]
     first = [loop for loop in dict.fromkeys(making) if not loop.needs]
     return _closed(nest, [*first, *(loop for loop in nest.loops if loop not in first)], nest.parts, nest.keys)
+
+
+def in_order_of_joins(term: Term) -> Term | None:
+    """Return a sum each of whose loops an equality joins with those around it, None if it has but one join.
+
+    Loops that only a third one joins, if that is inside of both, go through all pairs of their elements. A
+    search for an order may prefer that: it does not know that what is looked for gets an index. Only columns
+    are joined so, where a step for each row is all that is known; what is stored tells which order is best.
+    """
+    if not isinstance(term, Sum):
+        return None
+    nest = Nest(term)
+    columns = bound(loop for loop in nest.loops if isinstance(loop.source, Range))
+    joins = [part.needs for part in nest.parts if _joins(part) and part.needs <= columns]
+    if len(joins) < 2:
+        return None
+    ordered, left = list[Loop](), list(nest.loops)
+    while left:
+        ready = [loop for loop in left if not loop.needs & bound(left)]
+        around = bound(ordered)
+        joined = (
+            loop for loop in ready if any(join & loop.binds and join <= around | loop.binds for join in joins)
+        )
+        ordered.append(next(joined, ready[0]))
+        left.remove(ordered[-1])
+    return _closed(nest, ordered, nest.parts, nest.keys)
+
+
+def _joins(part: Part) -> bool:
+    """Return whether a condition is that two numbers are equal, each of loops of its own."""
+    match part.term:
+        case Apply("equal", (left, right)) if part.is_condition:
+            one, other = binders_in(left), binders_in(right)
+            return bool(one and other) and not one & other
+        case _:
+            return False
 
 
 def _moved_outward(loops: Sequence[Loop], parts: Sequence[Part]) -> Sequence[Loop]:

@@ -17,8 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from storel.calculus.binders import binder_types
-from storel.calculus.binding import free_variables, shift
+from storel.calculus.binding import free_variables, is_outside, shift
 from storel.calculus.bounds import bounds
 from storel.calculus.intervals import EntryBounds, Interval
 from storel.calculus.nodes import (
@@ -40,8 +39,16 @@ from storel.calculus.nodes import (
     children,
 )
 from storel.calculus.safety import is_safe
-from storel.calculus.verify import Type, infer
-from storel.optimizer.terms.occurrences import Occurrence, at, occurrences, reindexed, replaced
+from storel.calculus.verify import infer
+from storel.optimizer.sharing.searching import (
+    distance_to_zero,
+    equated,
+    exchanged,
+    has_integer_keys,
+    has_natural_keys,
+    moved,
+)
+from storel.optimizer.terms.occurrences import Occurrence, at, occurrences, replaced
 from storel.optimizer.terms.products import factors
 from storel.scalars import ScalarType
 from storel.semiring import SEMIRINGS
@@ -85,8 +92,8 @@ def grouped(term: Term, symbols: Symbols, *, reassociates: bool = True) -> Itera
     """
     for found in occurrences(term, symbols):
         yield from _grouped(term, found, symbols, reassociates)
-        other = exchanged(term, found, symbols) if reassociates else None
-        if other is not None:
+    if reassociates:
+        for other in exchanged(term, symbols):
             yield from _grouped(*other, symbols, reassociates)
 
 
@@ -105,29 +112,6 @@ def _grouped(term: Term, found: Occurrence, symbols: Symbols, reassociates: bool
         yield from _with_tables(term, found, group, found.term.semiring, symbols)
 
 
-def exchanged(term: Term, found: Occurrence, symbols: Symbols) -> tuple[Term, Occurrence] | None:
-    """Return ``term`` with two loops exchanged that look for equal numbers, and the one that is inside now.
-
-    The outer loop is what was ``found``; None if there are no such two. Between them may be a key.
-    """
-    match found.term:
-        case Sum(source, Sum(inner, If(condition, _, semiring) as body, over), own):
-            entered = body
-        case Sum(source, Singleton(key, Sum(inner, If(condition, value, semiring), over)), own):
-            entered = If(condition, Singleton(shift(key, 2), value, own), own)
-        case Sum(source, Singleton(key, Find(found_in, searched, value, semiring), over), own):
-            inner, condition = found_in, Apply("equal", (Variable(0), shift(searched, 2)))
-            value = reindexed(value, lambda index: index + 1)
-            entered = If(condition, Singleton(shift(key, 2), value, own), own)
-        case _:
-            return None
-    if not semiring == over == own or equated(condition, 2) is None or not _is_outside(inner, 2):
-        return None
-    inside = Sum(shift(source, 2), reindexed(entered, lambda index: index ^ 2 if index < 4 else index), own)
-    other, path = replaced(term, found.path, Sum(shift(inner, -2), inside, own)), (*found.path, 1)
-    return other, next(each for each in occurrences(other, symbols) if each.path == path)
-
-
 def _with_tables(
     term: Term, found: Occurrence, group: Group, semiring: str, symbols: Symbols
 ) -> Iterator[Term]:
@@ -140,6 +124,7 @@ def _with_tables(
     moved = (each for part in group.parts for each in (*part.factors, *part.entered))
     if not all(is_safe(each, symbols, found.types, found.intervals) for each in moved):
         return
+    group = _from_zero(group, outer, symbols, found.intervals)
     tables = list(dict.fromkeys(part.table for part in group.parts))
     for each in (shift(table, -outer) for table in tables):
         if not has_natural_keys(bounds(each, symbols, intervals), len(group.keys)):
@@ -151,6 +136,35 @@ def _with_tables(
     made = _named(term, found, group, semiring, tables, outer)
     if infer(at(made, home), symbols, types) == infer(at(term, home), symbols, types):
         yield made
+
+
+def _from_zero(group: Group, outer: int, symbols: Symbols, intervals: tuple[Interval, ...]) -> Group:
+    """Return a group with keys that may be negative moved, where all of one depth can be by one distance."""
+    tables = [bounds(shift(part.table, -outer), symbols, intervals[outer:]) for part in group.parts]
+    distances: list[int] = []
+    for key in group.keys:
+        known = [each for each in tables if isinstance(each, EntryBounds)]
+        if len(known) < len(tables):
+            return group
+        own = reduce(Interval.hull, (each.keys for each in known))
+        distances.append(distance_to_zero(own, bounds(key, symbols, intervals)))
+        tables = [each.values for each in known]
+    if not any(distances):
+        return group
+    keys = tuple(map(moved, group.keys, distances))
+    return Group(keys, tuple(replace(part, table=_moved(part.table, distances)) for part in group.parts))
+
+
+def _moved(table: Term, distances: Sequence[int]) -> Term:
+    """Return a table with its keys, and those of what is under them, moved."""
+    match table:
+        case Singleton(key, value, semiring) if distances:
+            return Singleton(moved(key, distances[0]), _moved(value, distances[1:]), semiring)
+        case Sum() | Let() | If():
+            place = len(children(table)) - 1
+            return replaced(table, (place,), _moved(at(table, (place,)), distances))
+        case _:
+            return table
 
 
 def _named(
@@ -179,25 +193,6 @@ def _named(
     return replaced(term, home, named)
 
 
-def has_natural_keys(entries: Interval, rank: int) -> bool:
-    """Return whether keys of a dictionary, and of those in it, are proved not to be negative."""
-    if rank == 0:
-        return True
-    if not isinstance(entries, EntryBounds) or not entries.keys.is_natural:
-        return False
-    return has_natural_keys(entries.values, rank - 1)
-
-
-def has_integer_keys(term: Term, symbols: Symbols, types: tuple[Type, ...]) -> bool:
-    """Return whether no key that loops in ``term`` enter is a truth, which equals 0 or 1 but is no key."""
-    if isinstance(term, Singleton) and not infer(term.key, symbols, types).scalar.is_integer:
-        return False
-    if not isinstance(term, Sum | Let | If | Singleton):
-        return True
-    *_, (body, _) = children(term)
-    return has_integer_keys(body, symbols, (*reversed(binder_types(term, symbols, types)), *types))
-
-
 def _group(term: Term, depth: int, semiring: str) -> Group:
     """Return what is searched for inside of loops that bind ``depth`` variables; without keys, if nothing is.
 
@@ -222,7 +217,7 @@ def _group(term: Term, depth: int, semiring: str) -> Group:
             parts = (part.above(0, Singleton(own_key, part.table, semiring)) for part in inner.parts)
             return Group((searched, *inner.keys), tuple(parts))
         case Find(Symbol() | Slice(Symbol()), searched, body, own) if own == semiring:
-            if _is_outside(searched, depth):
+            if is_outside(searched, depth):
                 # The position of the search is that of the loop, which binds the element as well.
                 entry = Singleton(Variable(0), shift(body, 1), semiring)
                 return Group((searched,), (Part(Sum(term.source, entry, semiring)),))
@@ -243,32 +238,16 @@ def _parts(term: Term, depth: int, semiring: str) -> Iterator[Part]:
         case Add(left, right, own) if own == semiring:
             yield from _parts(left, depth, semiring)
             yield from _parts(right, depth, semiring)
-        case Singleton(key, value, own) if own == semiring and _is_outside(key, depth):
+        case Singleton(key, value, own) if own == semiring and is_outside(key, depth):
             for part in _parts(value, depth, semiring):
                 yield replace(part, entered=(key, *part.entered))
         case Singleton():
             yield Part(term)
         case _:
             own_factors = factors(term, semiring)
-            outside = [each for each in own_factors if free_variables(each) and _is_outside(each, depth)]
+            outside = [each for each in own_factors if free_variables(each) and is_outside(each, depth)]
             inside = [factor for factor in own_factors if factor not in outside]
             one = SEMIRINGS[semiring].one
             unit = Literal(one, ScalarType.BOOL if isinstance(one, bool) else ScalarType.INT64)
             value = reduce(lambda left, right: Multiply(left, right, semiring), inside or [unit])
             yield Part(value, tuple(outside)) if outside else Part(term)
-
-
-def equated(condition: Term, depth: int) -> tuple[Term, Term] | None:
-    """Return the side of an equality that depends on ``depth`` variables, and the one that does not."""
-    match condition:
-        case Apply("equal", (left, right)):
-            for one, other in ((left, right), (right, left)):
-                if not _is_outside(one, depth) and _is_outside(other, depth):
-                    return one, other
-        case _:
-            pass
-    return None
-
-
-def _is_outside(term: Term, depth: int) -> bool:
-    return all(index >= depth for index in free_variables(term))

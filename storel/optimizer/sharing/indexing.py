@@ -10,19 +10,42 @@ Database Management System", SIGMOD 1979). What is found is met in the same orde
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
+from storel.calculus.binders import seen_inside
 from storel.calculus.binding import free_variables, shift
 from storel.calculus.bounds import bounds
+from storel.calculus.intervals import EntryBounds, Interval
 from storel.calculus.nodes import Add, Apply, If, Let, Literal, Lookup, Range, Singleton, Sum, Term, Variable
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import infer
-from storel.optimizer.sharing.grouping import equated, exchanged, has_integer_keys, has_natural_keys
-from storel.optimizer.terms.occurrences import Binder, Occurrence, at, occurrences, reindexed, replaced
+from storel.optimizer.cost.model import HASHED_PLACES
+from storel.optimizer.sharing.searching import (
+    distance_to_zero,
+    exchanged,
+    has_integer_keys,
+    has_natural_keys,
+    moved,
+    searches,
+)
+from storel.optimizer.terms.occurrences import (
+    Binder,
+    Occurrence,
+    at,
+    intervals_of,
+    occurrences,
+    reindexed,
+    replaced,
+    types_of,
+)
 from storel.scalars import ScalarType
 from storel.symbols import Symbols
 
 _PRESENT = Literal(True, ScalarType.BOOL)
+
+_LAST_BITS = Literal(2**32 - 1, ScalarType.INT64)
+"""Of these, and the positions of an array, there are no more pairs than a table of hashes may have keys."""
 
 _LOGIC = "or_and"
 """The semiring of an index, which says of positions whether they are there."""
@@ -35,8 +58,8 @@ def indexed(term: Term, symbols: Symbols, *, reassociates: bool = True) -> Itera
     """
     for found in occurrences(term, symbols):
         yield from _indexed(term, found, symbols)
-        other = exchanged(term, found, symbols) if reassociates else None
-        if other is not None:
+    if reassociates:
+        for other in exchanged(term, symbols):
             yield from _indexed(*other, symbols)
 
 
@@ -44,22 +67,9 @@ def _indexed(term: Term, found: Occurrence, symbols: Symbols) -> Iterator[Term]:
     match found.term:
         case Sum(Range(low, high) as visited, body, semiring):
             range_ = Range(_outermost(low, found.scope, is_low=True), _outermost(high, found.scope))
-            for (own, searched), rest in _searches(body, semiring):
+            for own, searched, rest in searches(body, semiring):
                 search = Sum(range_, _within(rest, visited, range_, semiring), semiring)
                 yield from _with_index(term, found, search, own, searched, symbols)
-        case _:
-            pass
-
-
-def _searches(body: Term, semiring: str) -> Iterator[tuple[tuple[Term, Term], Term]]:
-    """Yield each equality that ``body`` asks for, as own side and searched one, and what it guards."""
-    match body:
-        case If(condition, guarded, own) if own == semiring:
-            found = equated(condition, 2)
-            if found is not None:
-                yield found, guarded
-            for other, rest in _searches(guarded, semiring):
-                yield other, If(condition, rest, semiring)
         case _:
             pass
 
@@ -87,25 +97,69 @@ def _within(body: Term, visited: Range, all_: Range, semiring: str) -> Term:
     return body
 
 
+def _from_zero(
+    search: Sum, own: Term, searched: Term, found: Occurrence, symbols: Symbols
+) -> tuple[Sum, Term, Term]:
+    """Return a search for keys that are not negative, if they are integers.
+
+    Where the least of them is too far away, keys are the last bits, and under these the whole is asked for.
+    """
+    types, intervals = seen_inside(search, symbols, found.types, found.intervals)
+    known = bounds(own, symbols, intervals)
+    if known.is_natural or not all(infer(each, symbols, types).scalar.is_integer for each in (own, searched)):
+        return search, own, searched
+    distance = distance_to_zero(known, bounds(searched, symbols, intervals))
+    if distance:
+        return search, moved(own, distance), moved(searched, distance)
+    asked = If(Apply("equal", (own, searched)), search.body, search.semiring)
+    own, searched = (Apply("bit_and", (each, _LAST_BITS)) for each in (own, searched))
+    return Sum(search.source, asked, search.semiring), own, searched
+
+
+def _fills_hashes(term: Term, found: Occurrence, symbols: Symbols) -> bool:
+    """Return whether what was found makes entries of a named dictionary of rows that may be hashed.
+
+    How many come is counted before there is an index (plan/count.py), so that each visit might come to all.
+    """
+    if infer(found.term, symbols, found.types).rank == 0:
+        return False
+    for length, index in enumerate(found.path):
+        around = at(term, found.path[:length])
+        if isinstance(around, Let) and index == 0:
+            scope = tuple(each for each in found.scope if len(each.body) <= length)
+            is_row = infer(around.value, symbols, types_of(scope)).rank == 1
+            if not is_row and _places(bounds(around.value, symbols, intervals_of(scope))) > HASHED_PLACES:
+                return True
+    return False
+
+
+def _places(entries: Interval) -> float:
+    """Return how many keys a dictionary, and those in it, may have together."""
+    if not isinstance(entries, EntryBounds):
+        return 1
+    return (math.inf if entries.keys.high is None else entries.keys.high + 1) * _places(entries.values)
+
+
 def _with_index(
     term: Term, found: Occurrence, search: Sum, own: Term, searched: Term, symbols: Symbols
 ) -> Iterator[Term]:
     """Yield ``term`` with the positions whose ``own`` key is the ``searched`` one found by an index."""
+    search, own, searched = _from_zero(search, own, searched, found, symbols)
     entry = Singleton(own, Singleton(Variable(1), _PRESENT, _LOGIC), _LOGIC)
     index = Sum(search.source, entry, _LOGIC)
     outer = found.inside(min(free_variables(index), default=len(found.scope)))
-    if not any(binder.is_loop for binder in found.scope[:outer]):
+    if not any(binder.is_loop for binder in found.scope[:outer]) or _fills_hashes(term, found, symbols):
         return
-    moved, types, intervals = shift(index, -outer), found.types[outer:], found.intervals[outer:]
+    placed, types, intervals = shift(index, -outer), found.types[outer:], found.intervals[outer:]
     key = shift(searched, -2)
     if not infer(key, symbols, found.types).scalar.is_integer:
         return
-    if not has_natural_keys(bounds(moved, symbols, intervals), 2):
+    if not has_natural_keys(bounds(placed, symbols, intervals), 2):
         return
-    if not has_integer_keys(moved, symbols, types):
+    if not has_integer_keys(placed, symbols, types):
         return
     is_searched_safely = is_safe(key, symbols, found.types, found.intervals)
-    if not is_searched_safely or not is_safe(moved, symbols, types, intervals):
+    if not is_searched_safely or not is_safe(placed, symbols, types, intervals):
         return
     # The element of a range is its position, where the element of an index tells that there is one.
     visited = reindexed(search.body, lambda number: 1 if number == 0 else number)
@@ -113,4 +167,4 @@ def _with_index(
     visit = Sum(row, shift(visited, 1, outer + 2), search.semiring)
     home = found.home(outer)
     inner = replaced(shift(at(term, home), 1), found.path[len(home) :], visit)
-    yield replaced(term, home, Let(moved, inner))
+    yield replaced(term, home, Let(placed, inner))

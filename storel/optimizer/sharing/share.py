@@ -20,7 +20,7 @@ both are left to the full cost.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, zip_longest
 
 from storel.calculus.binding import free_variables
@@ -98,6 +98,10 @@ class Sharing:
         They have no end under a user's cost model, whose unit is not known.
         """
         return self._patience * self.stake if self._is_timed else math.inf
+
+    def worth_beside(self, plans: Iterable[Term]) -> float:
+        """Return how many nanoseconds it may take to look for another plan, beside these shared ones."""
+        return self._patience * min(map(self.price, plans)) if self._is_timed else math.inf
 
     def share(self, term: Term) -> Term:
         """Return ``term`` (closed) with shared parts named, as long as that is cheaper."""

@@ -14,10 +14,11 @@ from strategies.terms import REAL, Surroundings, dictionary, surroundings, terms
 
 import storel
 from storel.calculus.interpret import evaluate
-from storel.calculus.nodes import Literal, Multiply, Range, Sum, Term, Variable
+from storel.calculus.nodes import Apply, If, Literal, Lookup, Multiply, Range, Sum, Symbol, Term, Variable
+from storel.calculus.printer import show
 from storel.calculus.verify import InvariantError, infer
 from storel.execution.run import measure
-from storel.optimizer.arrangement.elimination import eliminated
+from storel.optimizer.arrangement.elimination import eliminated, in_order_of_joins
 from storel.optimizer.egraph.facts import encoded
 from storel.optimizer.egraph.saturate import saturate
 from storel.optimizer.limits import Limits, Stop
@@ -28,6 +29,7 @@ from storel.scalars import ScalarType
 Matrix: TypeAlias = Any
 EXTENT = 20
 ZERO, FIVE = (Literal(value, ScalarType.INT64) for value in (0, 5))
+KEYS = Range(ZERO, FIVE)
 
 
 def matrices(number: int) -> list[Matrix]:
@@ -46,6 +48,29 @@ def test_the_value_stays(around: Surroundings, term: Term, earlier: bool) -> Non
     if is_typed:
         one, other = (evaluate(each, around.symbols, around.values) for each in (found, term))
         assert one == other
+
+
+def test_loops_stand_where_they_are_joined() -> None:
+    """Two tables that only a third one joins stand beside each other in no order that is tried."""
+
+    def read(name: str, index: int) -> Term:
+        return Lookup(Symbol(name), Variable(index))
+
+    def equal(left: Term, right: Term) -> Term:
+        return Apply("equal", (left, right))
+
+    third = Sum(
+        KEYS, If(equal(read("a", 1), read("b", 3)), If(equal(read("c", 1), read("d", 5)), read("x", 3)))
+    )
+    apart = Sum(KEYS, Sum(KEYS, third))
+    joined = in_order_of_joins(apart)
+    assert joined is not None and show(joined) == (
+        "sum(<i, _> in 0:5) sum(<j, _> in 0:5) (if (c(j) == d(i)) then "
+        "sum(<k, _> in 0:5) (if (a(j) == b(k)) then x(k)))"
+    )
+    assert in_order_of_joins(joined) == joined
+    alone = Sum(KEYS, Sum(KEYS, If(equal(read("a", 1), read("b", 3)), read("x", 3))))
+    assert in_order_of_joins(alone) is None  # nothing else is between two loops
 
 
 def chain(given: list[Matrix]) -> tuple[str, dict[str, Matrix], Any]:

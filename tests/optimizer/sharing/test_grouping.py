@@ -21,6 +21,7 @@ OPERANDS: dict[str, Any] = {
     "h": RANDOM.integers(0, 4, COUNT),
     "s": RANDOM.integers(0, 4, COUNT).astype(np.int32),
     "n": RANDOM.integers(-3, 4, COUNT),
+    "b": RANDOM.choice([-(2**63), -1, 2, 2**63 - 1], COUNT),
     "v": np.where(RANDOM.random(COUNT) < 0.8, RANDOM.random(COUNT), 0),
     "w": RANDOM.random(9),
 }
@@ -35,6 +36,9 @@ GROUPED = [
     "sum(<i, e> in g) if (all(<j, f> in h) (f != e)) then { i -> 1 }",
     "sum(<i, e> in g) if (not any(<j, f> in h) (f == e)) then { i -> 1 }",
     "sum(<k, s> in w) if (0.4 < s) then { k -> sum(<i, e> in h, <i, x> in v) if (2 * e == k) then x }",
+    "sum(<i, e> in n) { i -> v(i) - (sum(<j, f> in n) if (e == f) then v(j)) }",  # keys may be negative
+    "sum(<i, e> in g, <i, f> in n) { i -> 1 / sum(<l, d> in g, <l, c> in n) if (d == e and c == f) then 1 }",
+    "sum(<i, e> in g) { i -> exp(sum(<l, d> in n) if (d == e) then v(l)) }",  # what is looked up is not
 ]
 JOINED = {
     "sum(<i, e> in g, <j, f> in h) if (e == f) then v(i) * w(f)": "",
@@ -46,8 +50,8 @@ JOINED = {
     "sum(<i, e> in g, <j, f> in h, <l, d> in g) if (e == f and h(j) == d) then v(i) * v(j) * v(l)": "",
 }
 LEFT = [
-    "sum(<i, e> in n) { i -> v(i) - (sum(<j, f> in n) if (e == f) then v(j)) }",  # keys may be negative
     "sum(<i, e> in g) { i -> exp(sum(<l, d> in g) if (d == e and v(l) < v(i)) then v(l)) }",  # needs i itself
+    "sum(<i, e> in b) { i -> v(i) - (sum(<j, f> in b) if (e == f) then v(j)) }",  # keys have all 64 bits
 ]
 
 

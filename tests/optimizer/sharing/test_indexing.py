@@ -23,6 +23,7 @@ OPERANDS: dict[str, Any] = {
     "g": RANDOM.integers(0, 7, COUNT),
     "h": RANDOM.integers(0, 9, COUNT).astype(np.int32),
     "n": RANDOM.integers(-3, 4, COUNT),
+    "b": RANDOM.choice([-(2**63), -(2**32) - 3, -3, 2, 2**32 + 2, 2**63 - 1], COUNT),
     "v": np.where(RANDOM.random(COUNT) < 0.8, RANDOM.random(COUNT), 0),
     "w": RANDOM.random(COUNT),
     "A": sp.random_array((12, 10), density=0.4, rng=RANDOM, format="csr"),
@@ -44,9 +45,13 @@ INDEXED = {
     "if (g(j) == h(k) and h(i) == g(j)) then { i -> abs(v(i) - w(k) * v(j)) }": "",
     "sum(<i, row> in A, <k, _> in 0:extent(h, 0)) { i -> { k -> row(h(k)) } }": ": real[12, 40]",
     "sum(<i, row> in A, <k, _> in 0:extent(h, 0)) { i -> { 39 - k -> row(h(k) + 2) } }": ": real[12, 40]",
+    "sum(<i, _> in 0:extent(n, 0), <j, _> in 0:i) if (n(i) == n(j)) then abs(v(i) - v(j))": "",
+    "sum(<i, _> in 0:extent(g, 0), <j, _> in 0:extent(n, 0)) if (g(i) == n(j)) then abs(v(i) - w(j))": "",
+    "sum(<i, _> in 0:extent(b, 0), <j, _> in 0:i) if (b(i) == b(j)) then abs(v(i) - v(j))": "",
+    "sum(<i, _> in 0:extent(n, 0), <j, _> in 0:extent(b, 0)) if (n(i) == b(j)) then abs(v(i) - w(j))": "",
+    f"{PAIRS}) then {{ h(j) -> {{ i -> exp(v(i) - w(j)) }} }}": ": real[9, 40]",
 }
 LEFT = [
-    "sum(<i, _> in 0:extent(n, 0), <j, _> in 0:i) if (n(i) == n(j)) then abs(v(i) - v(j))",  # keys below zero
     "sum(<i, _> in 0:extent(v, 0), <j, _> in 0:i) if (v(i) == v(j)) then abs(i - j)",  # no integers
     "sum(<i, _> in 0:extent(v, 0), <j, _> in 0:i) if (w(j) < v(i)) then abs(i - j)",  # not equal
 ]

@@ -88,9 +88,9 @@ def visited(term: Term, symbols: Symbols, *, reassociates: bool = True) -> Itera
         if len(guards) < len(searches):
             continue
         if len(searches) == 1 or reassociates or _is_entered(loop.body):
-            made = _part(found, loop, searches, 0, guards[0], symbols)
-            for place, guard in enumerate(guards[1:], 1):
-                made = Add(made, _part(found, loop, searches, place, guard, symbols), loop.semiring)
+            made = _part(found, loop, searches, guards, 0, symbols)
+            for place in range(1, len(searches)):
+                made = Add(made, _part(found, loop, searches, guards, place, symbols), loop.semiring)
             yield replaced(term, found.path, made)
 
 
@@ -239,13 +239,13 @@ def _part(
     found: Occurrence,
     loop: Sum,
     searches: Sequence[Search],
+    guards: Sequence[tuple[Term, ...]],
     place: int,
-    guards: tuple[Term, ...],
     symbols: Symbols,
 ) -> Term:
     """Return what the entries of one operand bring where those before it have none that is not zero.
 
-    They are gone through if all ``guards`` hold, of which the first is asked first.
+    Each of the operands is looked at where its ``guards`` hold.
     """
     types = (*reversed(binder_types(loop, symbols, found.types)), *found.types)
     zeros = [zero_literal(infer(search, symbols, types), search.semiring) for search in searches]
@@ -257,13 +257,19 @@ def _part(
     if place < len(searches) - 1:
         body = If(Apply("not_equal", (Variable(0), zeros[place])), body, loop.semiring)
     made: Term = Let(_entry(searches[place]), reindexed(body, lambda index: 1 if index == 2 else index))
-    for search, zero in before:
-        made = If(Apply("equal", (_at_element(search), zero)), made, loop.semiring)
+    for (search, zero), asked in zip(before, guards, strict=False):
+        there = _where([shift(guard, 2) for guard in asked], _at_element(search), search.semiring)
+        made = If(Apply("equal", (there, zero)), made, loop.semiring)
     source = shift(searches[place].source, -2)
     made = Sum(source, _within(made, loop, source, found, symbols), loop.semiring)
-    for guard in reversed(guards):
-        made = If(guard, made, loop.semiring)
-    return made
+    return _where(guards[place], made, loop.semiring)
+
+
+def _where(conditions: Sequence[Term], term: Term, semiring: str) -> Term:
+    """Return ``term`` under conditions, of which the first is asked first."""
+    for condition in reversed(conditions):
+        term = If(condition, term, semiring)
+    return term
 
 
 def _at_element(term: Term) -> Term:

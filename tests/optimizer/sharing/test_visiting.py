@@ -57,6 +57,8 @@ VISITED = {
     "sum(<i, a> in A, <j, x> in a + N(i) + B(i)) { i -> { j -> if (x > B(i, j)) then x else 1 } }": "",
     "sum(<i, a> in A, <k, _> in a + B(i)) { i -> { k -> max(a(k), B(i, k)) } }": " OVER max_times",
     f"{ALL} {{ i -> {{ j -> max(A(i, j), A(i + 1, j)) }} }}": "",
+    f"{ALL} {{ i -> {{ j -> max(A(i - 1, j), A(i + 1, j)) }} }}": "",
+    f"{ALL} {{ i -> {{ j -> abs(A(i - 2, j) - max(B(i - 1, j), B(i + 3, j))) }} }}": "",
     f"{ALL} {{ i -> {{ j -> relu(B(i + 1, j)) + relu(B(2 * i, j)) }} }}": "",
     f"{ALL} {{ i -> {{ j -> (if (i > 2) then exp(A(i - 1, j)) * A(i - 1, j)) - max(A(i - 2, j), 0) }} }}": "",
     f"any({EVERY}) (A(i, j) > B(i, j))": "",

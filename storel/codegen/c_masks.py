@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 
+from storel.codegen.c_unrolled import few_iterations, settled
 from storel.loops.dependence import assigned
 from storel.loops.nodes import (
     Binary,
     Buffer,
-    Declare,
     Expression,
     For,
     If,
@@ -26,26 +26,16 @@ from storel.loops.nodes import (
     Update,
     While,
 )
-from storel.loops.passes.polynomials import constant_of
 from storel.loops.types import LOGICAL
-from storel.loops.walk import evaluated, loads_of, note, parts, substituted, walk
+from storel.loops.walk import evaluated, loads_of, parts, walk
 
 WITHOUT = '__attribute__((optimize("no-tree-loop-if-convert")))'
 """Keeps a procedure from masks; other compilers do not know it, and need not."""
 
-UNROLLED = 16
-"""Up to how many iterations GCC unrolls a loop as a whole: its parameter ``max-completely-peel-times``.
-
-No wrong number was found among random loops of 17 to 24 iterations, nor where single places are read.
-"""
-
 
 def may_be_confused(body: tuple[Statement, ...]) -> bool:
     """Return whether a loop of a procedure reads neighbours under conditions of their own."""
-    changing, known = frozenset(assigned(body)), dict[Local, Expression]()
-    for statement in walk(body):
-        if isinstance(statement, Declare) and statement.local not in changing:
-            note(statement, known)
+    changing, known = frozenset(assigned(body)), settled(body)
     loops = (statement for statement in walk(body) if isinstance(statement, For | While))
     return any(_Iteration(loop, changing, known).confuses() for loop in loops)
 
@@ -86,7 +76,7 @@ class _Iteration:
                 case If(_, inner, otherwise):
                     inside = (*inner, *otherwise)
                     yield from self._guarded(inside, is_guarded=True, is_repeated=is_repeated)
-                case For(body=inner) if self._is_unrolled(statement):
+                case For(body=inner) if few_iterations(statement, self._known) is not None:
                     yield from self._guarded(inner, is_guarded=is_guarded, is_repeated=True)
                 case _:
                     pass  # what has a loop inside does not become vector code
@@ -94,11 +84,6 @@ class _Iteration:
     def _stays(self, load: Load) -> bool:
         """Return whether the iteration finds the same at a place whenever it reads it."""
         return load.buffer not in self._written and self._changing.isdisjoint(parts(load.index))
-
-    def _is_unrolled(self, loop: For) -> bool:
-        """Return whether a loop has a few iterations, whatever the data."""
-        count = constant_of(substituted(Binary("subtract", loop.high, loop.low), self._known))
-        return count is not None and count <= UNROLLED
 
 
 def _chooses(expression: Expression) -> bool:

@@ -9,7 +9,7 @@ must wrap (``-fwrapv``). Only loops that say ``reduction`` or ``partial`` have t
 
 from __future__ import annotations
 
-from storel.codegen import c_helpers, c_masks
+from storel.codegen import c_helpers, c_masks, c_sums
 from storel.codegen.c_body import Body
 from storel.codegen.c_helpers import C_TYPES
 from storel.codegen.identifiers import Identifiers
@@ -72,8 +72,9 @@ def _procedure(
     separator, attributes = ",\n    ", "__attribute__((noinline))"
     if name == "divide":
         attributes = f"{attributes} {_SCALAR}"
-    elif c_masks.may_be_confused(procedure.body):
-        attributes = f"{attributes} {c_masks.WITHOUT}"
+    else:
+        asked = ((c_masks.may_be_confused, c_masks.WITHOUT), (c_sums.may_count_twice, c_sums.WITHOUT))
+        attributes = " ".join([attributes, *(without for is_met, without in asked if is_met(procedure.body))])
     return "\n".join(
         [
             f"static {attributes} int64_t {name}(",

@@ -114,7 +114,7 @@ class Foreign:
         self.refusal = refusal
 
     def __dlpack__(self) -> Any:
-        raise NotImplementedError
+        return self.array.__dlpack__()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if self.refusal:

@@ -72,3 +72,19 @@ def test_what_is_made_of_stored_keys_is_not_within_the_extents(tmp_path: Path, k
     assert np.asarray(storel.run(f"CREATE TENSOR y AS {program}", A=operand, backend="interpret")) > 0
     with pytest.raises(storel.StorelError, match=r"exceed 64 bits|no bound that could be proved"):
         storel.run(f"CREATE TENSOR y AS {program}", A=operand, backend="c")
+
+
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+def test_padding_beyond_the_extents_is_a_key_where_a_program_reads_it_itself(
+    tmp_path: Path, backend: str
+) -> None:
+    """Of one key that is not bounded no extent is taken: any number may be the key of an entry."""
+    (tmp_path / "listed.sdql").write_text(
+        "CREATE FORMAT listed(T: real[n]) USING key: int[nnz], val: real[nnz] "
+        "AS sum(<p, i> in key(0:nnz)) { i -> val(p) }"
+    )
+    given = {"key": [0, 2, 7, 2**40], "val": [1.0, 2.0, 0.0, 0.0]}
+    operand = storel.tensor(given, "listed", shape=(4,), formats=tmp_path)
+    keys = "let t = sum(<_, k> in A_key(0:4)) { k -> 1 } in sum(<_, v> in t) v"
+    found = storel.run(f"CREATE TENSOR y AS (sum(<_, a> in A) a) + ({keys})", A=operand, backend=backend)
+    assert np.asarray(found) == 3.0 + 4

@@ -164,7 +164,7 @@ def _extents(filled: Action, rank: int, scope: Scope, symbols: Symbols) -> list[
     """
     limits = [limit.high for limit in key_intervals(filled, rank, scope, symbols)]
     extents = [LARGEST_KEY if high is None else max(0, high + 1) for high in limits]
-    if math.prod(extents) >= LARGEST_KEY:
+    if rank > 1 and math.prod(extents) >= LARGEST_KEY:  # a single key may be any
         stored = stored_extents(filled, rank, symbols)
         extents = [
             each if known is None else min(each, known) for each, known in zip(extents, stored, strict=True)

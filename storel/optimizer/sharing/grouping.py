@@ -121,8 +121,8 @@ def _with_tables(
     types, intervals = found.types[outer:], found.intervals[outer:]
     if not outer or not all(infer(key, symbols, found.types).scalar.is_integer for key in group.keys):
         return
-    moved = (each for part in group.parts for each in (*part.factors, *part.entered))
-    if not all(is_safe(each, symbols, found.types, found.intervals) for each in moved):
+    leaving = (each for part in group.parts for each in (*part.factors, *part.entered))
+    if not all(is_safe(each, symbols, found.types, found.intervals) for each in leaving):
         return
     group = _from_zero(group, outer, symbols, found.intervals)
     tables = list(dict.fromkeys(part.table for part in group.parts))

@@ -11,7 +11,6 @@ where the last line is for generators that may find nothing inside of a row; ``m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 from storel.calculus.binding import shift
 from storel.calculus.generators import Body, Nest, Reduction, SourceOf, Total, only_if, required
@@ -20,6 +19,7 @@ from storel.calculus.scope import Scope
 from storel.scalars import ScalarType
 from storel.semiring import PLUS_TIMES
 from storel.symbols import Symbols
+from storel.syntax.free_names import free_names
 from storel.syntax.nodes.expressions import Generator, Name
 
 _WITH_UNIT = {"min": "least", "max": "greatest"}
@@ -54,12 +54,12 @@ class Loops:
     def _reduction(self, monoid: str, generators: tuple[Generator, ...], scope: Scope, body: Body) -> Term:
         """Lower min, max or prod.
 
-        One source without repeated keys has no empty rows, so that min and max nest, also where these rows
-        are gone through by name; where it is a row that is known to have entries, they cannot fail. Else the
-        loops inside may find nothing, and whether all of them do is asked for apart.
+        Sources by themselves, without repeated keys, find something each time or never, and have no empty
+        rows, so that min and max nest; where the first is a row that is known to have entries, they cannot
+        fail. Else the loops inside may find nothing, and whether all of them do is asked for apart.
         """
         keys = [key.name for generator in generators for key in generator.keys if key.name is not None]
-        if monoid == "prod" or (_is_one_source(generators) and len(set(keys)) == len(keys)):
+        if monoid == "prod" or (_are_by_themselves(generators) and len(set(keys)) == len(keys)):
             source = generators[0].source
             if isinstance(source, Name) and scope.is_filled(scope.find(source.name)):
                 monoid = _WITH_UNIT.get(monoid, monoid)
@@ -75,9 +75,17 @@ class Loops:
         return Nest(self.symbols, form, self.source_of).lower(generators, scope, body)
 
 
-def _is_one_source(generators: tuple[Generator, ...]) -> bool:
-    """Return whether each generator but the first goes through the rows of the one before, by their name."""
-    return all(
-        isinstance(row.source, Name) and row.source.name == before.value.name
-        for before, row in pairwise(generators)
-    )
+def _are_by_themselves(generators: tuple[Generator, ...]) -> bool:
+    """Return whether each generator has a source of its own, or goes through an earlier one's row by name."""
+    rows: set[str] = set()
+    bound: set[str] = set()
+    for generator in generators:
+        source = generator.source
+        if not (isinstance(source, Name) and source.name in rows) and free_names(source) & bound:
+            return False
+        names = {binder.name for binder in (*generator.keys, generator.value) if binder.name is not None}
+        bound |= names
+        rows -= names
+        if generator.value.name is not None:
+            rows.add(generator.value.name)
+    return True

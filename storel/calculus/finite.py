@@ -80,12 +80,10 @@ def nonzero_factors(term: Term, symbols: Symbols) -> frozenset[str] | None:
     """Return arrays and parameters of numbers other than zero, of which each product has one as a factor.
 
     As long as no zero is in them, no product needs a guard. None where there are other products, but for
-    those by a constant, and where it is worth to know of all numbers that none is NaN, as for minima.
+    those by a constant, and over other semirings: minima of many sums take less where none is NaN.
     """
-    for part in subterms(term):
-        is_minimum = isinstance(part, Reduce) and part.monoid not in ("any", "all", "prod")
-        if is_minimum or _semiring(part) != PLUS_TIMES.name:
-            return None
+    if any(_semiring(part) != PLUS_TIMES.name for part in subterms(term)):
+        return None
     names: set[str] = set()
     for product in _products(term, symbols):
         found = (_nonzero_name(factor, symbols) for factor, _ in children(product))

@@ -12,12 +12,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from storel.codegen.c_expressions import INFIX, Expressions, bare
-from storel.codegen.c_helpers import C_TYPES
+from storel.codegen.c_helpers import C_TYPES, ORDERS
 from storel.codegen.c_lanes import Lanes, block_of
 from storel.codegen.c_requests import Requests
 from storel.codegen.c_vectors import EIGHT, Vectors
 from storel.codegen.identifiers import Identifiers
-from storel.loops.dependence import added
+from storel.loops.dependence import added, combined
 from storel.loops.nodes import (
     Assign,
     Binary,
@@ -39,6 +39,7 @@ from storel.loops.nodes import (
 )
 from storel.loops.passes.ahead import CACHE_LINE
 from storel.loops.passes.polynomials import constant_of
+from storel.loops.passes.reorder import unit
 from storel.loops.types import LOGICAL
 from storel.loops.walk import substituted, walk
 from storel.scalars import ScalarType
@@ -49,9 +50,9 @@ BLOCK = 8
 IN_LANES = 4 * CACHE_LINE
 """How many bytes of sums vector code keeps: in a single vector, each addition would wait for the last."""
 
-# Vector code combines partial results with the operator's own meaning, but for NaN in minima and maxima.
 _REDUCTIONS = {"add": "+", "multiply": "*", "bit_and": "&", "bit_or": "|", "bit_xor": "^"}
 _INTEGER_REDUCTIONS = {**_REDUCTIONS, "minimum": "min", "maximum": "max"}
+"""OpenMP's names of operators; its minima and maxima of reals would lose NaN, and are declared (`ORDERS`)."""
 
 
 class Body:
@@ -145,11 +146,7 @@ class Body:
         if loop.tail is not None:
             self._with_tail(loop, low, high)
             return
-        operator, vector = _reduction_operator(loop), ""
-        if loop.in_lanes:
-            vector = "#pragma omp simd"
-        elif operator is not None and loop.reduction is not None:
-            vector = f"#pragma omp simd reduction({operator}:{self._names[loop.reduction[0].name]})"
+        vector = "#pragma omp simd" if loop.in_lanes else self._reordered(loop)
         if vector and loop.streams:
             low = self._in_lanes(loop, low, high)
         elif loop.streams or loop.partial is not None:
@@ -157,6 +154,23 @@ class Body:
         if vector:
             self._line(vector)
         self._repeat(loop, low, high)
+
+    def _reordered(self, loop: For) -> str:
+        """Return what tells the compiler to reorder this loop, nothing where it must stay in order."""
+        if not loop.reductions or any(isinstance(inner, Fail | While | Sort) for inner in walk(loop.body)):
+            return ""
+        operators = [self._reduction(operator, local.type) for local, operator in loop.reductions]
+        if None in operators:
+            return ""
+        names = [self._names[local.name] for local, _ in loop.reductions]
+        clauses = [f"reduction({each}:{name})" for each, name in zip(operators, names, strict=True)]
+        return " ".join(["#pragma omp simd", *clauses])
+
+    def _reduction(self, operator: str, of: ScalarType) -> str | None:
+        """Return what OpenMP calls an operator, None where it has no name for it."""
+        if operator in ORDERS and of.is_real:
+            return self._expressions.helper(operator, of)
+        return (_INTEGER_REDUCTIONS if of.is_integer else _REDUCTIONS).get(operator)
 
     def _written_out(self, loop: For, low: str, length: int) -> None:
         """Ask for the streams, and let the compiler write all iterations out."""
@@ -169,25 +183,30 @@ class Body:
         self._repeat(loop, low, f"{low} + {length}")
 
     def _in_lanes(self, loop: For, low: str, high: str) -> str:
-        """Add up whole blocks of a stream, each place of a block by itself; return where the rest begins."""
-        if (found := added(loop)) is None:
+        """Combine whole blocks of a stream, each place of a block by itself; return where the rest begins."""
+        if (found := combined(loop)) is None:
             return low
-        (total, value), start = found, block_of(loop)
+        (total, operator, value), start = found, block_of(loop)
         lane = Local(f"{loop.local.name} lane", start.type)
-        place, block, sums = (self._names[n] for n in (lane.name, start.name, f"{loop.local.name} lanes"))
+        sums = Buffer(f"{loop.local.name} lanes", total.type)
+        place, block = self._names[lane.name], self._names[start.name]
         count = IN_LANES // total.type.itemsize
         each = f"for (int64_t {place} = 0; {place} < {count}; ++{place})"
-        summand = self._expressions.text(substituted(value, {loop.local: Binary("add", start, lane)}))
-        self._line(f"{C_TYPES[total.type]} {sums}[{count}] = {{0}};")
+        each_time = substituted(value, {loop.local: Binary("add", start, lane)})
+        self._line(f"{C_TYPES[total.type]} {self._names[sums.name]}[{count}];")
+        self._line(each)
+        self.block((Store(sums, lane, unit(operator, total.type)),))
         self._line(f"{C_TYPES[start.type]} {block} = {low};")
         self._line(f"for (; {block} + {count} <= {high}; {block} += {count}) {{")
-        self._line("    #pragma omp simd")
-        self._line(f"    {each}")
-        self._line(f"        {sums}[{place}] += {bare(summand)};")
-        self._line("}")
-        self._line(f"#pragma omp simd reduction(+:{self._names[total.name]})")
+        self._depth += 1
+        self._line("#pragma omp simd")
         self._line(each)
-        self._line(f"    {self._names[total.name]} += {sums}[{place}];")
+        self.block((Update(sums, lane, operator, each_time),))
+        self._depth -= 1
+        self._line("}")
+        self._line(self._reordered(loop))
+        self._line(each)
+        self.block((Assign(total, Binary(operator, total, Load(sums, lane))),))
         return block
 
     def _by_blocks(self, loop: For, low: str, high: str) -> str:
@@ -285,17 +304,9 @@ def _short_length(loop: For) -> int | None:
 
     Vectors and what else is kept in registers is left to other loops.
     """
-    is_plain = loop.ahead is None and loop.reduction is None and not loop.in_lanes and not loop.tiles
+    is_plain = loop.ahead is None and not loop.reductions and not loop.in_lanes and not loop.tiles
     is_innermost = not any(isinstance(inner, For | While) for inner in walk(loop.body))
     if isinstance(loop.low, Constant) or not (is_plain and is_innermost):
         return None
     length = constant_of(Binary("subtract", loop.high, loop.low))
     return length if length is not None and 0 < length <= 2 * BLOCK else None
-
-
-def _reduction_operator(loop: For) -> str | None:
-    """Return the OpenMP operator that reorders this loop, None where it must stay in order."""
-    if loop.reduction is None or any(isinstance(inner, Fail | While | Sort) for inner in walk(loop.body)):
-        return None
-    local, operator = loop.reduction
-    return (_INTEGER_REDUCTIONS if local.type.is_integer else _REDUCTIONS).get(operator)

@@ -10,7 +10,7 @@ works on lanes is in ``c_lane_functions.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from storel.codegen import c_functions, c_lane_functions
 from storel.scalars import ScalarType
@@ -30,6 +30,12 @@ static inline T {operator}_N(T a, T b) {{
     T chosen = b {comparison} a ? b : a;
     return b != b ? b : chosen;
 }}
+"""
+
+# OpenMP has minima and maxima of its own, which are not NaN where one operand is.
+_ORDER_AS_REDUCTION = """\
+#pragma omp declare reduction({operator}_N : T : omp_out = {operator}_N(omp_out, omp_in)) \\
+    initializer(omp_priv = {unit})
 """
 
 _ORDER_OF_NUMBERS = """\
@@ -229,6 +235,12 @@ _TEMPLATES = {
     "relu": _RELU,
 }
 
+ORDERS: Mapping[str, str] = {
+    "minimum": _ORDER_AS_REDUCTION.format(operator="minimum", unit="__builtin_inf()"),
+    "maximum": _ORDER_AS_REDUCTION.format(operator="maximum", unit="-__builtin_inf()"),
+}
+"""What declares an operator on reals as one that combines partial results, under the name of its helper."""
+
 _CALLED = {"sigmoid": "exp", "gather": "eight", "any": "eight"}
 
 HELPED = frozenset({*_TEMPLATES, *_INTEGER, *_REAL, *c_functions.TEXTS, *c_lane_functions.OPERATORS})
@@ -267,6 +279,8 @@ def _texts(operator: str, of: ScalarType, is_strict: bool) -> Iterator[str]:
     elif operator not in c_functions.TEXTS:
         templates = {**_TEMPLATES, **(_REAL if of.is_real else _INTEGER)}
         yield _filled(templates[operator], of)
+        if operator in ORDERS and of.is_real:
+            yield _filled(ORDERS[operator], of)
     elif is_strict:
         yield _filled(_OF_LIBRARY.format(operator=operator), of)
     else:

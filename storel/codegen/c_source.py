@@ -4,7 +4,7 @@ The text needs no header but ``stdint.h``, since headers cost more time than ker
 ``storel_NAME`` for each procedure, ``int64_t (const int64_t *slots, int64_t *detail)``: the slots
 are 8 bytes for each scalar and each buffer's address, in the order of the procedure's parameters; the
 result is 0, or 1 + the code of the ``Fail`` that was executed, with its detail written. Signed overflow
-must wrap (``-fwrapv``). Only loops that say ``reduction`` or ``partial`` have their sums reordered.
+must wrap (``-fwrapv``). Only loops that say ``reductions`` or ``partial`` have their sums reordered.
 """
 
 from __future__ import annotations

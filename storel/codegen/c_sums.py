@@ -92,7 +92,7 @@ class _Iteration:
         """Yield the real number to which a statement adds, if that is the same in all iterations."""
         match statement:
             case Assign(local, Binary("add" | "subtract", before)) if before == local and local.type.is_real:
-                is_reduction = isinstance(self._loop, For) and self._loop.reduction == (local, "add")
+                is_reduction = isinstance(self._loop, For) and (local, "add") in self._loop.reductions
                 if local not in self._own and not is_reduction:
                     yield local
             case Update(buffer, index, "add" | "subtract") if buffer.type.is_real:

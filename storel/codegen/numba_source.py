@@ -3,7 +3,7 @@
 The module defines ``storel_NAME`` for each procedure, C callbacks with the same protocol as the
 functions of ``c_source``. Indices are cast to unsigned 64-bit integers, because Numba compiles a test
 for negative ones otherwise. Operations on 32-bit numbers are cast back to 32 bits, because Numba widens
-them. Only a procedure with a loop that says ``reduction`` has its sums reordered.
+them. Only a procedure with a loop that says ``reductions`` has its sums reordered.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _procedure(procedure: Procedure, helpers: set[tuple[str, ScalarType]], is_nu
     body = _Body(names, helpers)
     body.block(procedure.body)
     used = set(re.findall(r"\w+", " ".join(body.lines)))
-    reorders = any(isinstance(inner, For) and inner.reduction for inner in walk(procedure.body))
+    reorders = any(isinstance(inner, For) and inner.reductions for inner in walk(procedure.body))
     fastmath = ', fastmath={"reassoc", "contract", "nsz"}' if reorders else ""
     return "\n".join(
         [

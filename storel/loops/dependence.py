@@ -94,15 +94,26 @@ def assigned(body: tuple[Statement, ...]) -> Iterator[Local]:
     return (statement.local for statement in walk(body) if isinstance(statement, Assign))
 
 
-def added(loop: For) -> tuple[Local, Expression] | None:
-    """Return a local that a loop adds to in any order, and what it adds each time, if that is all it does."""
+def combined(loop: For) -> tuple[Local, str, Expression] | None:
+    """Return a local, an operator and a value if all that a loop does is combine them in any order."""
     known: dict[Local, Expression] = {}
     for statement in loop.body[:-1]:
         if not (isinstance(statement, Declare) and note(statement, known)):
             return None
     match loop.body[-1:]:
-        case (Assign(total, Binary("add", before, value)),) if total == before:
-            is_reordered = (total, "add") in (loop.reduction, loop.partial)
-            return (total, substituted(value, known)) if is_reordered else None
+        case (Assign(total, Binary(operator, before, value)),) if total == before:
+            is_reordered = any(
+                total == local for local, _ in (*loop.reductions, *filter(None, (loop.partial,)))
+            )
+            return (total, operator, substituted(value, known)) if is_reordered else None
+        case _:
+            return None
+
+
+def added(loop: For) -> tuple[Local, Expression] | None:
+    """Return a local that a loop adds to in any order, and what it adds each time, if that is all it does."""
+    match combined(loop):
+        case (total, "add", value):
+            return total, value
         case _:
             return None

@@ -180,14 +180,14 @@ class Ahead:
 class For:
     """``local`` runs over low … high - 1, ascending; ``high`` is evaluated once.
 
-    The rest changes nothing but speed. ``reduction`` names an accumulating local and its operator where
+    The rest changes nothing but speed. ``reductions`` name accumulating locals and their operators where
     partial results may be combined in any order (the loads in the body are contiguous, so that vector code
-    pays), ``partial`` does where they are not. In a loop ``in_lanes`` no iteration reads what another one
-    writes, and all places are contiguous.
+    pays), ``partial`` names the only one where they are not. In a loop ``in_lanes`` no iteration reads what
+    another one writes, and all places are contiguous.
     ``tiles`` may stay in registers while the loop runs: their starts do not change in it, and all that it
     does to their buffers is in loops ``in_lanes`` from 0 to at most their length, at start + variable.
     ``ahead`` is worth asking the memory for early, and so are the ``streams``, at places that grow by one
-    with the loop's variable; in a ``reduction`` they are long, and worth more partial results. The next
+    with the loop's variable; in ``reductions`` they are long, and worth more partial results. The next
     loops may go on from here up to ``until``, where that is given: what is read of inputs at this loop's
     variable may be read up to there. What a loop adds in any order may be evaluated up to its ``tail``, too.
     """
@@ -197,7 +197,7 @@ class For:
     high: Expression
     body: tuple[Statement, ...]
     role: Role = Role.LOOP
-    reduction: tuple[Local, str] | None = None
+    reductions: tuple[tuple[Local, str], ...] = ()
     partial: tuple[Local, str] | None = None
     in_lanes: bool = False
     tiles: tuple[Row, ...] = ()

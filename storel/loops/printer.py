@@ -161,7 +161,7 @@ def _role(role: Role) -> str:
 
 
 def _hints(loop: For) -> str:
-    reduced = "" if loop.reduction is None else f" reducing {loop.reduction[0].name} by {loop.reduction[1]}"
+    reduced = "".join(f" reducing {local.name} by {operator}" for local, operator in loop.reductions)
     reduced += "" if loop.partial is None else f" in parts of {loop.partial[0].name} by {loop.partial[1]}"
     lanes = " in lanes" if loop.in_lanes else ""
     ahead = "" if loop.ahead is None else _rows(" ahead ", loop.ahead.rows)

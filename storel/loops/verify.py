@@ -153,7 +153,7 @@ class _Scope:
         self._require(loop.local.type in INTEGERS, f"{loop.local.name} is no integer")
         self._typed(loop.low, loop.local.type, f"the start of {loop.local.name}")
         self._typed(loop.high, loop.local.type, f"the end of {loop.local.name}")
-        for reduced, operator in filter(None, (loop.reduction, loop.partial)):
+        for reduced, operator in (*loop.reductions, *filter(None, (loop.partial,))):
             self._assigned(reduced)
             self._require(operator in BINARY_OPERATORS, f"{operator} is no operator")
         self._require(not loop.in_lanes or is_contiguous(loop), f"{loop.local.name} is not in lanes")

@@ -1,10 +1,23 @@
-"""Actions that come down to one value: they need no accumulator, or no branch."""
+"""Actions that come down to one value: they need no accumulator, or no branch; when there is one."""
 
 from __future__ import annotations
 
+from storel.calculus.binding import is_outside, shift
 from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
 from storel.functions import AS_AN_ADDITION, FUNCTIONS
-from storel.plan.nodes import Accumulate, Action, Bind, Enter, Guard, Loop, Together, Unite
+from storel.plan.binding import binders
+from storel.plan.nodes import (
+    Accumulate,
+    Action,
+    Bind,
+    Elements,
+    Enter,
+    Guard,
+    Loop,
+    Positions,
+    Together,
+    Unite,
+)
 
 
 def adds_one_value(action: Action) -> bool:
@@ -16,6 +29,21 @@ def adds_one_value(action: Action) -> bool:
             return adds_one_value(body)
         case Enter() | Loop() | Guard() | Together() | Unite():
             return False
+
+
+def adds_values_where(action: Action) -> tuple[Term, ...] | None:
+    """Return what holds, all of it, exactly where ``action`` adds any value to a scalar target.
+
+    None where that depends on more than the ends of loops that stand in one another, each as long each time.
+    """
+    match action:
+        case Loop(Positions(low, high) | Elements(_, low, high) as source, body):
+            inside, inner = adds_values_where(body), binders(source)
+            if inside is None or not all(is_outside(each, inner) for each in inside):
+                return None
+            return (Apply("less", (low, high)), *(shift(each, -inner) for each in inside))
+        case _:
+            return () if adds_one_value(action) else None
 
 
 def is_light(value: Term) -> bool:

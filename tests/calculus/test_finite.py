@@ -91,7 +91,7 @@ def at(array: str) -> Term:
         (Sum(Range(number(0), Symbol("n")), Multiply(at("whole"), Variable(0))), {"whole"}),
         (Sum(Range(number(0), Symbol("n")), at("any"), "max_times"), None),
         (Reduce("prod", Range(number(0), Symbol("n")), at("whole")), None),
-        (Reduce("max", Range(number(0), Symbol("n")), at("any")), None),
+        (Reduce("max", Range(number(0), Symbol("n")), at("any")), set()),
         (Reduce("any", Range(number(0), Symbol("n")), at("any")), set()),
         (If(Multiply(at("any"), at("zeros")), at("whole")), None),
     ],

@@ -91,7 +91,7 @@ def test_matrix_times_vector() -> None:
                         Load(pos, i),
                         Load(pos, plus(i, integer(1))),
                         (Assign(s, Binary("add", s, term, Role.VALUE)),),
-                        reduction=(s, "add"),
+                        reductions=((s, "add"),),
                     ),
                     Update(y, i, "add", Cast(FLOAT64, s)),
                 ),
@@ -329,7 +329,7 @@ def test_reduction_keeps_nan(operator: str) -> None:
         [(Allocation(y, 0, None, is_output=True), integer(1))],
         [
             Declare(best, start),
-            For(i, integer(0), N, (step,), reduction=(best, operator)),
+            For(i, integer(0), N, (step,), reductions=((best, operator),)),
             Store(y, integer(0), best),
         ],
     )

@@ -109,4 +109,4 @@ def test_sums_are_counted_twice_where_elements_are_out_of_order(
 
 def test_what_may_be_added_in_any_order_is_left_to_the_compiler() -> None:
     body = inner(integer(4), *adds(BACKWARD))
-    assert not may_count_twice((For(ROW, integer(0), N, body, reduction=(TOTAL, "add")),))
+    assert not may_count_twice((For(ROW, integer(0), N, body, reductions=((TOTAL, "add"),)),))

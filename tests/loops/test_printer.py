@@ -60,7 +60,7 @@ def test_kernel() -> None:
             Declare(index("s"), Load(x, N)),
             For(INDEX, integer(0), N, (Update(keys, INDEX, "maximum", N), branch), Role.WORKSPACE),
             While(Binary("less", index("s"), N), (next_to(index("s")),), Role.SEARCH),
-            For(index("j"), integer(0), N, (), reduction=(index("s"), "add")),
+            For(index("j"), integer(0), N, (), reductions=((index("s"), "add"),)),
             Sort(keys, integer(0), N),
             For(index("k"), integer(0), N, (lanes,), tiles=(Row(keys, N, 8),), ahead=Ahead((row,), N, 8)),
         ],

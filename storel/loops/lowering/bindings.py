@@ -11,7 +11,7 @@ from typing import TypeAlias
 from storel.calculus.intervals import ANY, Interval
 from storel.calculus.nodes import Term
 from storel.errors import Cause
-from storel.loops.emitter import BEYOND, convert, index, times
+from storel.loops.emitter import ALWAYS, BEYOND, both, compare, convert, index, times
 from storel.loops.lowering.expressions import ExpressionLowering
 from storel.loops.lowering.hashing import HashTarget, clear, open_table, sort_slots
 from storel.loops.lowering.rows import RowsTarget, fill_counted, row_buffers
@@ -25,7 +25,15 @@ from storel.loops.lowering.stores import (
     list_buffers,
     sort_list,
 )
-from storel.loops.lowering.targets import AssignTarget, FirstLocalTarget, Limit, Target, accumulating
+from storel.loops.lowering.targets import (
+    AssignTarget,
+    Limit,
+    LocalTarget,
+    SeenTarget,
+    Target,
+    accumulating,
+    furthest,
+)
 from storel.loops.nodes import Buffer, Constant, Expression, Failure, Load
 from storel.loops.protocol import LENGTHS
 from storel.plan.arrays import store_name
@@ -43,8 +51,7 @@ from storel.plan.nodes import (
     StreamStore,
     TableStore,
 )
-from storel.plan.single import adds_one_value
-from storel.scalars import ScalarType
+from storel.plan.single import adds_one_value, adds_values_where
 from storel.semiring import Scalar
 
 Counted: TypeAlias = tuple[HashStore, HashTable] | tuple[RowsStore, Rows]
@@ -125,18 +132,28 @@ class BindingLowering:
             assert target.local is not None
             interval = self.expressions.interval(value.value, scope) if isinstance(value, Accumulate) else ANY
             return target.local, interval
-        zero = convert(Constant(store.zero or 0, store.type), store.type)
-        local = self.emitter.declare("t", zero)
+        zero = furthest(store.operator, store.type) if store.zero is None else store.zero
+        local = self.emitter.declare("t", convert(Constant(zero, store.type), store.type))
+        is_unguarded = self.expressions.is_unguarded
+        target = accumulating(self.emitter, local, store.operator, is_unguarded=is_unguarded)
         if store.zero is not None:
-            is_unguarded = self.expressions.is_unguarded
-            target = accumulating(self.emitter, local, store.operator, is_unguarded=is_unguarded)
             self.run(value, target, scope)
         else:
-            seen = self.emitter.declare("seen", Constant(False, ScalarType.BOOL))
-            self.run(value, FirstLocalTarget(self.emitter, local, seen, store.operator), scope)
+            is_any = self._extreme(target, value, scope)
             failure = Failure(Cause.NOTHING, f"the {store.operator} of no entries", store.operator)
-            self.emitter.fail_unless(seen, failure, index(0))
+            self.emitter.fail_unless(is_any, failure, index(0))
         return local, ANY
+
+    def _extreme(self, target: LocalTarget, value: Action, scope: Scope) -> Expression:
+        """Emit what looks for the least or greatest value; return whether there is one."""
+        conditions = adds_values_where(value)
+        if conditions is not None:
+            self.run(value, target, scope)
+            open_ = [each for each in conditions if not self.expressions.holds(each, scope)]
+            return reduce(both, (self.expressions.condition(each, scope) for each in open_), ALWAYS)
+        seen = self.emitter.declare("seen", index(0))
+        self.run(value, SeenTarget(self.emitter, target.local, target.operator, seen=seen), scope)
+        return compare("greater", seen, index(0))
 
     def _stream(self, action: Bind, store: StreamStore, target: Target, scope: Scope) -> None:
         """Emit what makes entries, and what uses them wherever one is made, with the same workspaces."""

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from storel.loops.emitter import ALWAYS, NEVER, Emitter, chosen, compare, convert
+from storel.loops.emitter import ALWAYS, NEVER, Emitter, chosen, compare, convert, index
 from storel.loops.lowering.operations import product
 from storel.loops.nodes import Assign, Buffer, Constant, Expression, Local, Role, Store, Update
 from storel.loops.nodes import If as Branch
 from storel.scalars import ScalarType
+from storel.semiring import Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +84,15 @@ class ProductTarget(LocalTarget):
         self.emitter.emit(Assign(self.local, total))
 
 
-@dataclass
-class FirstLocalTarget(Leaf):
-    """Accumulates into a local whose first value is taken as it is; ``seen`` tells whether there was one."""
+@dataclass(kw_only=True)
+class SeenTarget(LocalTarget):
+    """Accumulates into a local, and counts the values as ``seen``: in lanes, unlike a mark, as they are."""
 
-    emitter: Emitter
-    local: Local
     seen: Local
-    operator: str
 
     def add(self, value: Expression) -> None:
-        value = self.emitter.declare("x", value, self.local.type)
-        with self.emitter.block() as again:
-            self.emitter.combine(self.local, self.operator, value)
-        first = (Assign(self.local, value), Assign(self.seen, Constant(True, ScalarType.BOOL)))
-        self.emitter.emit(Branch(self.seen, tuple(again), first))
+        super().add(value)
+        self.emitter.advance(self.seen, index(1))
 
 
 @dataclass
@@ -152,6 +147,11 @@ class NowhereTarget:
 
     def enter(self, key: Expression, fill: Callable[[Target], None], *, is_simple: bool) -> None:
         fill(self)
+
+
+def furthest(operator: str, scalar_type: ScalarType) -> Scalar:
+    """Return the number to which the least or greatest one of others is any of them."""
+    return scalar_type.last if operator == "minimum" else scalar_type.first
 
 
 def add_where(emitter: Emitter, target: Target, condition: Expression, value: Expression) -> None:

@@ -167,7 +167,7 @@ def _made_at_once(outer: For, place: int, loop: Statement) -> _Rows | None:
         return None
     goes_on = If(Binary("less", outer.low, outer.local), (Assign(total, row.before(store)),))
     if step(inner.high, {outer.local: 1}) == 1:  # one element at a time fills no lanes
-        inner = replace(inner, reduction=None, partial=None)
+        inner = replace(inner, reductions=(), partial=None)
     return _Rows((replace(loop, body=(*before, goes_on, inner, store), in_lanes=False),), inner)
 
 

@@ -115,7 +115,7 @@ def _prefix(outer: For, position: int, inner: For) -> _Prefix | None:
     if not (is_alone and reads_constants and begins_alike and is_growing):
         return None
     if step(inner.high, {outer.local: 1}) == 1:  # one element at a time fills no lanes
-        inner = replace(inner, reduction=None, partial=None)
+        inner = replace(inner, reductions=(), partial=None)
     return _Prefix(inner, tuple(starts))
 
 

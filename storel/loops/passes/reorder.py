@@ -38,16 +38,17 @@ from storel.loops.nodes import (
     Sort,
     Statement,
     Store,
+    Unary,
     Update,
     While,
 )
-from storel.loops.walk import all_parts, evaluated, parts, walk
+from storel.loops.walk import all_parts, evaluated, loads_of, parts, walk
 from storel.scalars import ScalarType
 
-UNITS = {"add": 0, "multiply": 1}
-"""The operators that are reordered, and what each leaves as it is."""
+REORDERED = frozenset(("add", "multiply", "minimum", "maximum"))
+"""The operators that are reordered."""
 
-PLAIN = frozenset(("add", "subtract", "multiply"))
+PLAIN = frozenset(("add", "subtract", "multiply", "negate", "abs"))
 """Operators that take less time than a surprise."""
 
 FEWEST = 8
@@ -100,8 +101,7 @@ class _Reordering:
                     place, moving, self.constant
                 ) and is_only_updated(buffer, operator, loop.body):
                     partial = Local(next(self._fresh), buffer.type)
-                    unit = Constant(buffer.type.dtype.type(UNITS[operator]).item(), buffer.type)
-                    before.append(Declare(partial, unit))
+                    before.append(Declare(partial, unit(operator, buffer.type)))
                     body.append(Assign(partial, Binary(operator, partial, value, Role.VALUE)))
                     after.append(Update(buffer, place, operator, partial))
                 case _:
@@ -143,7 +143,7 @@ def _exchanged(loop: For) -> For:
 
 def is_only_updated(buffer: Buffer, operator: str, body: tuple[Statement, ...]) -> bool:
     """Return whether all that happens to a buffer are updates by one operator, which may be reordered."""
-    if operator not in UNITS or buffer.holds is not Role.VALUE or buffer.type is ScalarType.BOOL:
+    if operator not in REORDERED or buffer.holds is not Role.VALUE or buffer.type is ScalarType.BOOL:
         return False
     for statement in walk(body):
         match statement:
@@ -164,11 +164,11 @@ def _as_reduction(loop: For) -> For:
     What is consecutive is also read where a condition leaves it out: lanes have no branches.
     """
     straight = _marked(replace(loop, body=_without_branches(loop.body)))
-    return straight if straight.reduction is not None else _marked(loop)
+    return straight if straight.reductions else _marked(loop)
 
 
 def _without_branches(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-    """Return statements that choose a number without a branch, where that takes no function."""
+    """Return statements that choose numbers without a branch, where that takes no function."""
     made: list[Statement] = []
     for statement in body:
         match made[-1:], statement:
@@ -176,16 +176,48 @@ def _without_branches(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
                 local == chosen and is_plain(value)
             ):
                 made[-1] = Declare(local, Select(test, value, other))
+            case _, If(test, inner, ()) if all(map(_combines_locals, inner)):
+                made.extend(_combined_where(test, each) for each in inner)
             case _:
                 made.append(statement)
     return tuple(made)
+
+
+def _combines_locals(statement: Statement) -> bool:
+    """Return whether a statement combines what has been computed before into a local."""
+    match statement:
+        case Assign(local, Binary(operator, before, value)):
+            return local == before and operator in REORDERED and is_plain(value) and not loads_of(value)
+        case _:
+            return False
+
+
+def _combined_where(test: Expression, statement: Statement) -> Statement:
+    """Return a statement that combines what leaves the local as it is, where the test does not hold."""
+    assert isinstance(statement, Assign) and isinstance(statement.value, Binary)
+    local, combined = statement.local, statement.value
+    chosen = Select(test, combined.right, unit(combined.operator, local.type))
+    return Assign(local, replace(combined, right=chosen))
+
+
+def unit(operator: str, of: ScalarType) -> Constant:
+    """Return what a reordered operator leaves as it is."""
+    units = {
+        "add": 0,
+        "multiply": 1,
+        "minimum": of.last,
+        "maximum": of.first,
+        "lesser": of.last,
+        "larger": of.first,
+    }
+    return Constant(of.dtype.type(units[operator]).item(), of)
 
 
 def is_plain(value: Expression) -> bool:
     """Return whether a value is sums and products of what is read: no time is saved by not evaluating it."""
     leaves = (Constant, Local, Load, Cast)
     return all(
-        part.operator in PLAIN if isinstance(part, Binary) else isinstance(part, leaves)
+        part.operator in PLAIN if isinstance(part, Binary | Unary) else isinstance(part, leaves)
         for part in parts(value)
     )
 
@@ -202,7 +234,7 @@ def _marked(loop: For) -> For:
             case Declare(local, value):
                 locals_[local] = step(value, locals_)
             case Assign(local, Binary(operator, accumulated, value)) if (
-                local == accumulated and operator in UNITS and local not in parts(value)
+                local == accumulated and operator in REORDERED and local not in parts(value)
             ):
                 sums.append((local, operator))
             case Update(buffer, place) if step(place, locals_) == 1 and buffer not in written:
@@ -211,12 +243,13 @@ def _marked(loop: For) -> For:
                 return loop
     parts_of_body = [part for statement in loop.body for part in all_parts(evaluated(statement))]
     loads = [part for part in parts_of_body if isinstance(part, Load)]
-    if len(sums) != 1 or parts_of_body.count(sums[0][0]) != 1 or {load.buffer for load in loads} & written:
+    is_kept_to_itself = all(parts_of_body.count(local) == 1 for local, _ in sums)
+    if not (sums and is_kept_to_itself) or {load.buffer for load in loads} & written:
         return loop
     steps = {step(load.index, locals_) for load in loads}
     if 1 in steps and steps <= {0, 1}:
-        return replace(loop, reduction=sums[0])
-    return loop if written or steps <= {0} else replace(loop, partial=sums[0])
+        return replace(loop, reductions=tuple(sums))
+    return loop if written or len(sums) > 1 or steps <= {0} else replace(loop, partial=sums[0])
 
 
 def _iterations(loop: For) -> int | None:

@@ -10,6 +10,7 @@ from storel.loops.passes.ahead import look_ahead
 from storel.loops.passes.appends import append_at_once
 from storel.loops.passes.coalesce import coalesce
 from storel.loops.passes.fusion import fuse
+from storel.loops.passes.interchange import interchange
 from storel.loops.passes.interiors import split_interiors
 from storel.loops.passes.lanes import spread
 from storel.loops.passes.minima import simplify_minima
@@ -29,7 +30,7 @@ from storel.symbols import Symbols
 
 def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     """Return the kernel as it is rendered; real sums are added up in any order if ``reorders``."""
-    kernel = group(coalesce(simplify(kernel)), symbols)
+    kernel = interchange(group(coalesce(simplify(kernel)), symbols))
     kernel = turn_over(spread(reorder(kernel), symbols)) if reorders else kernel
     kernel = accumulate_rows(accumulate(kernel))
     kernel = tile(sift(evaluate_padding(fuse(kernel), symbols)))

@@ -83,7 +83,7 @@ class _Streaming:
             return
         read = [load for load in _loads(loop) if load.buffer in self.constant]
         keys = [key for load in read for key in loads_of(load.index)]
-        if loop.reduction is not None and not _is_short(loop):
+        if loop.reductions and not _is_short(loop):
             yield from (load for load in read if load.buffer in self.large and _is_next(load, loop))
         elif follows and any(key.index == loop.local and key.buffer in self.constant for key in keys):
             yield from (load for load in read if load.index == loop.local)

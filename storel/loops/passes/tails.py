@@ -127,7 +127,7 @@ class _Folding:
         if not (boundaries and exists and _is_vector(value, loop.local)):
             return None
         mean = mean_iterations(loop, loads_of(value), self.lengths)
-        is_in_order = loop.reduction is not None
+        is_in_order = bool(loop.reductions)
         is_foreseen = not is_in_order and mean <= FEW and boundaries <= self.regular
         if is_foreseen or (is_in_order and mean >= LONG):
             return None

@@ -72,7 +72,7 @@ def test_a_place_that_does_not_change_is_updated_once() -> None:
     assert isinstance(outer, For)
     before, inner, after = outer.body
     assert isinstance(before, Declare) and isinstance(inner, For) and isinstance(after, If)
-    assert inner.reduction == (before.local, "add")
+    assert inner.reductions == ((before.local, "add"),)
     assert after.body == (Update(Y, I, "add", before.local),)
     assert after.condition == Binary("less", integer(0), N)
 
@@ -89,7 +89,7 @@ KEPT: dict[str, tuple[Statement, ...]] = {
     "the place is read": (over(J, Update(Y, I, "add", Load(Y, J))),),
     "the place is stored": (over(J, Update(Y, I, "add", Load(X, J)), Store(Y, J, ZERO)),),
     "two operators": (over(J, Update(Y, I, "add", Load(X, J)), Update(Y, J, "multiply", Load(X, J))),),
-    "no unit": (over(J, Update(Y, I, "minimum", Load(X, J))),),
+    "no order": (over(J, Update(Y, I, "subtract", Load(X, J))),),
     "only sometimes": (over(J, If(Binary("less", J, I), (Update(Y, I, "add", Load(X, J)),))),),
     "the place is found in the loop": (
         over(J, Declare(index("k"), Load(KEYS, J)), Update(Y, index("k"), "add", Load(X, J))),
@@ -125,8 +125,38 @@ def test_sums_are_marked(mark: str, body: tuple[Statement, ...]) -> None:
     """Consecutive ones fill the lanes of a vector; others are added up in parts."""
     made = reordered(Declare(SUM, ZERO), over(J, *body))
     (loop,) = loops(made)
-    assert loop.reduction == ((SUM, "add") if mark == "reduction" else None)
+    assert loop.reductions == (((SUM, "add"),) if mark == "reduction" else ())
     assert loop.partial == ((SUM, "add") if mark == "partial" else None)
+
+
+def test_several_sums_fill_lanes_together() -> None:
+    best = Local("best", ScalarType.FLOAT64)
+    greater = Assign(best, Binary("maximum", best, Load(A, J), Role.VALUE))
+    (loop,) = loops(reordered(Declare(SUM, ZERO), Declare(best, ZERO), over(J, added(Load(A, J)), greater)))
+    assert loop.reductions == ((SUM, "add"), (best, "maximum"))
+    (loop,) = loops(reordered(Declare(SUM, ZERO), Declare(best, ZERO), over(J, added(best), greater)))
+    assert not loop.reductions
+
+
+@pytest.mark.parametrize(
+    ("kind", "operator", "unit"),
+    [
+        (ScalarType.FLOAT64, "add", 0.0),
+        (ScalarType.FLOAT32, "maximum", -np.inf),
+        (ScalarType.INT32, "minimum", 2**31 - 1),
+        (ScalarType.INT64, "multiply", 1),
+    ],
+)
+def test_what_a_condition_leaves_out_is_combined_as_a_unit(
+    kind: ScalarType, operator: str, unit: float
+) -> None:
+    total, value = Local("total", kind), Local("value", kind)
+    test, read = Binary("less", ZERO, Load(A, J)), Load(Buffer("a", kind), J)
+    combined = Assign(total, Binary(operator, total, value, Role.VALUE))
+    (loop,) = loops(reordered(over(J, Declare(value, read), If(test, (combined,)))))
+    assert loop.reductions == ((total, operator),)
+    chosen = Select(test, value, Constant(unit, kind))
+    assert loop.body[1] == Assign(total, Binary(operator, total, chosen, Role.VALUE))
 
 
 def test_a_number_chosen_by_a_condition_is_added_in_lanes() -> None:
@@ -139,13 +169,13 @@ def test_a_number_chosen_by_a_condition_is_added_in_lanes() -> None:
         return loop
 
     loop = found(value, is_total=True)
-    assert loop.reduction == (SUM, "add")
+    assert loop.reductions == ((SUM, "add"),)
     assert loop.body == (Declare(chosen, Select(test, value, ZERO)), added(chosen))
     checked = found(value, is_total=False)
     gathered = found(Load(X, Load(KEYS, J)), is_total=True)
     function = found(Unary("exp", Load(A, J)), is_total=True)
     for kept in (checked, gathered, function):
-        assert kept.reduction is None and kept.partial is None
+        assert not kept.reductions and kept.partial is None
         assert isinstance(kept.body[1], If)
 
 
@@ -159,7 +189,7 @@ def test_conditional_sums_read_nothing_outside(factor: str, length: int) -> None
     assert isinstance(result, storel.Tensor)
     np.testing.assert_allclose(result.to_numpy(), (np.maximum(values, 0) * read).sum())
     (loop,) = loops(kernel.compilation.kernel.compute.body)
-    assert (loop.reduction is not None) == ("//" not in factor)
+    assert bool(loop.reductions) == ("//" not in factor)
 
 
 def test_strict_sums_stay_in_order() -> None:
@@ -169,8 +199,8 @@ def test_strict_sums_stay_in_order() -> None:
         kind: storel.compile(program, A=dense, x=np.ones(1500), floating_point=kind).compilation.kernel
         for kind in ("strict", "reassociate")
     }
-    assert not any(loop.reduction for loop in loops(found["strict"].compute.body))
-    assert any(loop.reduction for loop in loops(found["reassociate"].compute.body))
+    assert not any(loop.reductions for loop in loops(found["strict"].compute.body))
+    assert any(loop.reductions for loop in loops(found["reassociate"].compute.body))
 
 
 def short(variable: Local, *body: Statement, end: int = 4) -> For:

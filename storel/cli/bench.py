@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from storel.bench.arrays import read_contractions
-from storel.bench.data import DENSE, NAMES, Data
-from storel.bench.kernels import KERNELS, data_for
+from storel.bench.data import NAMES
+from storel.bench.kernels import KERNELS
 from storel.bench.plot import draw
+from storel.bench.request import Request
 from storel.bench.rivals.table import RIVALS, chosen
 from storel.bench.run import run_all
+from storel.bench.surroundings import host, versions
 from storel.bench.table import failures, table_of, width_of
-from storel.bench.task import BACKENDS, Contest, Measurement, Task
+from storel.bench.task import BACKENDS, Contest, Measurement
 from storel.cli import report
 from storel.cli.options import require_known, write_text
 from storel.errors import DataError
@@ -60,7 +62,8 @@ def bench(
         typer.Option(min=LEAST_MIB, max=2**20, help=f"MiB of the largest tensor of each; else {MIB:g}."),
     ] = None,
     json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write all figures and plans to this file.")
+        Path | None,
+        typer.Option("--json", help="Write all figures and plans to this file, and what they depend on."),
     ] = None,
     plot_file: Annotated[Path | None, typer.Option("--plot", help="Draw the ratios in this file.")] = None,
 ) -> None:
@@ -76,34 +79,40 @@ def bench(
     names = _known("--kernels", kernels, KERNELS) or list(KERNELS if contractions is None else ())
     contestants = _known("--rivals", rivals, RIVALS) or None
     contest = Contest.of(_known("--backends", backends, BACKENDS), chosen(contestants), repetitions, threads)
-    tasks = [
-        Task(name, Data(each, size, nonzeros), contest)
-        for name in names
-        for each in data_for(name, data.split(","))
-    ] + _contractions(contractions, contraction_mib, Data(DENSE, size, nonzeros), contest)
-    _require(tasks, data)
+    mib = _size_of(contractions, contraction_mib)
+    request = Request(tuple(names), tuple(data.split(",")), size, nonzeros, contest, contractions, mib)
+    tasks = request.tasks()
+    if not tasks:
+        expected = "matrices, or tensors of rank 3, as the kernels have them"
+        raise DataError("none of the kernels takes such data", expected=expected, found=data)
     _require_output(json_file, plot_file)
+    run = _described(request)
     found = list(run_all(tasks, report.progress()))
     _show(found)
-    _write(found, json_file, plot_file)
+    if json_file is not None:
+        run["measurements"] = [each.as_object() for each in found]
+        write_text(json_file, json.dumps(run, indent=2))
+    if plot_file is not None:
+        draw(found, plot_file)
     if not all(each.is_sound for each in found):
         raise typer.Exit(1)
 
 
-def _contractions(path: Path | None, mib: float | None, data: Data, contest: Contest) -> list[Task]:
-    """Return the contractions that a file lists; raises BadParameter for a size that is of none."""
-    if path is None:
-        if mib is not None:
-            raise typer.BadParameter("--contraction-mib is the size of what --contractions lists")
-        return []
-    return [Task(each, data, contest, mib or MIB) for each in read_contractions(path)]
+def _size_of(contractions: Path | None, mib: float | None) -> float | None:
+    """Return the MiB of contractions, None if there are none; raises BadParameter for a size of nothing."""
+    if contractions is None and mib is not None:
+        raise typer.BadParameter("--contraction-mib is the size of what --contractions lists")
+    return None if contractions is None else mib or MIB
 
 
-def _require(tasks: list[Task], data: str) -> None:
-    """Raise DataError if there is nothing to time."""
-    if not tasks:
-        expected = "matrices, or tensors of rank 3, as the kernels have them"
-        raise DataError("none of the kernels takes such data", expected=expected, found=data)
+def _described(request: Request) -> dict[str, Any]:
+    """Return what a reader needs beside the figures, to measure the same again."""
+    return {
+        "began": datetime.now(UTC).isoformat(timespec="seconds"),
+        "parameters": request.as_object(),
+        "versions": versions(request.contest.rivals),
+        "host": host(),
+    }
 
 
 def _known(option: str, text: str | None, known: Iterable[str]) -> list[str]:
@@ -117,13 +126,6 @@ def _require_output(json_file: Path | None, plot_file: Path | None) -> None:
         require_writable(json_file)
     if plot_file is not None:
         draw([], plot_file)
-
-
-def _write(found: list[Measurement], json_file: Path | None, plot_file: Path | None) -> None:
-    if json_file is not None:
-        write_text(json_file, json.dumps([each.as_object() for each in found], indent=2))
-    if plot_file is not None:
-        draw(found, plot_file)
 
 
 def _show(found: list[Measurement]) -> None:

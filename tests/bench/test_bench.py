@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ def bench(*arguments: str) -> Result:
 def measured(path: Path, *arguments: str) -> list[dict[str, Any]]:
     shown = bench(*arguments, "--json", str(path))
     assert shown.exit_code == 0, shown.output
-    return json.loads(path.read_text())
+    return json.loads(path.read_text())["measurements"]
 
 
 @pytest.mark.usefixtures("in_this_process")
@@ -88,7 +89,7 @@ def test_a_wrong_answer_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert shown.exit_code == 1
     assert "WRONG" in shown.output
     assert "numpy on spmv, uniform: the answer is wrong" in shown.stderr
-    (found,) = json.loads((tmp_path / "found.json").read_text())
+    (found,) = json.loads((tmp_path / "found.json").read_text())["measurements"]
     assert found["best_rival"] == "scipy"
     assert {timing["name"]: timing["is_right"] for timing in found["timings"]}["numpy"] is False
 
@@ -159,6 +160,48 @@ def test_contractions_of_a_table_are_timed(tmp_path: Path) -> None:
     found = measured(tmp_path / "found.json", *options)
     assert [each["kernel"] for each in found] == ["ki,jk->ji", "lki,kjl->ji"]
     assert [each["flops"] for each in found] == [2 * 12**3, 2 * 4**4]
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_what_a_run_was_asked_for_is_kept_and_asks_for_the_same_again(tmp_path: Path) -> None:
+    first, second, table = (tmp_path / name for name in ("first.json", "second.json", "contractions.csv"))
+    table.write_text('einsum_row_major\n"ki,jk->ji"\n')
+    contractions = ("--contractions", str(table), "--contraction-mib", "0.001")
+    measured(first, "--kernels", "scale,product", "--rivals", "scipy,numpy", *contractions)
+    run = json.loads(first.read_text())
+    assert run["parameters"] == {
+        "kernels": ["scale", "product"],
+        "data": ["uniform"],
+        "size": 40,
+        "nonzeros": 200,
+        "backends": ["c"],
+        "rivals": ["scipy", "numpy"],
+        "repetitions": 1,
+        "threads": 1,
+        "contractions": str(table),
+        "contraction_mib": 0.001,
+    }
+    options: list[str] = []
+    for name, value in run["parameters"].items():
+        text = ",".join(value) if isinstance(value, list) else str(value)
+        options += [f"--{name.replace('_', '-')}", text]
+    assert CliRunner().invoke(app, ["bench", *options, "--json", str(second)]).exit_code == 0
+    again = json.loads(second.read_text())
+    assert again["parameters"] == run["parameters"]
+    named = [[(each["kernel"], each["data"]) for each in found["measurements"]] for found in (run, again)]
+    assert named[0] == named[1] == [("scale", "uniform"), ("product", "dense"), ("ki,jk->ji", "dense")]
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_what_figures_depend_on_is_kept(tmp_path: Path) -> None:
+    measured(tmp_path / "found.json", "--kernels", "scale", "--rivals", "scipy")
+    run = json.loads((tmp_path / "found.json").read_text())
+    assert datetime.fromisoformat(run["began"]) <= datetime.now(UTC)
+    assert {"storel", "python", "numpy", "scipy", "numba", "egglog"} == run["versions"].keys()
+    assert all(run["versions"].values())
+    host = run["host"]
+    assert host["processor"] and host["processors"] > 0 and host["memory"] > 0
+    assert host["compiler"] is None or {"command", "version", "flags"} == host["compiler"].keys()
 
 
 @pytest.mark.usefixtures("in_this_process")

@@ -18,9 +18,10 @@ import storel
 from storel.optimizer.limits import Stop
 from storel.optimizer.outcome import BINDERS, Options
 
-sys.path.append(str(Path(__file__).parents[1] / "paper_kernels"))
+sys.path += map(str, (Path(__file__).parents[1], Path(__file__).parents[1] / "paper_kernels"))
 
 from cases import Case, difference
+from known_names import require_known
 from operands import cases, layouts
 
 TOLERANCE = 1e-10
@@ -87,7 +88,11 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="only small random data")
     parser.add_argument("--kernels", help="only these, separated by commas")
     arguments = parser.parse_args()
-    chosen = arguments.kernels.split(",") if arguments.kernels else None
+    given = list(cases(None, small=arguments.small))
+    if arguments.kernels is not None:
+        chosen = arguments.kernels.split(",")
+        require_known("kernel", chosen, (case.kernel for case in given))
+        given = [case for case in given if case.kernel in chosen]
     table = Table("kernel", "data", "formats")
     for what in ("e-nodes", "most", "ms"):
         for binders in BINDERS:
@@ -95,13 +100,11 @@ def main() -> None:
     table.add_column(f"cost of plans, {' / '.join(BINDERS)}")
     table.add_column("ended")
     wrong = 0
-    for case in cases(None, small=arguments.small):
-        if chosen is not None and case.kernel not in chosen:
-            continue
-        given = [(name, stored) for name, stored in layouts(case) if stored is not None]
-        found = [measured(case, stored, binders) for _, stored in given for binders in BINDERS]
+    for case in given:
+        formats = [(name, stored) for name, stored in layouts(case) if stored is not None]
+        found = [measured(case, stored, binders) for _, stored in formats for binders in BINDERS]
         wrong += sum(not each.is_right for each in found)
-        table.add_row(case.kernel, case.data, *row([name for name, _ in given], found))
+        table.add_row(case.kernel, case.data, *row([name for name, _ in formats], found))
     Console(width=WIDTH).print(table)
     if wrong:
         raise SystemExit(f"{wrong} wrong answers")

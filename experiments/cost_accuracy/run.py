@@ -23,9 +23,10 @@ from storel.compilation import machine
 from storel.compilation.compiled import Compilation
 from storel.compilation.expectation import running_time
 
-sys.path.append(str(Path(__file__).parents[1] / "paper_kernels"))
+sys.path += map(str, (Path(__file__).parents[1], Path(__file__).parents[1] / "paper_kernels"))
 
 from cases import Case, Matrix, matrix_cases, tensor_cases
+from known_names import require_known
 from operands import layouts, random_matrix, random_tensor
 
 NEAR = 2.0
@@ -193,14 +194,15 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="only small random data")
     parser.add_argument("--kernels", help="only these, separated by commas")
     arguments = parser.parse_args()
+    given = list(cases(small=arguments.small))
+    if arguments.kernels is not None:
+        chosen = arguments.kernels.split(",")
+        require_known("kernel", chosen, (case.kernel for case in given))
+        given = [case for case in given if case.kernel in chosen]
     if arguments.plot is not None:  # what cannot be drawn is told before minutes of work
         plot([], arguments.plot)
     if arguments.calibrate:
         machine.keep(calibrate())
-    chosen = arguments.kernels.split(",") if arguments.kernels else None
-    given = [case for case in cases(small=arguments.small) if chosen is None or case.kernel in chosen]
-    if not given:
-        raise SystemExit(f"no kernel is called {arguments.kernels}")
     found: list[Contest] = []
     for contest in contests(given):
         print(contest, file=sys.stderr, flush=True)

@@ -16,6 +16,7 @@ from storel.errors import FormatError
 from storel.storage.build import from_arrays
 from storel.storage.formats.format import Format
 from storel.storage.formats.known import Formats
+from storel.storage.formats.levels import CONSTRUCTOR
 from storel.storage.tensor import Tensor, pack
 from storel.syntax.parser import parse_format
 
@@ -121,6 +122,15 @@ def given_data(text: str, rank: int, directory: Path | None) -> Iterator[Random 
     for path in sorted(directory.iterdir()) if directory and rank in SUFFIXES else ():
         if path.name.endswith(SUFFIXES[rank]):
             yield Real(path)
+
+
+def require_rank(text: str) -> None:
+    """Raise FormatError for a format with arguments that it takes at no rank."""
+    reference = parse_format(text)
+    if not ranks(text):
+        is_nest = reference.name == CONSTRUCTOR
+        rank = len(reference.arguments) if is_nest else min(Formats().overloads(reference.name))
+        Formats().resolve(reference, rank)
 
 
 def ranks(text: str) -> list[int]:

@@ -14,13 +14,21 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from factored import FACTORED
+from given import given_data, ranks, require_rank
 from journal import Journal
 from questions import QUESTIONS
 from rich.console import Console
 from rich.table import Table
-from worker import Cell, Outcome, Selection, cells, work
+from worker import BACKENDS, Cell, Outcome, Selection, cells, work
 
+from storel.errors import StorelError
 from storel.storage.formats.known import Formats
+from storel.storage.formats.levels import CONSTRUCTOR
+from storel.syntax.parser import parse_format
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from known_names import require_known, require_match
 
 WITH_PARAMETERS = (
     "band(lower=6, upper=7)",
@@ -161,21 +169,38 @@ def shipped() -> list[str]:
     return sorted([name for name in Formats().names if name not in FACTORED] + list(WITH_PARAMETERS))
 
 
+def require_names(texts: Sequence[str], selection: Selection) -> None:
+    """End with exit code 1 if there is no such format, question, backend or data."""
+    try:
+        require_known("format", (parse_format(text).name for text in texts), (*Formats().names, CONSTRUCTOR))
+        for text in texts:
+            require_rank(text)
+    except StorelError as error:
+        raise SystemExit(f"error: {error}") from error
+    require_known("kernel", selection.questions, QUESTIONS)
+    require_known("backend", selection.backends, BACKENDS)
+    given = [(text, rank) for text in texts for rank in ranks(text)]
+    names = (each.name for text, rank in given for each in given_data(text, rank, selection.directory))
+    require_match("data", selection.only, names)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="a directory of .mtx and .tns files")
     parser.add_argument("--formats", nargs="+", default=shipped(), help="as after STORED AS")
     parser.add_argument("--kernels", default=",".join(QUESTIONS), help="which kernels")
-    parser.add_argument("--backends", default="c", help="of c, numba, interpret, and loops")
+    parser.add_argument("--backends", default="c", help=f"of {', '.join(BACKENDS)}")
     parser.add_argument("--only", default="", help="only data whose name contains this")
     parser.add_argument("--limit", type=float, default=120, help="seconds for one answer")
     parser.add_argument("--journal", type=Path, help="a file of answers; what it has is not asked again")
     arguments = parser.parse_args()
+    if arguments.data is not None and not arguments.data.is_dir():
+        parser.error(f"{arguments.data} is no directory")
     questions = tuple(arguments.kernels.split(","))
-    if unknown := sorted({*questions} - {*QUESTIONS}):
-        parser.error(f"no kernel is called {', '.join(unknown)}; there are {', '.join(QUESTIONS)}")
     selection = Selection(arguments.data, questions, tuple(arguments.backends.split(",")), arguments.only)
-    texts, summary, journal = arguments.formats, Summary(), Journal(arguments.journal)
+    texts = arguments.formats
+    require_names(texts, selection)
+    summary, journal = Summary(), Journal(arguments.journal)
     for text in texts:
         for outcome in outcomes(text, selection, arguments.limit, journal):
             summary.add(outcome)

@@ -35,6 +35,8 @@ TIMED = "c"
 
 INTERPRETERS = ("interpret", "loops")
 
+BACKENDS = (TIMED, "numba", *INTERPRETERS)
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:

@@ -13,6 +13,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,10 @@ from showcase import LARGE, SMALL, Case, cases
 import storel
 from storel.execution.run import measure
 from storel.loops.interpret import Work
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from known_names import require_match
 
 TOLERANCE = 1e-9
 
@@ -80,12 +85,14 @@ def main() -> None:
     parser.add_argument("--only", default="", help="run the cases whose name contains this")
     parser.add_argument("--small", action="store_true", help="time on the small data, too")
     arguments = parser.parse_args()
+    counted = list(cases(SMALL))
+    require_match("program", arguments.only, (case.name for case in counted))
     table = Table(
         "program", "as written", "chosen", "within the bound", "storel [ms]", "rival [ms]", "ratio",
         caption="as written, chosen: multiplications / iterations on small data",
     )  # fmt: skip
     failed: list[str] = []
-    for small, large in zip(cases(SMALL), cases(SMALL if arguments.small else LARGE), strict=True):
+    for small, large in zip(counted, cases(SMALL if arguments.small else LARGE), strict=True):
         if arguments.only not in small.name:
             continue
         strict = storel.compile(small.program, **operands(small), floating_point="strict")

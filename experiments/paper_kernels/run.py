@@ -20,6 +20,10 @@ from storel.compilation.compiler import BACKENDS
 from storel.errors import MemoryLimitError
 from storel.execution.run import measure
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+from known_names import require_known, require_match
+
 TOLERANCE = 1e-10
 COUNTED = 1e7
 """Nanoseconds beyond which the work is not counted, since the interpreter of loops is slow."""
@@ -64,13 +68,14 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only data whose name contains this")
     arguments = parser.parse_args()
     backends = arguments.backends.split(",")
-    if unknown := [backend for backend in backends if backend not in BACKENDS]:
-        parser.error(f"no backend is called {unknown[0]}: {', '.join(BACKENDS)}")
+    require_known("backend", backends, BACKENDS)
     if arguments.data is not None and not arguments.data.is_dir():
         parser.error(f"{arguments.data} is no directory")
     table = Table("kernel", "data", "format", *backends, "multiplications")
     wrong = 0
+    names: list[str] = []
     for case in cases(arguments.data, small=arguments.small):
+        names.append(case.data)
         if arguments.only not in case.data:
             continue
         for name, stored in layouts(case):
@@ -87,6 +92,7 @@ def main() -> None:
                 cells.append(text if is_right else f"WRONG {text}")
                 print(f": {cells[-1]}", file=sys.stderr, flush=True)
             table.add_row(case.kernel, case.data, name, *cells, work_of(case, name, kernels[backends[0]]))
+    require_match("data", arguments.only, names)  # files are read one after the other, as they are asked
     Console().print(table)
     if wrong:
         raise SystemExit(f"{wrong} wrong answers")

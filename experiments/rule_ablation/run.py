@@ -33,6 +33,10 @@ from storel.optimizer.optimize import optimize
 from storel.optimizer.outcome import Optimized
 from storel.optimizer.rules.rulefile import Rule, RuleSet, shipped
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+from known_names import require_known
+
 WIDTH = 120
 NOTEWORTHY = 1.01
 """Ratios of costs closer to 1 than this are drawn as none."""
@@ -141,10 +145,8 @@ def ablated(rule: Rule, searches: Sequence[Search]) -> Ablation:
 
 def chosen(names: Sequence[str]) -> list[Rule]:
     """Return the rules of these names, all if there are none, in the order of the files."""
-    found = [rule for rule in shipped().rules if not names or rule.name in names]
-    if unknown := sorted(set(names) - {rule.name for rule in found}):
-        raise SystemExit(f"no such rule: {', '.join(unknown)}")
-    return found
+    require_known("rule", names, (rule.name for rule in shipped().rules))
+    return [rule for rule in shipped().rules if not names or rule.name in names]
 
 
 def ablations(rules: Sequence[Rule], word: str, processes: int) -> Iterator[Ablation]:

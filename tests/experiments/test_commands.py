@@ -21,7 +21,6 @@ def output_of(*arguments: str) -> str:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("paper_kernels", "--backends", "c,fortran"), "no backend is called fortran"),
         (("paper_kernels", "--data", "no-such-folder"), "no-such-folder is no directory"),
         (("rule_ablation", "--only", "no such program"), "no program whose name contains"),
         (("rule_ablation", "--processes", "0"), "'0' is no integer from 1"),
@@ -29,7 +28,7 @@ def output_of(*arguments: str) -> str:
         (("rule_ablation", "--json", "pyproject.toml"), "pyproject.toml cannot be read"),
         (("rule_ablation", "--plot", "no-such-folder/found.svg"), "found.svg cannot be drawn"),
         (("cost_accuracy", "--plot", "no-such-folder/found.svg"), "found.svg cannot be drawn"),
-        (("cost_accuracy", "--small", "--kernels", "smpv"), "no kernel is called smpv"),
+        (("formats", "--data", "no-such-folder"), "no-such-folder is no directory"),
         (("formats", "--journal", "no-such-folder/found"), "found cannot be written"),
         (("formats", "--journal", "README.md"), "README.md is no journal"),
     ],
@@ -40,6 +39,41 @@ def test_a_mistake_in_the_arguments_is_told(arguments: tuple[str, ...], message:
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert ended.returncode != 0 and message in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "hint"),
+    [
+        (("binders", "--small", "--kernels", "spmv,smpv"), "no kernel is called 'smpv'", "spmv"),
+        (("cost_accuracy", "--small", "--kernels", "spmv,smpv"), "no kernel is called 'smpv'", "spmv"),
+        (("formats", "--formats", "csr", "crs"), "no format is called 'crs'", "csr"),
+        (("formats", "--formats", "csr", "--kernels", "cuont"), "no kernel is called 'cuont'", "count"),
+        (("formats", "--formats", "csr", "--backends", "nunba"), "no backend is called 'nunba'", "numba"),
+        (("formats", "--formats", "csr", "--only", "19 x 19 boll"), "no data has a name", "19 x 19 bool"),
+        (("optimizer_showcase", "--small", "--only", "traingles"), "no program has a name that", "triangles"),
+        (("paper_kernels", "--small", "--only", "random 40 x 41"), "no data has a name that", "40 x 40"),
+        (("paper_kernels", "--backends", "c,nunba"), "no backend is called 'nunba'", "numba"),
+        (("rule_ablation", "--rule", "fuse-smu"), "no rule is called 'fuse-smu'", "fuse-sum"),
+    ],
+)
+def test_an_unknown_name_is_told_with_those_that_are_known(
+    arguments: tuple[str, ...], name: str, hint: str
+) -> None:
+    experiment, *others = arguments
+    command = (sys.executable, f"experiments/{experiment}/run.py", *others)
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    first, expected, nearest = ended.stderr.splitlines()
+    assert first.startswith(f"error: {name}")
+    assert expected.startswith("  expected: ") and hint in expected
+    assert nearest.startswith("  hint: did you mean '") and hint in nearest
+
+
+def test_arguments_that_a_format_does_not_take_are_told() -> None:
+    command = (sys.executable, "experiments/formats/run.py", "--formats", "ell(wdith=2)")
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("error: ") and "wdith" in ended.stderr
 
 
 def test_experiment_keeps_within_the_bounds_of_work() -> None:

@@ -56,6 +56,7 @@ def test_the_version_is_that_of_the_package() -> None:
         (["explain", "a.sdql", "--format", "svg"], 2),
         (["explain", "a.sdql", "--format", "html", "--stage", "plan"], 2),
         (["explain", "a.sdql", "--format", "html", "--json"], 2),
+        (["explain", "a.sdql", "--format", "text", "--json"], 2),
         (["run"], 2),
         (["run", "a.sdql", "-b", "nonsense"], 2),
         (["run", "a.sdql", "--backend", "d"], 2),

@@ -147,7 +147,9 @@ def explain(
     stats: StatsOption = None,
     analyze: Annotated[bool, typer.Option("--analyze", help="Run it, count and measure.")] = False,
     stage: Annotated[str | None, typer.Option(help="Show one stage only, as text.")] = None,
-    rendering: Annotated[Rendering, typer.Option("--format", help="text, json, html, or dot.")] = "text",
+    rendering: Annotated[
+        Rendering | None, typer.Option("--format", help="text, as by default, json, html, or dot.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     to: Annotated[list[Path] | None, typer.Option("-o", help="Where it goes; else it is printed.")] = None,
     backend: BackendOption = "auto",
@@ -162,9 +164,9 @@ def explain(
 
     Example: storel explain spmv.sdql -b A=matrix.mtx:csr -b x=x.npy --analyze --stage plan
     """
-    if as_json and rendering not in ("text", "json"):
+    if as_json and rendering not in (None, "json"):
         raise typer.BadParameter(f"--json is --format json, not {rendering}")
-    rendering = "json" if as_json else rendering
+    rendering = "json" if as_json else rendering or "text"
     if stage is not None:
         require_known("--stage", stage, [each.name for each in STAGES])
         if rendering != "text":

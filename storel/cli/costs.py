@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from storel.cli import report
+from storel.cli.interrupts import telling_if_interrupted
 from storel.compilation import machine
 
 
@@ -28,5 +29,7 @@ def calibrate(
     elif not show:
         from storel.calibration.measure import calibrate as measured  # with SciPy's optimizer, 0.2 s
 
-        machine.keep(measured(report.progress()))
+        with telling_if_interrupted(lambda: "nothing was kept: plans are priced as before"):
+            constants = measured(report.progress())
+        machine.keep(constants)
     print(report.constants_text(machine.constants()))

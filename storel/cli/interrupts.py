@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -13,6 +14,9 @@ INTERRUPTED = 130
 
 GRACE = 0.5
 """The seconds in which the interpreter may end what it runs by itself."""
+
+_CONSEQUENCES: list[Callable[[], str]] = []
+"""What an interrupt is to tell now."""
 
 
 @contextmanager
@@ -58,6 +62,24 @@ def ended_by_interrupts() -> Generator[None]:
             listener.join()
 
 
+@contextmanager
+def telling_if_interrupted(consequence: Callable[[], str]) -> Generator[None]:
+    """Let an interrupt tell what becomes of the work inside, whoever hears of it."""
+    _CONSEQUENCES.append(consequence)
+    try:
+        yield
+    except KeyboardInterrupt:
+        _tell()
+        raise
+    finally:
+        _CONSEQUENCES.pop()
+
+
+def _tell() -> None:
+    for consequence in _CONSEQUENCES:
+        print(f"interrupted: {consequence()}", file=sys.stderr, flush=True)
+
+
 def _hears_signals() -> bool:
     """Return whether this is the main thread: signals are its own."""
     return threading.current_thread() is threading.main_thread()
@@ -67,4 +89,7 @@ def _end(listen: Callable[[int], bytes], heard: threading.Event) -> None:
     """End the process if it is interrupted, and the main thread has not ``heard`` of it soon after."""
     while signals := listen(1):
         if signal.SIGINT in signals and not heard.wait(GRACE):
-            os._exit(INTERRUPTED)
+            try:
+                _tell()
+            finally:
+                os._exit(INTERRUPTED)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from storel.cli import report
+from storel.cli.interrupts import telling_if_interrupted
 from storel.cli.options import (
     BackendOption,
     BindersOption,
@@ -20,6 +23,7 @@ from storel.cli.options import (
 from storel.cli.running import BindingOption, ScriptArgument, read_script, runner_for
 from storel.errors import DataError
 from storel.options import CallOptions
+from storel.tuning.rows import Tuned
 from storel.tuning.text import tuning_text
 from storel.tuning.tune import SECONDS, forgotten
 from storel.tuning.tune import tune as tuned
@@ -53,10 +57,22 @@ def tune(
     options = CallOptions(
         backend, formats, rules, memory_limit, floating_point, binders=binders, threads=threads
     )
-    with report.bar() as show:
+    finished: list[Tuned] = []
+    left = _forgetting if forget else partial(_left, finished)
+    with telling_if_interrupted(left), report.bar() as show:
         runner = runner_for(script, binding or [], options, lambda step: show(step, 0.0))
         source = read_script(script)
-        found = forgotten(runner, source) if forget else tuned(runner, source, seconds, show)
+        found = forgotten(runner, source) if forget else tuned(runner, source, seconds, show, finished.append)
     print(json.dumps(found.as_object(), indent=2) if as_json else tuning_text(found))
     if found.wrong:
         raise DataError("plans give other results; please report this", found="; ".join(found.wrong))
+
+
+def _left(finished: Sequence[Tuned]) -> str:
+    """Return what is remembered where tuning ends early: what is tuned to its end."""
+    names = ", ".join(each.name for each in finished if each.is_remembered)
+    return f"what was found for {names} is remembered, nothing else" if names else "nothing was remembered"
+
+
+def _forgetting() -> str:
+    return "what was remembered may not be forgotten yet"

@@ -54,12 +54,17 @@ WORTHWHILE = 0.95
 
 
 def tune(
-    runner: Runner, source: Source, seconds: float = SECONDS, report: Report = lambda _, __: None
+    runner: Runner,
+    source: Source,
+    seconds: float = SECONDS,
+    report: Report = lambda _, __: None,
+    finished: Callable[[Tuned], None] = lambda _: None,
 ) -> Tuning:
     """Run a program, measure other ways to compute each definition, and remember the fastest.
 
-    ``seconds`` is how long each definition is tuned; a kernel that runs is not interrupted. Raises DataError
-    if nothing is compiled, TypeMismatchError for what is no time, StorelError where the program itself fails.
+    ``seconds`` is how long each definition is tuned; a kernel that runs is not interrupted. ``finished`` is
+    told of each definition when what was found for it is remembered. Raises DataError if nothing is compiled,
+    TypeMismatchError for what is no time, StorelError where the program itself fails.
     """
     if not isinstance(seconds, Real) or not seconds >= 0:
         raise TypeMismatchError(
@@ -70,6 +75,7 @@ def tune(
     def compiled(task: Task) -> Compilation:
         search = Search(task, seconds, report)
         found.append(search.run())
+        finished(found[-1])
         return search.best.compilation
 
     runner.compiler = compiled

@@ -10,8 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+from strategies.command_line import storel
 
 from storel.cli.interrupts import INTERRUPTED
+from storel.compilation import machine
 
 ENDLESS = "CREATE TENSOR y AS sum(<i, _> in 0:3000000, <j, _> in 0:100000) sqrt(1.0 * ((i ^ j) % 7) + j)"
 
@@ -25,12 +27,15 @@ main()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are those of POSIX")
-def test_a_kernel_that_runs_is_interrupted(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("subcommand", "told"), [("run", ""), ("tune", "interrupted: nothing was remembered\n")]
+)
+def test_a_kernel_that_runs_is_interrupted(subcommand: str, told: str, tmp_path: Path) -> None:
     script, cache = tmp_path / "endless.sdql", tmp_path / "cache"
     script.write_text(ENDLESS)
-    command = [sys.executable, "-c", COMMAND, "run", str(script), "--backend", "c"]
+    command = [sys.executable, "-c", COMMAND, subcommand, str(script), "--backend", "c"]
     environment = os.environ | {"STOREL_CACHE_DIR": str(cache)}
-    with subprocess.Popen(command, env=environment) as running:
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as running:
         try:
             end = time.monotonic() + 60
             while not [*cache.glob("c-*/kernel.so")] and time.monotonic() < end:
@@ -38,9 +43,22 @@ def test_a_kernel_that_runs_is_interrupted(tmp_path: Path) -> None:
             time.sleep(1)
             assert running.poll() is None
             running.send_signal(signal.SIGINT)
-            assert running.wait(20) == INTERRUPTED
+            _, errors = running.communicate(timeout=20)
+            assert (running.returncode, errors) == (INTERRUPTED, told)
         finally:
             running.kill()
+
+
+def test_an_interrupt_says_that_no_costs_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = machine.constants()
+    monkeypatch.setattr("storel.calibration.measure.calibrate", interrupted)
+    shown = storel("calibrate")
+    told = "interrupted: nothing was kept: plans are priced as before\n"
+    assert (shown.code, shown.out, shown.err) == (INTERRUPTED, "", told)
+    assert machine.constants() == before
 
 
 IMPORTING = """

@@ -15,6 +15,7 @@ from storel.execution.run import execute
 from storel.storage.formats.known import Formats
 from storel.tuning.candidates import Candidate, describe
 from storel.tuning.measure import Measured
+from storel.tuning.rows import Tuned
 from storel.tuning.tune import Search
 
 PRODUCT = "CREATE TENSOR C AS sum(<(i, k), a> in A, <(k, j), b> in A) { (i, j) -> a * b }"
@@ -88,6 +89,47 @@ def test_another_result_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown.code == 1
     assert "another result" in shown.out
     assert shown.err.startswith("error: plans give other results; please report this")
+
+
+def interrupted_after(definitions: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Ctrl-C come when so many definitions are tuned."""
+    run, done = Search.run, list[Search]()
+
+    def interrupted(search: Search) -> Tuned:
+        if len(done) == definitions:
+            raise KeyboardInterrupt
+        done.append(search)
+        return run(search)
+
+    monkeypatch.setattr(Search, "run", interrupted)
+
+
+def test_an_interrupt_says_that_nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = storel(*PLAN)
+    interrupted_after(0, monkeypatch)
+    shown = storel(*TUNE)
+    assert (shown.code, shown.out, shown.err) == (130, "", "interrupted: nothing was remembered\n")
+    assert storel(*PLAN).out == before.out
+
+
+def test_an_interrupt_says_what_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = PRODUCT.replace("CREATE TENSOR C", "CREATE TENSOR C STORED AS csr")
+    Path("p.sdql").write_text(f"{stored};\nCREATE TENSOR s AS sum(<(i, j), c> in C) c * c")
+    interrupted_after(1, monkeypatch)
+    shown = storel(*TUNE)
+    assert shown.code == 130
+    assert shown.err == "interrupted: what was found for C is remembered, nothing else\n"
+    assert "by list" in storel(*PLAN).out
+
+
+def test_an_interrupt_of_forgetting_promises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("storel.cli.tune.forgotten", interrupted)
+    shown = storel(*TUNE, "--forget")
+    assert shown.code == 130
+    assert shown.err == "interrupted: what was remembered may not be forgotten yet\n"
 
 
 def test_what_is_remembered_is_for_one_way_to_hold_binders() -> None:

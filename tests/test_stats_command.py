@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 import storel
 from storel.cli.application import app
-from storel.errors import DataError
+from storel.errors import DataError, FormatError, StorelError
+from storel.host import resources
 
 PROGRAM = "CREATE TENSOR s AS sum(<(i, j), a> in A) { i -> a }"
 
@@ -44,6 +45,61 @@ def test_statistics_stand_for_the_data(matrix: Path, tmp_path: Path) -> None:
     assert plan == output("explain", str(script), "-b", f"A={matrix}", "--stage", "plan")
     other = output("explain", str(script), "--stats", f"A={stated}:csc", "--stage", "plan")
     assert other == output("explain", str(script), "-b", f"A={matrix}:csc", "--stage", "plan")
+
+
+def own_formats(directory: Path, shipped: str) -> Path:
+    """Return a directory with a format of one's own, which is a shipped one but for its name."""
+    directory.mkdir()
+    text = (resources.directory("storage_formats") / f"{shipped}.sdql").read_text(encoding="utf-8")
+    (directory / "mine.sdql").write_text(text.replace(f"FORMAT {shipped}", "FORMAT mine"))
+    return directory
+
+
+def test_a_format_of_ones_own_is_kept(matrix: Path, tmp_path: Path) -> None:
+    by_columns, by_rows = (own_formats(tmp_path / name, name) for name in ("csc", "csr"))
+    stated, script = tmp_path / "A.json", tmp_path / "rows.sdql"
+    stated.write_text(output("stats", f"{matrix}:mine", "--formats", str(by_columns), "--json"))
+    script.write_text(PROGRAM)
+    explained = ("explain", str(script), "--stage", "plan")
+    data = output(*explained, "-b", f"A={matrix}:mine", "--formats", str(by_columns))
+    for formats in ((), ("--formats", str(by_columns)), ("--formats", str(by_rows))):
+        assert output(*explained, "--stats", f"A={stated}", *formats) == data
+    asked = output(*explained, "--stats", f"A={stated}:mine", "--formats", str(by_rows))
+    assert asked == output(*explained, "-b", f"A={matrix}:mine", "--formats", str(by_rows)) != data
+
+
+def test_a_format_of_a_script_that_has_the_name_of_one_that_ships(matrix: Path, tmp_path: Path) -> None:
+    text = (own_formats(tmp_path / "own", "csc") / "mine.sdql").read_text().replace("mine", "csr")
+    stated, script = tmp_path / "A.json", tmp_path / "rows.sdql"
+    stated.write_text(output("stats", f"{matrix}:csr", "--json"))
+    assert "creation" not in json.loads(stated.read_text())
+    plans: list[str] = []
+    for start in ("", f"{text};\n"):
+        script.write_text(start + PROGRAM)
+        plans.append(output("explain", str(script), "--stage", "plan", "--stats", f"A={stated}"))
+    assert plans[0] == plans[1]
+
+
+def test_statistics_that_name_a_format_alone_are_read() -> None:
+    given = {"shape": [3, 4], "nnz": 4, "format": "csc"}
+    assert storel.declare(given).format == "csc"
+    with pytest.raises(FormatError, match="unknown format 'cssr'") as raised:
+        storel.declare(given | {"format": "cssr"})
+    assert raised.value.hint == "did you mean 'csr'?"
+
+
+@pytest.mark.parametrize(
+    ("creation", "message"),
+    [
+        ("CREATE FORMAT", "bad 'creation'"),
+        ({"text": "CREATE FORMAT"}, "bad 'creation'"),
+        ({"text": "CREATE FORMAT", "parts": [1]}, "bad 'creation'"),
+        ({"text": "CREATE FORMAT", "parts": []}, "the statistics: "),
+    ],
+)
+def test_a_text_that_creates_no_format_is_an_error(creation: object, message: str) -> None:
+    with pytest.raises(StorelError, match=message):
+        storel.declare({"shape": [3, 4], "nnz": 4, "format": "mine", "creation": creation})
 
 
 def test_edited_statistics_change_the_estimate(matrix: Path) -> None:

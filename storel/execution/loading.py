@@ -291,9 +291,12 @@ def declared_tensor(summary: Summary, formats: Formats, reference: FormatReferen
 
     Raises FormatError for a format that needs the data itself, DataError where one is to be chosen.
     """
-    rank = len(summary.shape)
-    if reference is None and summary.format is not None:
-        reference = parse_format(summary.format)
+    rank, text = len(summary.shape), summary.format
+    if reference is None and text is not None:
+        reference = parse_format(text)
+        if summary.creation is not None or reference.name in formats.names:
+            with about("the statistics"):
+                return declare(summary, described(text, rank, summary.creation, formats))
     if is_automatic(reference):
         return smallest(declared_tensor(replace(summary, format=None), formats), formats)
     if reference is None:

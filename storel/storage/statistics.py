@@ -17,6 +17,7 @@ from storel.arrays import Array
 from storel.degrees import Degrees, DegreeVector, is_countable, summarized
 from storel.semiring import SEMIRINGS
 from storel.storage.blocks import is_all_finite
+from storel.storage.formats.creation import creation_of
 from storel.storage.formats.signature import Level, LevelKind, LevelSignature
 from storel.storage.formats.sizes import evaluate_size
 from storel.storage.stored import Stored
@@ -99,6 +100,7 @@ class Statistics:
         return Summary(
             tensor.shape, tensor.type, tensor.format, tensor.semiring, self.nnz, self.order, self.prefixes,
             self.modes, self.bandwidth, self.is_symmetric, self.is_finite, tensor.is_closed,
+            creation_of(tensor.storage),
         )  # fmt: skip
 
     @cached_property

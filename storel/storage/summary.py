@@ -4,14 +4,15 @@
      "order": [0, 1], "prefixes": [2, 5], "bandwidth": [1, 2], "symmetric": false, "closed": true,
      "modes": [{"nonempty": 2, "first": 0, "last": 2, "l2": 3.6, "linf": 3, "histogram": [0, 2]}, …]}
 
-Only ``shape`` and ``nnz`` must be given. A mode of which nothing is said has its entries spread evenly.
+Only ``shape`` and ``nnz`` must be given. A mode of which nothing is said has its entries spread evenly. Of a
+format that does not ship there is ``"creation": {"text": "CREATE FORMAT …", "parts": []}``, too.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,6 +27,7 @@ from storel.storage.contradictions import (
     bounds_of_prefixes,
     require_bounds,
 )
+from storel.storage.formats.creation import Creation
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,8 @@ class Summary:
     """The statistics of a tensor without the tensor.
 
     ``prefixes`` are the distinct keys in the first dimension of ``order``, in the first two, and so on;
-    ``bandwidth`` is how far entries lie below and above the diagonal. ``format`` is None for the default.
+    ``bandwidth`` is how far entries lie below and above the diagonal. ``format`` is None for the default,
+    ``creation`` for a format that its name suffices for.
     """
 
     shape: tuple[int, ...]
@@ -57,13 +60,16 @@ class Summary:
     is_symmetric: bool = False
     is_finite: bool = True
     is_closed: bool = True
+    creation: Creation | None = None
 
     def as_object(self) -> dict[str, Any]:
         """Return what is written as JSON."""
+        created = {} if self.creation is None else {"creation": asdict(self.creation)}
         return {
             "shape": list(self.shape),
             "type": self.type.value,
             "format": self.format,
+            **created,
             "semiring": self.semiring,
             "nnz": self.nnz,
             "finite": self.is_finite,
@@ -103,8 +109,8 @@ def read_summary(path: Path, name: str | None = None) -> Summary:
 
 
 _KEYS = (
-    "shape", "type", "format", "semiring", "nnz", "finite", "closed", "order", "prefixes", "bandwidth",
-    "symmetric", "modes",
+    "shape", "type", "format", "creation", "semiring", "nnz", "finite", "closed", "order", "prefixes",
+    "bandwidth", "symmetric", "modes",
 )  # fmt: skip
 _MODE_KEYS = ("nonempty", "first", "last", "l2", "linf", "histogram")
 
@@ -155,6 +161,7 @@ def summary_from(given: object, where: str = "the statistics") -> Summary:
         is_symmetric=is_symmetric,
         is_finite=reader.truth("finite", True),
         is_closed=reader.truth("closed", True),
+        creation=reader.creation("creation"),
     )
 
 
@@ -258,6 +265,15 @@ class _Reader:
         if value is not None and not isinstance(value, str):
             raise self._error(key, "a text", value)
         return value
+
+    def creation(self, key: str) -> Creation | None:
+        value = self.given.get(key)
+        try:
+            return None if value is None else Creation.from_object(value)
+        except (KeyError, TypeError) as error:
+            raise self._error(
+                key, "the text that creates the format, and those of its parts", value
+            ) from error
 
     def choice(self, key: str, admitted: list[str], default: str) -> str:
         value = self.given.get(key, default)

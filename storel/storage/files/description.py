@@ -55,7 +55,7 @@ def parse_description(text: str, what: str) -> Description:
         if table["version"] not in (VERSION, WITH_CREATION) or table["semiring"] not in SEMIRINGS:
             raise ValueError("another version")
         shape = tuple(int(extent) for extent in table["shape"])
-        creation = _creation(table["creation"]) if table["version"] == WITH_CREATION else None
+        creation = Creation.from_object(table["creation"]) if table["version"] == WITH_CREATION else None
         semiring, is_closed = str(table["semiring"]), bool(table["is_closed"])
         return Description(str(table["format"]), shape, semiring, is_closed, creation)
     except (ValueError, KeyError, TypeError) as error:
@@ -63,7 +63,3 @@ def parse_description(text: str, what: str) -> Description:
             f"{what}: the description of the tensor is not understood",
             expected=f"a file that this version of storel saved, with '{KEY}' describing it",
         ) from error
-
-
-def _creation(table: Mapping[str, Any]) -> Creation:
-    return Creation(str(table["text"]), tuple(map(_creation, table["parts"])))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, cast
 
 from storel.errors import FormatError
 from storel.source import Source
@@ -25,6 +26,13 @@ class Creation:
 
     text: str
     parts: tuple[Creation, ...] = ()
+
+    @classmethod
+    def from_object(cls, found: Any) -> Creation:
+        """Return what an object of the same fields stands for; raises KeyError or TypeError for others."""
+        if not isinstance(found["text"], str) or not isinstance(found["parts"], list):
+            raise TypeError("a text, and a list of parts")
+        return cls(found["text"], tuple(map(cls.from_object, cast(list[Any], found["parts"]))))
 
 
 def creation_of(storage: Format) -> Creation | None:

@@ -98,11 +98,16 @@ class Function:
 
 
 def shift_right(a: int, b: int) -> int:
-    """Return ``a`` without its ``b`` lowest bits; the sign fills up."""
+    """Return ``a`` without its ``b`` lowest bits; the sign fills up.
+
+    As in NumPy, a shift by a negative number moves all bits out.
+    """
     return a >> (b if 0 <= b < WORD else WORD - 1)
 
 
 def _shift_left(a: int, b: int) -> int:
+    if a != 0 and b >= WORD:  # not computed, since that takes as long as its digits are many
+        raise EvaluationError(f"integer overflow: {a} << {b} does not fit into {WORD} bits")
     return a << b if 0 <= b < WORD else 0
 
 

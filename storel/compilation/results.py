@@ -80,7 +80,7 @@ def choose_result_format(
     array = _array(storage, extents, counts, formats)
     if _can_assemble(storage):
         return ResultFormat(storage, storage, array)
-    sparse = _sparse(extents, counts, formats)
+    sparse = sparse_format(extents, counts[-1], formats)
     return ResultFormat(storage, sparse if _can_assemble(sparse) else None, array)
 
 
@@ -94,7 +94,7 @@ def _array(
     return formats.default(rank, is_dense=True) if is_dense(counts[-1], extents) else None
 
 
-def _sparse(extents: tuple[int, ...], counts: tuple[float, ...], formats: Formats) -> Format:
+def sparse_format(extents: tuple[int, ...], entries: float, formats: Formats) -> Format:
     """Return the default for sparse tensors; compressed levels where it has too many places or is none."""
     rank = len(extents)
     if rank in formats.defaults.sparse:
@@ -102,7 +102,7 @@ def _sparse(extents: tuple[int, ...], counts: tuple[float, ...], formats: Format
         signature = level_signature(default)
         kinds = [] if signature is None else [level.kind for level in signature.levels]
         places = zip(kinds, accumulate(extents, multiply), strict=False)
-        if all(kind is not LevelKind.DENSE or is_worth_a_place(rows, counts[-1]) for kind, rows in places):
+        if all(kind is not LevelKind.DENSE or is_worth_a_place(rows, entries) for kind, rows in places):
             return default
     return _nest((LevelKind.COMPRESSED.value,) * rank, tuple(range(rank)))
 

@@ -12,7 +12,15 @@ import numpy as np
 
 from storel.compilation.compiled import Compilation
 from storel.compilation.environment import Environment
-from storel.errors import DataError, EvaluationError, FormatError, ProgramSyntaxError, placed_at
+from storel.compilation.results import sparse_format
+from storel.errors import (
+    DataError,
+    EvaluationError,
+    FormatError,
+    MemoryLimitError,
+    ProgramSyntaxError,
+    placed_at,
+)
 from storel.execution.places import show_place
 from storel.host import memory
 from storel.loops import interpret as loop_interpreter
@@ -38,7 +46,8 @@ def followed(definition: Definition, reference: FormatReference | None) -> Gener
 
     The parser limits how deep a text is, but what is written side by side may be nested, too: each source
     of a sum is a loop around the next one, each key of a tuple a dictionary in the one before. A result that
-    does not fit the format of ``reference`` shows that.
+    does not fit the format of ``reference`` shows that, and MemoryLimitError is raised where the system
+    has no room for it: that may be less than what was free before.
     """
     place = definition.expression.span if reference is None else reference.span
     try:
@@ -50,6 +59,13 @@ def followed(definition: Definition, reference: FormatReference | None) -> Gener
             span=definition.expression.span,
             hint="name parts of it with CREATE TENSOR",
         ) from None
+    except MemoryError as error:
+        raise MemoryLimitError(
+            "the system has not enough memory",
+            found=f"too little to compute {definition.name}",
+            span=place,
+            hint="store the result in a sparse format, or ask for a smaller one",
+        ) from error
 
 
 def execute(compilation: Compilation, environment: Environment, memory_limit: int | None = None) -> Tensor:
@@ -117,8 +133,16 @@ def sizes_of(compilation: Compilation) -> dict[str, int]:
     return {name: fact.value for name, fact in compilation.symbols.items() if isinstance(fact, SizeSymbol)}
 
 
-def evaluate_reference(definition: Definition, environment: Environment, storage: Format | None) -> Tensor:
-    """Evaluate a definition by the reference interpreter and store what it gives."""
+def evaluate_reference(
+    definition: Definition,
+    environment: Environment,
+    storage: Format | None,
+    memory_limit: int | None = None,
+) -> Tensor:
+    """Evaluate a definition by the reference interpreter and store what it gives.
+
+    Raises MemoryLimitError where that does not fit.
+    """
     unsigned = unsigned_names(definition.expression, definition.semiring)
     require_numbers(definition, unsigned, environment.tensors)
     value = evaluate_definition(definition, {}, reference_values(environment))
@@ -126,8 +150,16 @@ def evaluate_reference(definition: Definition, environment: Environment, storage
     found = list(_entries(value, len(shape), ()))
     keys = np.array([key for key, _ in found], dtype=np.int64).reshape(len(found), len(shape))
     numbers = np.array([number for _, number in found], dtype=definition.type.dtype)
+    if storage is None and shape:
+        storage = sparse_format(shape, len(found), environment.formats)
     return from_coordinates(
-        keys.T, numbers, shape, environment.formats, storage, semiring=definition.semiring
+        keys.T,
+        numbers,
+        shape,
+        environment.formats,
+        storage,
+        semiring=definition.semiring,
+        memory_limit=memory_limit,
     )
 
 

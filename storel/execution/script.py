@@ -308,7 +308,8 @@ class Runner:
         counts = self.counts_work or analyzed
         if self.options.backend == "interpret" and self.runs and not counts:
             with self._timed("run"):
-                return evaluate_reference(definition, self.environment, storage)
+                limit = self.options.memory_limit
+                return evaluate_reference(definition, self.environment, storage, limit)
         with self._timed("compile"):
             self.progress(f"planning {definition.name}")
             compilation = self.compiler(Task(definition, views, self.environment, storage, self.options))

@@ -9,11 +9,19 @@ from pathlib import Path
 
 from storel.errors import MemoryLimitError
 
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None
+
+UNLIMITED = 1 << 62
+"""More bytes than there are."""
+
 
 @functools.cache
 def available() -> int:
-    """Return the bytes of memory that this process may use: the machine's, or its control group's."""
-    limits = [1 << 62]
+    """Return the bytes of memory that this process may use: the machine's, its group's, or its own."""
+    limits = [_address_space()]
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
@@ -22,6 +30,14 @@ def available() -> int:
         except (OSError, ValueError):
             continue  # no such group, or "max"
     return min(limits)
+
+
+def _address_space() -> int:
+    """Return the bytes that this process may have addresses for, as ``ulimit -v`` says."""
+    if resource is None:
+        return UNLIMITED
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return UNLIMITED if soft == resource.RLIM_INFINITY else min(soft, UNLIMITED)
 
 
 def allowance(needed: int) -> int:
@@ -35,13 +51,17 @@ def allowance(needed: int) -> int:
 
 def _free() -> int:
     """Return the bytes that can be taken now, less a reserve for what comes after."""
-    free = 1 << 62
+    free = UNLIMITED
     with contextlib.suppress(OSError, ValueError, IndexError):
         text = Path("/proc/meminfo").read_text("ascii")
         free = 1024 * int(text.partition("MemAvailable:")[2].split()[0])
     with contextlib.suppress(OSError, ValueError):
         used = int(Path("/sys/fs/cgroup/memory.current").read_text("ascii"))
         free = min(free, available() - used)
+    if (limit := _address_space()) < UNLIMITED:
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            pages = Path("/proc/self/statm").read_text("ascii").split()[0]
+            free = min(free, limit - int(pages) * os.sysconf("SC_PAGE_SIZE"))
     return free - free // 16
 
 

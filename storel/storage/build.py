@@ -136,6 +136,7 @@ def from_coordinates(
     semiring: str = "plus_times",
     *,
     is_closed: bool = True,
+    memory_limit: int | None = None,
 ) -> Tensor:
     """Store a list of entries; without a shape the extents are open and the largest keys decide."""
     coordinates, values = np.asarray(coordinates), as_values(np.asarray(values), "the array of values")
@@ -159,7 +160,8 @@ def from_coordinates(
         bounds = as_shape(shape)
     _check_coordinates(coordinates, bounds)
     wanted = storage or formats.default(rank, is_dense=rank == 0)
-    return pack(wanted, coordinates, values, bounds, semiring, is_closed=is_closed and shape is not None)
+    is_closed = is_closed and shape is not None
+    return pack(wanted, coordinates, values, bounds, semiring, is_closed=is_closed, memory_limit=memory_limit)
 
 
 def from_arrays(

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -30,3 +33,40 @@ def test_small_amounts_are_told_exactly() -> None:
         "at most 1,000 bytes",
         "2,400 bytes, of which 2,400 bytes for the result result.val",
     )
+
+
+@pytest.mark.parametrize("backend", ["interpret", "c", "numba"])
+def test_results_are_refused_by_every_backend(backend: str) -> None:
+    program = "CREATE TENSOR y: real[300] STORED AS dense AS { 5 -> 1.0 }"
+    with pytest.raises(MemoryLimitError, match=r"2,400 bytes"):
+        storel.run(program, backend=backend, memory_limit=1000)
+    program = "CREATE TENSOR y: real[1000000000000, 2] AS { (5, 1) -> 1.0 }"
+    result = storel.run(program, backend=backend, memory_limit=1_000_000)
+    assert isinstance(result, storel.Tensor) and result.to_coo()[0].tolist() == [[5], [1]]
+
+
+IN_LITTLE_SPACE = """
+import resource
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+import storel
+for stored, limit in (("dense", None), ("dense", 1 << 60), ("csr", None), ("csr", 1 << 60)):
+    extents = "1000000000" if stored == "dense" else "1000000000, 2"
+    key = "5" if stored == "dense" else "(5, 1)"
+    program = f"CREATE TENSOR y: real[{extents}] STORED AS {stored} AS {{ {key} -> 1.0 }}"
+    try:
+        storel.run(program, backend="interpret", memory_limit=limit)
+    except storel.StorelError as error:
+        print(type(error).__name__, error.message)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not keep to the limit")
+def test_addresses_are_memory_too() -> None:
+    """What the process may not have, as ``ulimit -v`` says, is refused, and told of if not foreseen."""
+    finished = subprocess.run([sys.executable, "-c", IN_LITTLE_SPACE], capture_output=True, text=True)
+    assert finished.stdout.splitlines() == [
+        "MemoryLimitError the values would need 8,000.0 MB",
+        "MemoryLimitError the system has not enough memory",
+        "MemoryLimitError pos would need 8,000.0 MB",
+        "MemoryLimitError the system has not enough memory",
+    ], finished.stderr

@@ -87,6 +87,31 @@ def test_a_zero_is_no_entry_even_where_there_is_no_place(backend: str, storage: 
         dense(program, w=-values, d=shift, backend=backend)
 
 
+CANCELLED = [
+    "sum(<i, v> in w) { i -> v } - sum(<i, v> in w) { i -> v }",
+    "sum(<_, v> in w) { 7 -> if v < 4 then v else -6.0 }",
+    "sum(<i, v> in w) { 0 - i -> v } - sum(<i, v> in w) { 0 - i -> v }",
+    "sum(<i, v> in w) ({ i + 1 -> v } + { i + 1 -> -v })",
+]
+
+
+@pytest.mark.parametrize("floating_point", ["strict", "reassociate"])
+@pytest.mark.parametrize("backend", ["interpret", "c"])
+@pytest.mark.parametrize("storage", ["dense", "coo"])
+@pytest.mark.parametrize("text", CANCELLED)
+def test_what_cancels_beyond_an_extent_is_no_entry_or_an_error(
+    text: str, storage: str, backend: str, floating_point: str
+) -> None:
+    program = f"CREATE TENSOR y: real[3] STORED AS {storage} AS {text}"
+    values = np.array([1.0, 2.0, 3.0, 5.0])
+    try:
+        found = dense(program, w=values, backend=backend, floating_point=floating_point)
+    except storel.StorelError as error:
+        assert "key" in error.message
+    else:
+        assert not found.any()
+
+
 def test_masked_places_have_no_value() -> None:
     masked = np.ma.masked_equal(MATRIX, 3.0)
     with pytest.raises(storel.StorelError, match="masked"):

@@ -135,7 +135,10 @@ class ElementTarget(Leaf):
 
 @dataclass
 class NowhereTarget:
-    """What is beyond a limit, at any depth: each value is required to be zero."""
+    """What is beyond a limit, at any depth: each value is required to be zero.
+
+    It has no place, so that values are not added up: those that would cancel fail, too.
+    """
 
     emitter: Emitter
     zero: Constant

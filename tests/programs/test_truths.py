@@ -83,3 +83,13 @@ def test_a_number_is_a_truth_where_one_is_asked_for(operation: str, backend: str
     result = storel.run(program, backend=backend, X=data)
     assert isinstance(result, storel.Tensor)
     np.testing.assert_array_equal(result.to_numpy(), OPERATIONS[operation])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_rows_have_truths_where_they_are_looked_up_and_numbers_where_they_are_bound(backend: str) -> None:
+    matrix = np.array([[0.5, 2.0], [0.0, 3.0]])
+    program = "CREATE TENSOR y OVER or_and AS sum({}) {{ i -> v > 1 }}"
+    bound = values(program.format("<i, r> in A, <_, v> in r"), backend, A=matrix)
+    np.testing.assert_array_equal(bound, [True, True])
+    looked_up = values(program.format("<i, _> in A, <_, v> in A(i)"), backend, A=matrix)
+    np.testing.assert_array_equal(looked_up, [False, False])

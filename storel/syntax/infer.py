@@ -46,6 +46,7 @@ from storel.syntax.roles import (
     is_index,
     rank_error,
     require_inverse,
+    require_number,
 )
 from storel.syntax.spelling import CALLS, NOT, OPERATORS
 from storel.syntax.types import (
@@ -91,6 +92,7 @@ class Inference:
             case Name(name):
                 return scope[name].type
             case Number(value):
+                require_number(value, ring, expression.span)
                 return Type(ScalarType.INT64 if isinstance(value, int) else ScalarType.FLOAT64)
             case Truth():
                 return TRUTH
@@ -292,11 +294,8 @@ class Inference:
 
     def negation(self, operand: Expression, span: Span, scope: Scope, ring: Semiring) -> Type:
         kind = self.value(operand, scope, ring)
-        if isinstance(operand, Number) and operand.value != 0 and not ring.has_negatives:
-            raise TypeMismatchError(
-                f"{ring.name} has no negative numbers", expected="a number from 0", span=span
-            )
-        if isinstance(operand, Number):  # -1 is a literal in every other semiring
+        if isinstance(operand, Number):  # -1 is a literal in every semiring of negative numbers
+            require_number(-operand.value, ring, span)
             return kind
         require_inverse(ring.has_negation, "-", ring, span)
         return summed(kind, ring)

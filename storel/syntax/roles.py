@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from storel.errors import TypeMismatchError
-from storel.semiring import PLUS_TIMES, Semiring
+from storel.semiring import PLUS_TIMES, Scalar, Semiring
 from storel.source import Span
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Extent, Name, Number, Unary
 from storel.syntax.types import Role, Type, Variable
@@ -77,3 +77,10 @@ def require_inverse(has_inverse: bool, operator: str, ring: Semiring, span: Span
     if not has_inverse:
         kind = "division" if operator in ("/", "//", "%") else "negation"
         raise TypeMismatchError(f"'{operator}' needs {kind}, which {ring.name} does not have", span=span)
+
+
+def require_number(literal: Scalar, ring: Semiring, span: Span) -> None:
+    """Raise ``TypeMismatchError`` for a literal that is none of the numbers of a semiring."""
+    if not ring.has_negatives and not literal >= 0:
+        what = "negative numbers" if literal < 0 else "NaN"
+        raise TypeMismatchError(f"{ring.name} has no {what}", expected="a number from 0", span=span)

@@ -132,6 +132,9 @@ NEGATIVE = np.array([1.0, -2.0, math.nan])
         ("sum(<i, v> in x) v * 2", NEGATIVE, r"x\(1\) is -2.0"),
         ("sum(<i, v> in x) v * 2", np.array([0, math.nan]), r"x\(1\) is nan"),
         ("sum(<i, v> in x) (v * -2)", np.ones(3), "max_times has no negative numbers"),
+        ("sum(<i, v> in x) (v * nan)", np.ones(3), "max_times has no NaN"),
+        ("sum(<i, v> in x) (v * -nan)", np.ones(3), "max_times has no NaN"),
+        ("sum(<i, v> in x) if (v != nan) then nan", np.ones(3), "max_times has no NaN"),
     ],
 )
 def test_max_times_is_of_no_negative_numbers(text: str, data: Any, message: str, backend: str) -> None:

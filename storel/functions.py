@@ -270,7 +270,17 @@ _FUNCTIONS = (
 FUNCTIONS: dict[str, Function] = {function.name: function for function in _FUNCTIONS}
 """The functions that a term may name."""
 
-AS_AN_ADDITION = frozenset(("subtract", "negate", "minimum", "maximum", "abs")) | frozenset(
-    function.name for function in _FUNCTIONS if function.is_predicate
+AS_AN_ADDITION = frozenset(
+    function.name
+    for function in _FUNCTIONS
+    if function.is_predicate
+    or function.domain is Domain.INTEGERS
+    or function.name in ("subtract", "negate", "minimum", "maximum", "abs", "sign", "relu", "floor", "ceil")
 )
 """The functions that take no longer than an addition."""
+
+AS_A_DIVISION = frozenset(("divide", "floor_divide", "modulo", "sqrt", "truncate"))
+"""The functions that take about as long as a division."""
+
+ONE_BY_ONE = frozenset(("power", "sin", "cos"))
+"""The functions that a library computes, of which compilers make no vector code."""

@@ -48,6 +48,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("power", f"{_EACH} v * v * v * v * v * v * v * v", lambda: {"x": vector(small)}),
         Probe("quotient", f"{_BOTH} v / w", lambda: {"x": vector(small), "y": vector(small)}),
         Probe("function", f"{_EACH} exp(v)", lambda: {"x": vector(small)}),
+        Probe("function of a library", f"{_EACH} cos(v)", lambda: {"x": vector(small)}),
         Probe("condition", f"{_EACH} if v > 1.0 then v", lambda: {"x": vector(small)}),
         Probe("copy", f"{_EACH} {{ i -> v * 2.0 }}", lambda: {"x": vector(small)}),
         Probe("copy to new memory", f"{_EACH} {{ i -> v * 2.0 }}", lambda: {"x": vector(large)}),

@@ -15,6 +15,7 @@ from storel.optimizer.cost.whole import estimate
 
 SUM = ("CREATE TENSOR s AS sum(<i, v> in x) v", {"x": vector(4_000)})
 FUNCTION = ("CREATE TENSOR s AS sum(<i, v> in x) exp(v)", {"x": vector(4_000)})
+OF_A_LIBRARY = ("CREATE TENSOR s AS sum(<i, v> in x) cos(v)", {"x": vector(4_000)})
 QUOTIENT = ("CREATE TENSOR s AS sum(<i, v> in x, <i, w> in x) v / (w + 1.0)", {"x": vector(4_000)})
 ROWS = ("CREATE TENSOR s AS sum(<(i, j), v> in A) {i -> v}", {"A": matrix(500, 60, 2)})
 GATHER = (
@@ -24,7 +25,7 @@ GATHER = (
 DENSE = ("CREATE TENSOR s AS sum(<(i, j), v> in A) {j -> v}", {"A": table(80, 90)})
 LITTLE = 0.02
 
-PROGRAMS = (SUM, FUNCTION, QUOTIENT, ROWS, GATHER, DENSE)
+PROGRAMS = (SUM, FUNCTION, OF_A_LIBRARY, QUOTIENT, ROWS, GATHER, DENSE)
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +50,7 @@ def test_the_shipped_constants_explain_their_own_times(probed: list[Measured]) -
 def test_one_constant_that_differs_is_found(probed: list[Measured]) -> None:
     found = fit(timed(probed, replace(CONSTANTS, function=3 * CONSTANTS.function)), doubt=LITTLE)
     assert found.function == pytest.approx(3 * CONSTANTS.function, rel=0.1)
+    assert found.library == pytest.approx(CONSTANTS.library, rel=0.1)
     assert found.division == pytest.approx(CONSTANTS.division, rel=0.1)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import repeat
 from typing import Any
 
-from storel.functions import AS_AN_ADDITION, FUNCTIONS
+from storel.functions import AS_A_DIVISION, AS_AN_ADDITION, FUNCTIONS, ONE_BY_ONE
 
 NOT_FITTED = frozenset(("product", "lanes", "register", "node"))
 """Constants that are not measured; the last two only tell plans apart that cost the same."""
@@ -23,7 +23,8 @@ class Constants:
     """Nanoseconds per operation.
 
     ``gather`` is a read at random from 2^k elements, for each k of ``WORKING_SETS``; ``touch`` is the first
-    access to a place of new memory; ``product`` is a multiplication, and its addition, in a dense product
+    access to a place of new memory; a ``function`` is one that compilers may make vector code of, ``library``
+    one that they may not; ``product`` is a multiplication, and its addition, in a dense product
     that has a kernel of its own. A loop over a ``segment`` is as long as the data says, which a processor
     cannot predict; ``accumulate`` is how long an addition waits for the last one. So many iterations as there
     are ``lanes`` go side by side where consecutive values are added up. What is in other vector code or in
@@ -33,6 +34,7 @@ class Constants:
     flop: float = 0.08
     division: float = 0.25
     function: float = 4.0
+    library: float = 9.0
     start: float = 0.25
     segment: float = 1.8
     step: float = 0.08
@@ -100,4 +102,6 @@ def function(name: str, constants: Constants) -> float:
         return 0.0
     if name in AS_AN_ADDITION:
         return constants.flop
-    return constants.division if name in ("divide", "floor_divide", "modulo") else constants.function
+    if name in AS_A_DIVISION:
+        return constants.division
+    return constants.library if name in ONE_BY_ONE else constants.function

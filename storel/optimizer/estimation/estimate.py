@@ -30,8 +30,9 @@ class Estimate(NamedTuple):
     ``made`` counts the entries of a dictionary before those with equal keys are added up.
     ``varies`` are the binders that an integer depends on, ``walks`` those with which it takes steps of one:
     not those that ``jump``, which stand for elements of an array; of a singleton they are those of its key.
-    ``scattered`` are binders with whose steps a value is read from here and there; ``is_summed`` says that
-    it is made by a loop, ``in_lanes`` that the loop reads consecutive values only, which vectors add up.
+    ``scattered`` are binders with whose steps a value is read from here and there; ``is_one_by_one`` says
+    that vectors do not hold it, as it is made by a loop, under a condition or by a library, ``in_lanes`` that
+    a loop reads consecutive values only, which vectors add up.
     ``probability`` is that of a condition, ``chosen`` the surprise of one that makes a scalar zero.
     ``origins`` are the degrees of the integers in the arrays that the keys at each depth, and then the
     values, are elements of, as far as known: so of an array (None, its own), of an integer one.
@@ -57,7 +58,7 @@ class Estimate(NamedTuple):
     walks: frozenset[int] = frozenset()
     jumps: bool = False
     scattered: frozenset[int] = frozenset()
-    is_summed: bool = False
+    is_one_by_one: bool = False
     in_lanes: bool = False
     origins: tuple[KnownDegrees | None, ...] = ()
     probability: float = SELECTIVITY

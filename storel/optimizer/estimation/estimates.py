@@ -21,6 +21,7 @@ from collections.abc import Hashable, Sequence
 
 from storel.calculus.intervals import ANY, COMPARISONS, Interval, applied, wrapped
 from storel.degrees import KnownDegrees
+from storel.functions import ONE_BY_ONE
 from storel.optimizer.estimation import sampling
 from storel.optimizer.estimation.estimate import UNKNOWN_LENGTH, Estimate, unknown
 from storel.optimizer.estimation.joins import (
@@ -102,7 +103,7 @@ def combine(
             return Estimate(
                 identity, interval, (identity, 0), probability=chance, varies=varies, sample=sample,
                 scattered=frozenset[int]().union(*(child.scattered for child in children)),
-                is_summed=any(child.is_summed for child in children),
+                is_one_by_one=text in ONE_BY_ONE or any(child.is_one_by_one for child in children),
             )  # fmt: skip
         case ("Uniq", (a,)):
             return a._replace(identity=identity)
@@ -125,7 +126,7 @@ def combine(
             return body._replace(
                 identity=identity, interval=body.interval.hull(Interval(0, 0)), counts=counts,
                 length=counts[0] if counts else 1.0, made=body.contributions * condition.probability,
-                is_summed=True, chosen=condition.surprise,
+                is_one_by_one=True, chosen=condition.surprise,
             )  # fmt: skip
         case _:
             return _loop(constructor, text, children, binders, identity, symbols)
@@ -153,10 +154,10 @@ def _loop(
     if constructor == "Reduce" or not body.counts:
         in_lanes = (
             (constructor, semiring) == ("Sum", "plus_times")
-            and not body.is_summed
+            and not body.is_one_by_one
             and body.scattered.isdisjoint(binders)
         )
-        return Estimate(identity, is_summed=True, in_lanes=in_lanes)
+        return Estimate(identity, is_one_by_one=True, in_lanes=in_lanes)
     own: list[Hashable] = []
     if constructor == "Sum":
         distinct = 2 if is_distinct(children[0].array, children[0].boundary, symbols) else 1
@@ -202,15 +203,15 @@ def _occupied(drawn: float, domain: float) -> float:
 def _arithmetic(constructor: str, text: str, a: Estimate, b: Estimate, identity: Hashable) -> Estimate:
     if a.counts or b.counts:
         return _of_dictionaries(constructor, a, b, identity)
-    scattered, is_summed = a.scattered | b.scattered, a.is_summed or b.is_summed
+    scattered, is_one_by_one = a.scattered | b.scattered, a.is_one_by_one or b.is_one_by_one
     if text not in ("index", "plus_times"):
-        return Estimate(identity, scattered=scattered, is_summed=is_summed)
+        return Estimate(identity, scattered=scattered, is_one_by_one=is_one_by_one)
     sample = sampling.applied(constructor, (a.drawn, b.drawn))
     if constructor == "Mul":
         interval = _product(a.interval, b.interval)
         return Estimate(
             identity, interval, (identity, 0), varies=a.varies | b.varies, sample=sample, scattered=scattered,
-            is_summed=is_summed,
+            is_one_by_one=is_one_by_one,
         )  # fmt: skip
     low = None if a.interval.low is None or b.interval.low is None else a.interval.low + b.interval.low
     high = None if a.interval.high is None or b.interval.high is None else a.interval.high + b.interval.high
@@ -220,7 +221,7 @@ def _arithmetic(constructor: str, text: str, a: Estimate, b: Estimate, identity:
             offset = (term.offset[0], term.offset[1] + constant.offset[1])
     return Estimate(
         identity, Interval(low, high), offset, varies=a.varies | b.varies, walks=a.walks | b.walks,
-        sample=sample, scattered=scattered, is_summed=is_summed,
+        sample=sample, scattered=scattered, is_one_by_one=is_one_by_one,
     )  # fmt: skip
 
 

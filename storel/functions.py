@@ -284,3 +284,10 @@ AS_A_DIVISION = frozenset(("divide", "floor_divide", "modulo", "sqrt", "truncate
 
 ONE_BY_ONE = frozenset(("power", "sin", "cos"))
 """The functions that a library computes, of which compilers make no vector code."""
+
+COSTLY = frozenset(
+    function.name
+    for function in _FUNCTIONS
+    if function.conversion is None and function.name not in AS_AN_ADDITION | AS_A_DIVISION
+)
+"""The functions that take longer than to read what they gave from a table."""

@@ -40,13 +40,16 @@ class Node:
 
     Terms are values and share their parts, so what follows from the fields of a node is found once and kept
     with it: its children, its free variables (a bit for each), its hash, how many nodes it has, whether it
-    loops. So is the type that was inferred last, with the symbols and the types of free variables that it was
-    inferred from.
+    loops, or takes long. So is the type inferred last, with the symbols and the types of free variables that
+    it was inferred from.
     """
 
-    __slots__ = ("kept_children", "kept_free", "kept_hash", "kept_length", "kept_loop", "kept_type")
+    __slots__ = (
+        "kept_children", "kept_costly", "kept_free", "kept_hash", "kept_length", "kept_loop", "kept_type"
+    )  # fmt: skip
 
     kept_children: tuple[tuple[Term, int], ...]
+    kept_costly: bool
     kept_free: int
     kept_hash: int
     kept_length: int

@@ -9,7 +9,8 @@
 
 with a dictionary that is summed over or looked up without being named charged as stored in a hash table.
 Every node costs at least what each of its children does, so that extraction from an e-graph is well
-founded; only ``selective`` costs, for a whole term, weigh a condition by its probability.
+founded; only ``selective`` costs, for a whole term, weigh a condition by its probability, and the body of a
+loop that hardly ever runs.
 """
 
 from __future__ import annotations
@@ -177,7 +178,8 @@ def combine(
             part = variation.shared_loops if outer <= 1 else 1.0
             loop = _loop(constructor, costs, estimates, result, variation, constants, place)
             gathered = _gathered(iterations(constructor, estimates), estimates[-1], result, constants)
-            return max(*costs, (loop + gathered) * part) + constants.node
+            least = 0.0 if variation.selective else max(costs)
+            return max(least, (loop + gathered) * part) + constants.node
         case _:
             return below + constants.node
 

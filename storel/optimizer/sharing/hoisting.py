@@ -3,9 +3,9 @@
     hoist       sum(R) … t …          =>  let x = t in sum(R) … x …        t does not depend on R's binders
     unify       … t … t …             =>  let x = t in … x … x …           t contains a loop
 
-``t`` is a scalar that contains a loop or, to be hoisted, a product. It moves as far out as its free variables
-allow; out of a condition, or of a loop that may not run, only where all its array reads are proved to be in
-bounds.
+``t`` is a scalar that contains a loop or, to be hoisted, a product or a costly function. It moves as far out
+as its free variables allow; out of a condition, or of a loop that may not run, only where all its array reads
+are proved to be in bounds.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from storel.optimizer.terms.occurrences import (
     at,
     has_loop,
     intervals_of,
+    is_costly,
     occurrences,
     replaced,
 )
@@ -66,12 +67,11 @@ def _repeated(term: Term, symbols: Symbols) -> Iterator[tuple[Occurrence, int]]:
     """Yield the parts that a loop repeats or that are written twice, each with the binders to leave."""
     seen: Seen = {}
     for found in occurrences(term, symbols, _is_computed):
-        takes_loop = has_loop(found.term)
-        if not (takes_loop or isinstance(found.term, Multiply)):
+        if not (is_costly(found.term) or isinstance(found.term, Multiply)):
             continue
         depth = found.inside(min(free_variables(found.term), default=len(found.scope)))
         crossed = any(binder.is_loop for binder in found.scope[:depth])
-        twice = takes_loop and is_met_again(found, depth, seen)
+        twice = has_loop(found.term) and is_met_again(found, depth, seen)
         if not (crossed or twice) or infer(found.term, symbols, found.types).rank > 0:
             continue
         if is_movable(found, depth, symbols):

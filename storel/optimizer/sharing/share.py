@@ -12,9 +12,9 @@
     guard       what may fail, if loops come to it (guarding.py)
     collect     what loops bring to a key, before a loop over what lies there (collecting.py)
 
-``t`` is a term that contains a loop: a scalar, but to be stored or tabulated also a dictionary. A table
-pays if it is read more often than it has rows, or if the loops that fill it run in a better order;
-both are left to the full cost.
+``t`` is a term that contains a loop, or a costly function: a scalar, but to be stored or tabulated also a
+dictionary. A table pays if it is read more often than it has rows, or if the loops that fill it run in a
+better order; both are left to the full cost.
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ from storel.optimizer.cost.whole import Estimator
 from storel.optimizer.limits import FEW_TERM_NODES, TERM_NODE, Stop
 from storel.optimizer.sharing.collecting import collected
 from storel.optimizer.sharing.dividing import divided
+from storel.optimizer.sharing.filling import tables
 from storel.optimizer.sharing.grouping import grouped
 from storel.optimizer.sharing.guarding import guarded
 from storel.optimizer.sharing.hoisting import ROUNDS, Seen, hoisted, is_met_again, is_movable, named
 from storel.optimizer.sharing.indexing import indexed
 from storel.optimizer.sharing.marking import marked
-from storel.optimizer.sharing.tabulating import tables, tabulated
+from storel.optimizer.sharing.tabulating import tabulated
 from storel.optimizer.sharing.visiting import visited
 from storel.optimizer.terms.occurrences import (
     occurrences,

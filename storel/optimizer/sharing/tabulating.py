@@ -1,42 +1,39 @@
-"""Loops made once for each value of the innermost variable that they depend on, or of a term of variables.
+"""Parts made once for each value of the innermost variable that they depend on, or of a term of variables.
 
     … t(g) … t(e) …   =>   let x = sum(<y, _> in 0:n) {y -> t(y)} in … x(g) … x(e) …
 
     … t(g, h) …   =>   let x = sum(<y, _> in 0:m) {y -> sum(<z, _> in 0:n) {z -> t(z, y)}} in … x(h)(g) …
 
-``t`` is a term that contains a loop: a scalar, or a dictionary; g is a variable, or where nothing else is
-free in t, a term. By two variables a scalar is tabulated where a loop that is neither's repeats it. A table
-pays if it is read more often than it has rows, or if the loops that fill it run in a better order; both are
-left to the full cost. A scalar is read from it wherever it is made for a key, not only where it was found;
-from a table of two keys only there.
+``t`` is a term that contains a loop: a scalar, or a dictionary; or a costly function, if loops come to its
+keys again. g is a variable, or where nothing else is free in t, a term. By two variables a scalar is
+tabulated where a loop that is neither's repeats it. A table pays if it is read more often than it has rows,
+or if the loops that fill it run in a better order; both are left to the full cost. A scalar is read from it
+wherever it is made for a key, not only where it was found; from a table of two keys only there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from storel.calculus.binders import binder_types
 from storel.calculus.binding import free_mask, free_variables, shift, substitute
-from storel.calculus.bounds import bounds
-from storel.calculus.intervals import Interval
 from storel.calculus.nodes import (
-    Add,
-    Find,
     If,
     Let,
     Literal,
     Lookup,
     Multiply,
     Range,
+    Reduce,
     Singleton,
     Sum,
     Term,
     Variable,
 )
 from storel.calculus.safety import is_safe
-from storel.calculus.verify import KEY, Type, infer
-from storel.optimizer.physical.facts import ZERO, size_term
+from storel.calculus.verify import KEY, infer
+from storel.optimizer.physical.facts import size_term
 from storel.optimizer.physical.shape import semiring_of
+from storel.optimizer.sharing.filling import are_among, row_of, tables
 from storel.optimizer.terms.instances import covering, instance
 from storel.optimizer.terms.occurrences import (
     Occurrence,
@@ -45,6 +42,7 @@ from storel.optimizer.terms.occurrences import (
     has_loop,
     has_only_ranges,
     intervals_of,
+    is_costly,
     occurrences,
     reindexed,
     replaced,
@@ -55,11 +53,11 @@ from storel.symbols import Symbols
 
 
 def tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[Term]:
-    """Yield ``term`` with one loop tabulated by what it depends on.
+    """Yield ``term`` with one part tabulated by what it depends on.
 
-    The loop makes a scalar, or with ``rows`` a dictionary; not a single entry, whose value may be tabulated.
+    That makes a scalar, or with ``rows`` a dictionary; not a single entry, whose value may be tabulated.
     """
-    for found in occurrences(term, symbols):
+    for found in occurrences(term, symbols, has_loop if rows else is_costly):
         free = sorted(free_variables(found.term))
         if not free or isinstance(found.term, Singleton) or _is_table(found, free[0]):
             continue
@@ -75,7 +73,8 @@ def tabulated(term: Term, symbols: Symbols, *, rows: bool = False) -> Iterator[T
         keys = _keys(found, key, outer, symbols)
         if keys is None:
             continue
-        yield from _with_tables(term, found, key, outer, home, keys, symbols)
+        if has_loop(found.term) or _is_made_again(found, key, outer):
+            yield from _with_tables(term, found, key, outer, home, keys, symbols)
         if not rows and len(free) > 1:
             yield from _by_pairs(term, found, free, symbols)
 
@@ -101,7 +100,7 @@ def _by_pairs(term: Term, found: Occurrence, free: list[int], symbols: Symbols) 
     if not is_safe(entry, symbols, types, known):
         return
     own, home = semiring_of(entry), found.home(outer)
-    table = Sum(rows, Singleton(Variable(1), _row(shift(keys, 2), entry, own), own), own)
+    table = Sum(rows, Singleton(Variable(1), row_of(shift(keys, 2), entry, own), own), own)
     read = Lookup(Lookup(Variable(outer), Variable(row), own), Variable(key), own)
     yield replaced(term, home, Let(table, replaced(shift(at(term, home), 1), found.path[len(home) :], read)))
 
@@ -171,6 +170,13 @@ def _is_asked_once(term: Term, found: Occurrence, key: int, outer: int) -> bool:
     return not any(each.is_loop and each.body != own for each in found.scope[:outer])
 
 
+def _is_made_again(found: Occurrence, key: int, outer: int) -> bool:
+    """Return whether a loop comes to a key again: another one, or its own, which reads it in an array."""
+    loop = found.scope[key].term
+    is_counted = isinstance(loop, Sum | Reduce) and isinstance(loop.source, Range)
+    return not is_counted or _is_repeated(found, key, key, outer)
+
+
 def _with_tables(
     term: Term, found: Occurrence, key: int, outer: int, home: tuple[int, ...], keys: Range, symbols: Symbols
 ) -> Iterator[Term]:
@@ -230,13 +236,7 @@ def _is_held(key: Term, keys: Range, found: Occurrence, symbols: Symbols) -> boo
     """Return whether a key is proved to be one of ``keys`` where something was found, whatever these are."""
     if not _is_number(key, found, symbols):
         return False
-    return _are_among(found.bounds_of(key), keys, symbols)
-
-
-def _are_among(numbers: Interval, keys: Range, symbols: Symbols) -> bool:
-    """Return whether all ``numbers`` are proved to be among ``keys``."""
-    first, end = bounds(keys.low, symbols).high, bounds(keys.high, symbols).low
-    return first is not None and end is not None and numbers.within(first, end - 1)
+    return are_among(found.bounds_of(key), keys, symbols)
 
 
 def _with_row(term: Term, path: tuple[int, ...], row: Term) -> Term:
@@ -245,86 +245,6 @@ def _with_row(term: Term, path: tuple[int, ...], row: Term) -> Term:
     if isinstance(around, Let) and path[-1] == 0:
         return replaced(term, path[:-1], substitute(around.body, row))
     return replaced(term, path, row)
-
-
-def tables(
-    keys: Range, entry: Term, symbols: Symbols, types: tuple[Type, ...]
-) -> Iterator[Sum | Add | Multiply]:
-    """Yield the table of ``entry`` (its row is variable 1) over ``keys``, row by row and loop by loop.
-
-    ``types`` are those of the variables that ``entry`` sees.
-    """
-    own = semiring_of(entry)
-    by_rows = _by_rows(keys, entry, own)
-    yield by_rows
-    by_loops = _by_loops(keys, entry, own, symbols, types)
-    if by_loops != by_rows:
-        yield by_loops
-
-
-def _by_rows(keys: Range, entry: Term, own: str) -> Sum:
-    return Sum(keys, Singleton(Variable(1), entry, own), own)
-
-
-def _by_loops(
-    keys: Range, entry: Term, own: str, symbols: Symbols, types: tuple[Type, ...]
-) -> Sum | Add | Multiply:
-    """Return the table of ``entry`` with loops that do not depend on the row outside of those over rows.
-
-    ``own`` is the semiring of the table; loops over another one stay in the rows.
-    """
-    match entry:
-        case Add(left, right, semiring) if semiring == own:
-            one, other = (_by_loops(keys, each, own, symbols, types) for each in (left, right))
-            return Add(one, other, own)
-        case Sum(source, body, semiring) if semiring == own and not free_variables(source) & {0, 1}:
-            # The binders of the table (2, 3 from inside the loop) and of the loop (0, 1) trade places.
-            swapped = reindexed(
-                body, lambda index: index + 2 if index < 2 else index - 2 if index < 4 else index
-            )
-            inner = Range(shift(keys.low, 2), shift(keys.high, 2))
-            seen = (*types[:2], *reversed(binder_types(entry, symbols, types)), *types[2:])
-            row = _searched(inner, swapped, own, symbols, seen) or _row(inner, swapped, own)
-            return Sum(shift(source, -2), row, own)
-        case Find() | Multiply():
-            return _searched(keys, entry, own, symbols, types) or _by_rows(keys, entry, own)
-        case _:
-            return _by_rows(keys, entry, own)
-
-
-def _searched(
-    keys: Range, entry: Term, own: str, symbols: Symbols, types: tuple[Type, ...]
-) -> Sum | Multiply | None:
-    """Return the table of what is searched for by its row, times a number: all that is found.
-
-    None if ``entry`` is nothing of the kind.
-    """
-    match entry:
-        case Find(source, Variable(1), body, semiring) if (
-            semiring == own
-            and not free_variables(source) & {0, 1}
-            and _are_among(bounds(Lookup(shift(source, -2), ZERO), symbols), keys, symbols)
-        ):
-            # What is found is the row: the position (0) is the one of the loop over all that may be found.
-            found = reindexed(body, lambda index: 1 if index == 0 else 0 if index < 3 else index - 1)
-            return Sum(shift(source, -2), Singleton(Variable(0), found, own), own)
-        case Multiply(left, right, semiring) if semiring == own:
-            for factor, rest in ((left, right), (right, left)):
-                if free_variables(factor) & {0, 1} or infer(factor, symbols, types).rank > 0:
-                    continue
-                made = _searched(keys, rest, own, symbols, types)
-                if made is not None:
-                    return Multiply(shift(factor, -2), made, own)
-            return None
-        case _:
-            return None
-
-
-def _row(keys: Term, entry: Term, semiring: str) -> Term:
-    """Return the dictionary of ``entry`` under each key; what does not depend on the key is asked once."""
-    if isinstance(entry, If) and entry.semiring == semiring and not free_variables(entry.condition) & {0, 1}:
-        return If(shift(entry.condition, -2), _row(keys, entry.body, semiring), semiring)
-    return Sum(keys, Singleton(Variable(1), entry, semiring), semiring)
 
 
 def _keys(found: Occurrence, key: int, outer: int, symbols: Symbols) -> Range | None:

@@ -32,6 +32,7 @@ from storel.calculus.nodes import (
     map_children,
 )
 from storel.calculus.verify import Type
+from storel.functions import COSTLY
 from storel.symbols import Symbols
 
 
@@ -193,6 +194,16 @@ def has_loop(term: Term) -> bool:
     if found is None:
         found = isinstance(term, (*LOOPS, Find)) or any(has_loop(child) for child, _ in children(term))
         object.__setattr__(term, "kept_loop", found)
+    return found
+
+
+def is_costly(term: Term) -> bool:
+    """Return whether ``term`` takes a loop, or a function that takes longer than to read what it gave."""
+    found: bool | None = getattr(term, "kept_costly", None)
+    if found is None:
+        is_called = isinstance(term, Apply) and term.function in COSTLY
+        found = is_called or has_loop(term) or any(is_costly(child) for child, _ in children(term))
+        object.__setattr__(term, "kept_costly", found)
     return found
 
 

@@ -16,7 +16,7 @@ GIVEN: dict[str, Any] = {"S": S, "m": S.max(axis=1), "c": np.arange(1.0, 4.0), "
 
 MOVED = [
     "sum(<(i, j), s> in S) { (i, j) -> exp(s - m(i)) }",
-    "sum(<(i, j), s> in S) { (i, j) -> exp(s - m(i)) + tanh(m(i)) }",
+    "sum(<(i, j), s> in S) { (i, j) -> exp(s - m(i)) + abs(m(i)) }",
     "sum(<(i, j), s> in S) if (s > 0.5) then { (i, j) -> s / m(i) + c(2) }",
 ]
 LEFT = [

@@ -30,7 +30,8 @@ from storel.calculus.nodes import (
 )
 from storel.calculus.verify import KEY, verify
 from storel.execution.run import measure
-from storel.optimizer.sharing.tabulating import tables, tabulated
+from storel.optimizer.sharing.filling import tables
+from storel.optimizer.sharing.tabulating import tabulated
 from storel.optimizer.terms.factoring import factored
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, SizeSymbol

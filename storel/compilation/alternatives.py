@@ -12,14 +12,24 @@ from dataclasses import replace
 from storel.compilation import schedule
 from storel.compilation.compiled import Compilation
 from storel.compilation.expectation import expected_time, has_only_products
+from storel.compilation.results import ResultFormat
 from storel.compilation.schedule import Schedule
 from storel.optimizer.outcome import Priced
 from storel.optimizer.physical.footprint import footprint
 from storel.optimizer.physical.preferences import PLANNERS_OWN, Preferences
 from storel.optimizer.terms.occurrences import has_only_ranges
+from storel.plan.nodes import Coordinates
+from storel.storage.formats.known import Formats
 
 WORTH_PRODUCTS = 200_000.0
 """The nanoseconds from which on plans are looked at for dense products."""
+
+
+SHARE_IN_NO_ORDER = 1 / 12
+"""The share of occupied places from which on a result is better dense if its keys come in no order.
+
+To sort an entry takes as long as to clear a dozen places, and to go through them once or twice.
+"""
 
 
 def with_dense_products(compilation: Compilation) -> Compilation:
@@ -60,6 +70,22 @@ def _by_array(compilation: Compilation, preferences: Preferences = PLANNERS_OWN)
         return compilation
     changed = replace(result, assembled=result.array)
     return replace(compilation, result=changed).replanned(compilation.optimized.term, preferences)
+
+
+def with_places(compilation: Compilation, formats: Formats) -> Compilation:
+    """Return the compilation with a place for each key of its result, if these come in no order and are many.
+
+    Then entries need not be sorted. This is for a result that may be stored in any format.
+    """
+    extents, kind = compilation.definition.shape, compilation.definition.type
+    entries, places = compilation.optimized.cost.entries, math.prod(extents)
+    if not isinstance(compilation.plan.destination, Coordinates) or entries < SHARE_IN_NO_ORDER * places:
+        return compilation
+    if len(extents) not in formats.defaults.dense or places * kind.itemsize > compilation.memory:
+        return compilation
+    dense = formats.default(len(extents), is_dense=True)
+    made = replace(compilation, result=ResultFormat(dense, dense))
+    return made.replanned(compilation.optimized.term)
 
 
 def with_schedule(compilation: Compilation, wanted: Schedule) -> Compilation | None:

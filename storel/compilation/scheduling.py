@@ -13,7 +13,12 @@ from itertools import product
 from typing import TypeAlias
 
 from storel.compilation import machine, schedule
-from storel.compilation.alternatives import with_dense_products, with_result_by_array, with_schedule
+from storel.compilation.alternatives import (
+    with_dense_products,
+    with_places,
+    with_result_by_array,
+    with_schedule,
+)
 from storel.compilation.compiled import Compilation
 from storel.compilation.compiler import Task, compile_as_stored, search_options, written_out
 from storel.compilation.environment import Environment
@@ -116,6 +121,8 @@ def planned(task: Task, first: Compilation | None = None) -> Compilation:
         if times > 1:
             best = _use_by_use(task, best, name, forms_of)
     best = with_result_by_array(best)
+    if task.storage is None:
+        best = with_places(best, environment.formats)
     for name, tensor in best.converted.items():
         environment.tensors[operand_of(name)].keep(tensor)
     return best

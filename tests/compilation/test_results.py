@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -206,3 +208,21 @@ def test_levels_in_any_order_are_assembled_and_stored_as_wanted(
     result = kernel(A=storel.tensor(given, text))
     assert isinstance(result, storel.Tensor)
     np.testing.assert_array_equal(result.to_numpy(), 2 * given)
+
+
+@pytest.mark.parametrize(("entries", "storage"), [(1_000, "csr"), (4_000, "dense")])
+def test_many_keys_in_no_order_have_places_instead_of_being_sorted(entries: int, storage: str) -> None:
+    keys = np.random.default_rng(0).integers(0, 200, (2, entries))
+    given = {"row": keys[0], "column": keys[1], "value": np.ones(entries)}
+    program = (
+        "CREATE TENSOR r: real[200, 200] {} AS sum(<p, v> in value) {{ row(p) -> {{ column(p) -> v }} }}"
+    )
+    kernel: Any = storel.compile(program.format(""), **given)
+    result = kernel(**given)
+    assert result.format == storage
+    assert isinstance(kernel.compilation.plan.destination, Levels) is (storage == "dense")
+    expected = np.zeros((200, 200))
+    np.add.at(expected, (keys[0], keys[1]), 1)
+    np.testing.assert_array_equal(result.to_numpy(), expected)
+    asked: Any = storel.run(program.format("STORED AS csr"), **given)
+    assert asked.format == "csr"

@@ -136,6 +136,12 @@ PROGRAMS: dict[str, tuple[Any, str, Array]] = {
         f"{OF_ROWS} sum(<k, _> in 0:i + 1) U(k, j) }}",
         np.cumsum(ROWS.astype(np.int32), axis=0),
     ),
+    "greatest": (ROWS, f"{OF_ROWS} max(<k, _> in 0:i + 1) U(k, j) }}", np.maximum.accumulate(ROWS, axis=0)),
+    "least, transposed": (
+        ROWS,
+        "sum(<j, _> in 0:20, <i, _> in 0:30) { (j, i) -> min(<k, _> in 0:i + 1) U(k, j) }",
+        np.minimum.accumulate(ROWS, axis=0).T,
+    ),
     "all but the first": (
         ROWS,
         f"{OF_ROWS} sum(<k, _> in 1:i + 1) U(k, j) }}",

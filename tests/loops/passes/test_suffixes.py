@@ -164,6 +164,16 @@ PROGRAMS: dict[str, tuple[Any, str, Array]] = {
         f"{OF_ROWS} sum(<k, _> in i:extent(U, 0)) U(k, j) }}",
         from_the_end(np.cumsum, ROWS),
     ),
+    "greatest along rows": (
+        ROWS,
+        f"{OF_ROWS} max(<k, _> in j:extent(U, 1)) U(i, k) }}",
+        from_the_end(np.maximum.accumulate, ROWS, 1),
+    ),
+    "least along columns": (
+        ROWS,
+        f"{OF_ROWS} min(<k, _> in i:extent(U, 0)) U(k, j) }}",
+        from_the_end(np.minimum.accumulate, ROWS),
+    ),
     "sparse rows": (
         scipy.sparse.csr_array(SPARSE),
         "sum(<i, _> in 0:extent(U, 0), <(k, j), v> in U) if (k >= i) then { (i, j) -> v }",

@@ -285,6 +285,9 @@ AS_A_DIVISION = frozenset(("divide", "floor_divide", "modulo", "sqrt", "truncate
 ONE_BY_ONE = frozenset(("power", "sin", "cos"))
 """The functions that a library computes, of which compilers make no vector code."""
 
+SMALL_POWERS = (2, 4)
+"""The least and the greatest exponent of powers that are products."""
+
 COSTLY = frozenset(
     function.name
     for function in _FUNCTIONS

@@ -175,6 +175,20 @@ static void sort_N(T *a, int64_t low, int64_t high) {
 }
 
 # The algorithm of CPython's and NumPy's float division, which keeps quotient and remainder consistent.
+_POWER = """\
+static inline T power_N(T a, T b) {{
+{small}\
+    if (b == 0.5 && a == -__builtin_inf()) return -a; /* GCC takes the square root, which is NaN */
+    return __builtin_powF(a, b);
+}}
+"""
+
+# The library takes ten times as long, but rounds once.
+_SMALL_POWERS = """\
+    if (b == 3) return a * a * a;
+    if (b == 4) return (a * a) * (a * a);
+"""
+
 _REAL = {
     "floor_divide": """\
 static inline T floor_divide_N(T a, T b) {
@@ -198,12 +212,7 @@ static inline T sigmoid_N(T a) {
     return 1 / (1 + exp_N(-a));
 }
 """,
-    "power": """\
-static inline T power_N(T a, T b) {
-    if (b == 0.5 && a == -__builtin_inf()) return -a; /* GCC takes the square root, which is NaN */
-    return __builtin_powF(a, b);
-}
-""",
+    "power": _POWER.format(small=""),
     "select": """\
 static inline T select_N(_Bool condition, T a, T b) {
     union { T value; intW_t bits; } positive = {a}, negative = {b};
@@ -213,6 +222,8 @@ static inline T select_N(_Bool condition, T a, T b) {
 }
 """,
 }
+
+_FREELY_ROUNDED = {"power": _POWER.format(small=_SMALL_POWERS)}
 
 _OF_LIBRARY = """\
 static inline T {operator}_N(T a) {{
@@ -278,6 +289,8 @@ def _texts(operator: str, of: ScalarType, is_strict: bool) -> Iterator[str]:
             yield _filled(template, kind)
     elif operator not in c_functions.TEXTS:
         templates = {**_TEMPLATES, **(_REAL if of.is_real else _INTEGER)}
+        if of.is_real and not is_strict:
+            templates |= _FREELY_ROUNDED
         yield _filled(templates[operator], of)
         if operator in ORDERS and of.is_real:
             yield _filled(ORDERS[operator], of)

@@ -112,6 +112,17 @@ _REAL = {
     """,
 }
 
+# The library takes ten times as long, but rounds once.
+_FREELY_ROUNDED = {
+    "power": """
+        if b == 3:
+            return a * a * a
+        if b == 4:
+            return (a * a) * (a * a)
+    """
+    + _REAL["power"],
+}
+
 _OF_LIBRARY = {
     "exp": """
         return np.exp(a)
@@ -216,7 +227,10 @@ def _texts(operator: str, of: ScalarType, is_strict: bool) -> Iterator[str]:
     if operator in _OF_LIBRARY and not is_strict:
         yield from (text.rstrip() for text in numba_functions.TEXTS[operator])
         return
-    body = {**_COMMON, **_OF_LIBRARY, **(_REAL if of.is_real else _INTEGER)}[operator]
+    bodies = {**_COMMON, **_OF_LIBRARY, **(_REAL if of.is_real else _INTEGER)}
+    if of.is_real and not is_strict:
+        bodies |= _FREELY_ROUNDED
+    body = bodies[operator]
     decorator = "@intrinsic" if operator in _INTRINSICS else "@inner()"
     header = f"def {name(operator, of)}({_PARAMETERS.get(operator, 'a, b')}):"
     lines = body.strip("\n").rstrip().splitlines()

@@ -112,6 +112,22 @@ def test_sums_that_are_reordered_leave_them_as_they_are(name: str, backend: Back
     np.testing.assert_allclose(found.to_numpy(), FUNCTIONS[name][0](x).sum(), rtol=1e-13)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("exponent", ["2", "3", "4", "e(i)"])
+def test_small_powers_are_products_unless_strict(exponent: str, backend: Backend) -> None:
+    """Whether the exponent is known or not; the library rounds once, which strict programs keep."""
+    x = np.random.default_rng(5).standard_normal(1000)
+    given = {"x": x, "e": np.full(1000, 3.0)} if exponent == "e(i)" else {"x": x}
+    powers = {"2": x * x, "3": x * x * x, "4": (x * x) * (x * x), "e(i)": x * x * x}
+    text = f"CREATE TENSOR y AS sum(<i, v> in x) {{ i -> pow(v, {exponent}) }}"
+    free = storel.run(text, backend=backend, **given)
+    strict = storel.run(text, backend=backend, floating_point="strict", **given)
+    assert isinstance(free, storel.Tensor) and isinstance(strict, storel.Tensor)
+    np.testing.assert_array_equal(free.to_numpy(), powers[exponent])
+    exponents = np.full(1000, 3.0 if exponent == "e(i)" else float(exponent))
+    np.testing.assert_array_equal(strict.to_numpy(), [a**b for a, b in zip(x, exponents, strict=True)])
+
+
 @pytest.mark.parametrize("backend", ["interpret", *BACKENDS])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("exponent", ["0.5", "-0.5", "1.5", "2", "3", "-1", "0", "e(i)"])

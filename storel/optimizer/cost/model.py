@@ -20,12 +20,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from storel.functions import ONE_BY_ONE
 from storel.optimizer.cost.constants import CONSTANTS, FREE, Constants, function, gather
 from storel.optimizer.cost.variations import Variation
 from storel.optimizer.estimation.appraised import Place
 from storel.optimizer.estimation.cardinality import TILE
 from storel.optimizer.estimation.estimate import Estimate
-from storel.optimizer.estimation.estimates import iterations
+from storel.optimizer.estimation.estimates import is_by_library, iterations
 
 LINE = 8
 """Places that are read together, so that an entry among places not used takes as much of a cache."""
@@ -154,6 +155,8 @@ def combine(
             return below + (constants.node if is_free else constants.flop * variation.flops)
         case "Result":
             return below + constants.touch * _touched(result)
+        case "Apply2" if text in ONE_BY_ONE and not is_by_library(text, estimates):
+            return below + constants.flop * variation.flops
         case "Apply1" | "Apply2" | "Apply3":
             return below + function(text, constants)
         case "Look":

@@ -21,7 +21,7 @@ from collections.abc import Hashable, Sequence
 
 from storel.calculus.intervals import ANY, COMPARISONS, Interval, applied, wrapped
 from storel.degrees import KnownDegrees
-from storel.functions import ONE_BY_ONE
+from storel.functions import ONE_BY_ONE, SMALL_POWERS
 from storel.optimizer.estimation import sampling
 from storel.optimizer.estimation.estimate import UNKNOWN_LENGTH, Estimate, unknown
 from storel.optimizer.estimation.joins import (
@@ -103,7 +103,7 @@ def combine(
             return Estimate(
                 identity, interval, (identity, 0), probability=chance, varies=varies, sample=sample,
                 scattered=frozenset[int]().union(*(child.scattered for child in children)),
-                is_one_by_one=text in ONE_BY_ONE or any(child.is_one_by_one for child in children),
+                is_one_by_one=is_by_library(text, children) or any(child.is_one_by_one for child in children),
             )  # fmt: skip
         case ("Uniq", (a,)):
             return a._replace(identity=identity)
@@ -130,6 +130,14 @@ def combine(
             )  # fmt: skip
         case _:
             return _loop(constructor, text, children, binders, identity, symbols)
+
+
+def is_by_library(function: str, arguments: Sequence[Estimate]) -> bool:
+    """Return whether a library computes a function of ``arguments``; small powers are products."""
+    if function == "power":
+        exponent = arguments[1].interval
+        return not (exponent.low == exponent.high and exponent.within(*SMALL_POWERS))
+    return function in ONE_BY_ONE
 
 
 def _sampled(text: str, sides: Sequence[Estimate], both: Sample, known: float) -> float:

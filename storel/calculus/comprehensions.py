@@ -11,6 +11,7 @@ where the last line is for generators that may find nothing inside of a row; ``m
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from storel.calculus.binding import shift
 from storel.calculus.generators import Body, Nest, Reduction, SourceOf, Total, only_if, required
@@ -55,13 +56,15 @@ class Loops:
         """Lower min, max or prod.
 
         Sources by themselves, without repeated keys, find something each time or never, and have no empty
-        rows, so that min and max nest; where the first is a row that is known to have entries, they cannot
-        fail. Else the loops inside may find nothing, and whether all of them do is asked for apart.
+        rows, so that min and max nest; where all there is are rows, of which the first is known to have
+        entries, they cannot fail. Else the loops inside may find nothing, and whether all of them do is
+        asked for apart.
         """
         keys = [key.name for generator in generators for key in generator.keys if key.name is not None]
         if monoid == "prod" or (_are_by_themselves(generators) and len(set(keys)) == len(keys)):
             source = generators[0].source
-            if isinstance(source, Name) and scope.is_filled(scope.find(source.name)):
+            is_filled = isinstance(source, Name) and scope.is_filled(scope.find(source.name))
+            if is_filled and _is_one_source(generators):
                 monoid = _WITH_UNIT.get(monoid, monoid)
             return self._nest(Reduction(monoid), generators, scope, body)
         found = self._nest(Reduction(_WITH_UNIT[monoid]), generators, scope, body)
@@ -73,6 +76,14 @@ class Loops:
         self, form: Total | Reduction, generators: tuple[Generator, ...], scope: Scope, body: Body
     ) -> Term:
         return Nest(self.symbols, form, self.source_of).lower(generators, scope, body)
+
+
+def _is_one_source(generators: tuple[Generator, ...]) -> bool:
+    """Return whether each generator but the first goes through the rows of the one before, by their name."""
+    return all(
+        isinstance(row.source, Name) and row.source.name == before.value.name
+        for before, row in pairwise(generators)
+    )
 
 
 def _are_by_themselves(generators: tuple[Generator, ...]) -> bool:

@@ -80,6 +80,15 @@ def test_what_is_no_number_is_the_greatest_and_the_least(over: str, place: str) 
         assert np.isnan(outcomes(monoid + over, X=data)).all()
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("monoid", ["min", "max"])
+def test_of_a_row_and_nothing_there_is_none(monoid: str, backend: Any) -> None:
+    """That the row has entries does not say that the other source has any."""
+    text = f"CREATE TENSOR r AS sum(<i, row> in X) {{ i -> {monoid}(<j, x> in row, <_, v> in y) x * v }}"
+    with pytest.raises(StorelError, match="of no entries"):
+        storel.run(text, X=np.array([[1.0, 2.0], [0.0, 3.0]]), y=np.zeros(3), backend=backend)
+
+
 @pytest.mark.parametrize("monoid", ["min", "max"])
 @pytest.mark.parametrize(
     "over",

@@ -1,6 +1,6 @@
 """The body of a procedure in C: its statements, and what its loops say of speed.
 
-streams    blocks of iterations ask for what is read a page later; long sums come in many lanes
+streams    blocks of iterations ask for what is read later; long sums come in many lanes
 partial    iterations of a block need not wait for each other
 tail       sums come in lanes, which may go past the end
 ahead      rows that are looked up are asked for some iterations early
@@ -199,6 +199,9 @@ class Body:
         self._line(f"{C_TYPES[start.type]} {block} = {low};")
         self._line(f"for (; {block} + {count} <= {high}; {block} += {count}) {{")
         self._depth += 1
+        for load in loop.streams:
+            for request in self._requests.block(load, loop.local, start, count):
+                self._line(request)
         self._line("#pragma omp simd")
         self._line(each)
         self.block((Update(sums, lane, operator, each_time),))

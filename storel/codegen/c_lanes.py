@@ -68,7 +68,7 @@ class Lanes:
         yield f"{sum_} = {sum_} + {self._expressions.call('total', kind, lanes)};"
 
     def _requests_of(self, loop: For) -> list[str]:
-        """Return the requests for what is read a page later."""
+        """Return the requests for what is read soon."""
         return [self._requests.element(load, loop.local, block_of(loop)) for load in loop.streams]
 
     def _is_reached(self, loop: For, value: Expression, block: str, high: str) -> str:

@@ -11,8 +11,11 @@ from storel.loops.nodes import Ahead, Binary, Constant, Expression, Load, Local
 from storel.loops.passes.ahead import CACHE_LINE
 from storel.loops.walk import loads_of, substituted
 
+SOON = 16 * CACHE_LINE
+"""How many bytes ahead a stream is asked for where other places are looked up, which fills the time."""
+
 PAGE = 64 * CACHE_LINE
-"""How many bytes ahead a stream is asked for where other places are looked up."""
+"""How many bytes ahead a stream is asked for that is only added up: the processor's requests end with pages."""
 
 
 class Requests:
@@ -23,9 +26,13 @@ class Requests:
         self._expressions = expressions
 
     def element(self, load: Load, local: Local, start: Expression) -> str:
-        """Return the request for the cache line that is read a page after ``local`` is ``start``."""
-        later = Binary("add", start, Constant(PAGE // load.buffer.type.itemsize, local.type))
-        return self._for(load, local, later)
+        """Return the request for the cache line that is read soon after ``local`` is ``start``."""
+        return self._for(load, local, _further(start, load, SOON))
+
+    def block(self, load: Load, local: Local, start: Expression, count: int) -> Iterator[str]:
+        """Yield the requests for what is read a page after the ``count`` iterations from ``start`` on."""
+        for offset in range(0, count * load.buffer.type.itemsize, CACHE_LINE):
+            yield self._for(load, local, _further(start, load, PAGE + offset))
 
     def rows(self, local: Local, ahead: Ahead) -> Iterator[str]:
         """Yield the requests for the rows of a later iteration of the loop over ``local``.
@@ -57,3 +64,8 @@ class Requests:
         now, end = self._names[local.name], self._expressions.text(ahead.end)
         chosen = f"{now} + {distance} < {end} ? {now} + {distance} : {now}"
         return f"const {C_TYPES[later.type]} {self._names[later.name]} = {chosen};"
+
+
+def _further(start: Expression, load: Load, distance: int) -> Expression:
+    """Return the iteration whose element lies so many bytes behind that of ``start``."""
+    return Binary("add", start, Constant(distance // load.buffer.type.itemsize, start.type))

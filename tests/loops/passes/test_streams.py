@@ -47,7 +47,8 @@ def rows(*body: Statement, low: Expression | None = None) -> For:
 def streams(loop: Statement, length: int = 0) -> list[tuple[str, ...]]:
     """Return the names of what each loop streams, the outermost first; ``val`` has ``length`` elements.
 
-    Blocks ask for them, and so does what is left after blocks; long sums come in lanes instead.
+    Blocks ask for them, and so does what is left after blocks; long sums come in lanes, which ask for
+    four cache lines.
     """
     allocation = (Allocation(Y, 0, fill=0.0, is_output=True), N)
     known = {"val": ArraySymbol("val", FLOAT64, length)}
@@ -58,7 +59,8 @@ def streams(loop: Statement, length: int = 0) -> list[tuple[str, ...]]:
     names = [tuple(load.buffer.name for load in each.streams) for each in found]
     assert all(f"streaming {each[0]}[" in kernel_text(made) for each in names if each)
     sums = [each for each in found if each.streams and each.reductions]
-    assert source.count("__builtin_prefetch(") == 2 * sum(map(len, names)) - 2 * len(sums)
+    in_lanes = sum(len(each.streams) for each in sums)
+    assert source.count("__builtin_prefetch(") == 2 * (sum(map(len, names)) - in_lanes) + 4 * in_lanes
     assert source.count("_lanes[32];") == len(sums)
     return names
 

@@ -67,10 +67,10 @@ class Contestant:
         return replace(self.timing, minimum=min(self.seconds), median=statistics.median(self.seconds))
 
 
-def measure(task: Task) -> Measurement:
+def measure(task: Task, running: Callable[[str], object] = lambda _: None) -> Measurement:
     """Time a kernel on storel's backends and beside its rivals, and compare all answers.
 
-    Raises StorelError where the data cannot be had.
+    ``running`` is told who runs next. Raises StorelError where the data cannot be had.
     """
     problem = problem_of(task)
     reference = problem.reference
@@ -78,12 +78,13 @@ def measure(task: Task) -> Measurement:
     contest = task.contest
     contestants = [_storel(problem, answer, backend, contest.threads) for backend in contest.backends]
     for name in contest.rivals:
+        running(name)
         contestants += _rival(task.kernel, problem, answer, name)
     made = bytes_of(answer)
     moved = sum(map(bytes_of, problem.operands.values())) + made
     limits = probes(moved, problem.flops, problem.gathers, contest.threads)
     limiting = {name: Contestant(Timing(name), probe.run) for name, probe in limits.items()}
-    _interleave([*contestants, *limiting.values()], contest.repetitions)
+    _interleave([*contestants, *limiting.values()], contest.repetitions, running)
     return Measurement(
         task.kernel,
         task.data.name,
@@ -95,13 +96,14 @@ def measure(task: Task) -> Measurement:
     )
 
 
-def _interleave(contestants: list[Contestant], repetitions: int) -> None:
+def _interleave(contestants: list[Contestant], repetitions: int, running: Callable[[str], object]) -> None:
     for turn in range(repetitions):
         first = turn % len(contestants)  # whoever follows another finds the caches as that one left them
         for contestant in contestants[first:] + contestants[:first]:
             if contestant.timing.failure:
                 continue
             if sum(contestant.seconds) < PATIENCE:
+                running(contestant.timing.name)
                 _settle()
                 contestant.seconds += _round(contestant.run)
 

@@ -32,19 +32,28 @@ def run_all(tasks: Iterable[Task], progress: Callable[[str], None] = lambda _: N
 
 
 def in_own_process(task: Task) -> Measurement:
-    """Measure a task in a process of its own, with caches of its own, too."""
+    """Measure a task in a process of its own, with caches of its own, too.
+
+    A rival that ends the process fails, and the others are measured without it, in another one.
+    """
     threads = dict.fromkeys(THREADS, str(task.contest.threads))
     with tempfile.TemporaryDirectory() as directory:
-        found = Path(directory) / "found.json"
+        found, running = Path(directory) / "found.json", Path(directory) / "running"
         environment = os.environ | threads | {"STOREL_CACHE_DIR": directory}
-        code, errors = _ended([sys.executable, *WORKER, str(found)], task.as_json(), environment)
+        code, errors = _ended(
+            [sys.executable, *WORKER, str(found), str(running)], task.as_json(), environment
+        )
         if code == 0:
             return Measurement.from_object(json.loads(found.read_text(encoding="utf-8")))
+        name = running.read_text(encoding="utf-8") if running.exists() else ""
     if code == MISTAKE:
         raise DataError(f"{task.kernel} on {task.data.name} cannot be measured: {errors.strip()}")
-    if code < 0:
-        return Measurement.of_failure(task, f"ended by signal {-code} (out of memory?)")
-    raise RuntimeError(errors)
+    if code >= 0:
+        raise RuntimeError(errors)
+    reason = f"ended by signal {-code} (out of memory?)"
+    if name in task.contest.rivals:
+        return in_own_process(task.without(name)).with_failure(name, reason)
+    return Measurement.of_failure(task, reason)
 
 
 def _ended(command: list[str], text: str, environment: dict[str, str]) -> tuple[int, str]:

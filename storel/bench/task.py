@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from storel.bench.data import Data
@@ -43,6 +43,11 @@ class Task:
     data: Data
     contest: Contest
     mebibytes: float | None = None
+
+    def without(self, rival: str) -> Task:
+        """Return the same task for the other contestants."""
+        rivals = tuple(name for name in self.contest.rivals if name != rival)
+        return replace(self, contest=replace(self.contest, rivals=rivals))
 
     def as_json(self) -> str:
         return json.dumps(asdict(self))
@@ -93,6 +98,10 @@ class Measurement:
         """Return what is known where the whole process failed."""
         failed = Timing("process", is_rival=False, failure=reason)
         return cls(task.kernel, task.data.name, (failed,), {}, 0, 0, 0)
+
+    def with_failure(self, rival: str, reason: str) -> Measurement:
+        """Return the same measurement, with a rival that gave no answer."""
+        return replace(self, timings=(*self.timings, Timing(rival, failure=reason)))
 
     @property
     def best(self) -> Timing | None:

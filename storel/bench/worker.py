@@ -1,6 +1,7 @@
-"""The process that measures one task: ``python -m storel.bench.worker FILE``, the task on standard input.
+"""The process that measures a task from standard input: ``python -m storel.bench.worker FILE RUNNING``.
 
-What it finds goes to the file, since libraries may print. A mistake of the user is told on standard error.
+What it finds goes to the first file, since libraries may print. The second one holds the name of the contestant
+that runs, in case that it ends the process. A mistake of the user is told on standard error.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ MISTAKE = 4
 
 def main() -> None:
     """Measure what standard input says."""
+    running = Path(sys.argv[2])
     try:
-        found = measure(Task.from_json(sys.stdin.read()))
+        found = measure(
+            Task.from_json(sys.stdin.read()), lambda name: running.write_text(name, encoding="utf-8")
+        )
     except StorelError as error:
         print(error, file=sys.stderr)
         sys.exit(MISTAKE)

@@ -15,7 +15,7 @@ SOON = 16 * CACHE_LINE
 """How many bytes ahead a stream is asked for where other places are looked up, which fills the time."""
 
 PAGE = 64 * CACHE_LINE
-"""How many bytes ahead a stream is asked for that is only added up: the processor's requests end with pages."""
+"""How many bytes ahead a stream is asked for that is only added up: processors ask for the rest of a page."""
 
 
 class Requests:

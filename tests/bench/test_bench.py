@@ -132,6 +132,44 @@ def test_a_process_that_the_system_ends_is_told(monkeypatch: pytest.MonkeyPatch)
     assert "process on spmv, uniform: ended by signal 9" in shown.stderr
 
 
+ENDING = """
+import os
+from storel.bench import worker
+from storel.bench.problem import Formulation
+from storel.bench.rivals.rival import Rival
+from storel.bench.rivals.table import RIVALS
+
+calls = []
+
+def run():
+    calls.append(None)
+    if len(calls) == {last}:
+        os.kill(os.getpid(), 9)
+
+formulation = Formulation(run, lambda _: 0.0)
+RIVALS["numpy"] = Rival("numpy", "numpy", "numpy", lambda *_: formulation)
+worker.main()
+"""
+"""A process that measures, and whose rival ends it in one of its calls."""
+
+
+@pytest.mark.parametrize("last", [1, 2])
+def test_a_rival_that_ends_the_process_is_told_and_the_others_are_measured(
+    last: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "WORKER", ("-c", ENDING.format(last=last)))
+    path = tmp_path / "found.json"
+    shown = bench("--kernels", "spmv", "--rivals", "numpy,scipy", "--json", str(path))
+    assert shown.exit_code == 0
+    assert "numpy on spmv, uniform: ended by signal 9" in shown.stderr
+    (found,) = json.loads(path.read_text())["measurements"]
+    assert {each["name"]: each["is_right"] for each in found["timings"]} == {
+        "storel c": True,
+        "scipy": True,
+        "numpy": False,
+    }
+
+
 @pytest.mark.usefixtures("in_this_process")
 def test_a_failure_of_storel_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     right = kernels.problem_of

@@ -206,6 +206,9 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only conversions whose names contain this: 'csr dia'")
     parser.add_argument("--json", action="store_true", help="print one JSON array")
     arguments = parser.parse_args()
+    names = [f"{name} {' '.join(pair)}" for name, pairs in PAIRS.items() for pair in pairs]
+    if not any(arguments.only in name for name in names):
+        raise SystemExit(f"no conversion's name contains '{arguments.only}': {'; '.join(names)}")
     results: list[dict[str, Any]] = []
     for name, pairs in PAIRS.items():
         wanted = [pair for pair in pairs if arguments.only in f"{name} {' '.join(pair)}"]

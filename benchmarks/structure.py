@@ -174,13 +174,19 @@ def main() -> None:
     parser.add_argument("--only", default="", help="only comparisons whose names contain this")
     arguments = parser.parse_args()
     table = Table("format and kernel", "ms", "beside", "ms", "ratio", "at most")
+    names = list[str]()
     for cases, rows in CASES:
         for each in cases(max(200, int(rows * arguments.scale))):
+            names.append(each.name)
             if arguments.only not in each.name:
                 continue
             own, other = measured(each, arguments.repetitions)
             figures = f"{own * 1e3:.3g}", each.other_name, f"{other * 1e3:.3g}", f"{own / other:.2g}"
             table.add_row(each.name, *figures, f"{each.at_most:g}")
+    if not table.rows:
+        raise SystemExit(
+            f"no comparison's name contains '{arguments.only}': {'; '.join(dict.fromkeys(names))}"
+        )
     Console().print(table)
 
 

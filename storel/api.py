@@ -12,7 +12,8 @@ from storel.advice.rows import Advice
 from storel.advice.trial import Trial
 from storel.errors import StorelError as StorelError
 from storel.errors import UnknownNameError, nearest
-from storel.execution.loading import as_tensor, declared_tensor, format_text, load_tensor
+from storel.execution.declared import declared_tensor
+from storel.execution.loading import as_tensor, format_text, load_tensor
 from storel.host.paths import as_path
 from storel.kernels import Kernel, run_planned, runner_of, source_of
 from storel.notation import einsum_source

@@ -1,7 +1,7 @@
 """The process that measures a task from standard input: ``python -m storel.bench.worker FILE RUNNING``.
 
-What it finds goes to the first file, since libraries may print. The second one holds the name of the contestant
-that runs, in case that it ends the process. A mistake of the user is told on standard error.
+What it finds goes to the first file, since libraries may print. The second one holds the name of the
+contestant that runs, in case that it ends the process. A mistake of the user is told on standard error.
 """
 
 from __future__ import annotations

@@ -30,8 +30,9 @@ from storel.compilation.compiled import Compilation
 from storel.compilation.compiler import STAGES
 from storel.compilation.environment import Environment
 from storel.errors import DataError, ProgramSyntaxError, placed_at
+from storel.execution.declared import declared_tensor
 from storel.execution.inclusion import read_source
-from storel.execution.loading import declared_tensor, load_tensor
+from storel.execution.loading import load_tensor
 from storel.execution.reading import names_needed
 from storel.execution.script import Outcome, Progress, Runner
 from storel.explanation.render import Rendering, render

@@ -44,8 +44,7 @@ from storel.storage.files.contents import (
 from storel.storage.files.kinds import read_tensor
 from storel.storage.formats.creation import described
 from storel.storage.formats.known import Formats, is_automatic
-from storel.storage.summary import Summary
-from storel.storage.tensor import Tensor, declare
+from storel.storage.tensor import Tensor
 from storel.syntax.nodes.declarations import FormatReference, TypeAnnotation
 from storel.syntax.parser import parse_format
 
@@ -284,24 +283,6 @@ def _from_entries(
         known_semiring(semiring or entries.semiring),
         is_closed=entries.is_closed or shape is not None,
     )
-
-
-def declared_tensor(summary: Summary, formats: Formats, reference: FormatReference | None = None) -> Tensor:
-    """Return a tensor without data, to plan for: in a format, its own, or the default for sparse data.
-
-    Raises FormatError for a format that needs the data itself, DataError where one is to be chosen.
-    """
-    rank, text = len(summary.shape), summary.format
-    if reference is None and text is not None:
-        reference = parse_format(text)
-        if summary.creation is not None or reference.name in formats.names:
-            with about("the statistics"):
-                return declare(summary, described(text, rank, summary.creation, formats))
-    if is_automatic(reference):
-        return smallest(declared_tensor(replace(summary, format=None), formats), formats)
-    if reference is None:
-        return declare(summary, formats.default(rank, is_dense=rank == 0))
-    return declare(summary, formats.resolve(reference, rank))
 
 
 def _is_scipy_matrix(value: Any) -> bool:

@@ -167,6 +167,21 @@ def test_structure_changes_no_answer() -> None:
         assert f"│ {name}" in text
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("packing.py", "--size", "200", "--nonzeros", "4000"), "no conversion's name contains 'hyc': "),
+        (("structure.py", "--scale", "0.01"), "no comparison's name contains 'hyc': "),
+    ],
+)
+def test_benchmarks_tell_what_they_know(arguments: tuple[str, ...], message: str) -> None:
+    script, *others = arguments
+    command = [sys.executable, f"benchmarks/{script}", *others, "--only", "hyc"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert message in ended.stderr and "hyb" in ended.stderr
+
+
 def test_growth_is_measured_for_each_size() -> None:
     arguments = ("--nonzeros", "1000,4000", "--kernels", "spmv,add2", "--repetitions", "1", "--json")
     found = json.loads(output_of("benchmarks/growth.py", *arguments))

@@ -27,12 +27,12 @@ class Requests:
 
     def element(self, load: Load, local: Local, start: Expression) -> str:
         """Return the request for the cache line that is read soon after ``local`` is ``start``."""
-        return self._for(load, local, _further(start, load, SOON))
+        return self._behind(load, local, start, SOON)
 
     def block(self, load: Load, local: Local, start: Expression, count: int) -> Iterator[str]:
         """Yield the requests for what is read a page after the ``count`` iterations from ``start`` on."""
         for offset in range(0, count * load.buffer.type.itemsize, CACHE_LINE):
-            yield self._for(load, local, _further(start, load, PAGE + offset))
+            yield self._behind(load, local, start, PAGE + offset)
 
     def rows(self, local: Local, ahead: Ahead) -> Iterator[str]:
         """Yield the requests for the rows of a later iteration of the loop over ``local``.
@@ -52,6 +52,11 @@ class Requests:
             yield self._declared(further, local, ahead, 2 * ahead.distance)
             yield from (self._for(load, local, further) for load in dict.fromkeys(looked_up))
 
+    def _behind(self, load: Load, local: Local, start: Expression, distance: int) -> str:
+        """Return the request for what lies so many bytes behind what is read where ``local`` is ``start``."""
+        further = Constant(distance // load.buffer.type.itemsize, local.type)
+        return self._for(load, local, Binary("add", start, further))
+
     def _for(self, load: Load, local: Local, later: Expression) -> str:
         place = substituted(load.index, {local: later})
         return f"__builtin_prefetch(&{self._expressions.place(load.buffer, place)});"
@@ -64,8 +69,3 @@ class Requests:
         now, end = self._names[local.name], self._expressions.text(ahead.end)
         chosen = f"{now} + {distance} < {end} ? {now} + {distance} : {now}"
         return f"const {C_TYPES[later.type]} {self._names[later.name]} = {chosen};"
-
-
-def _further(start: Expression, load: Load, distance: int) -> Expression:
-    """Return the iteration whose element lies so many bytes behind that of ``start``."""
-    return Binary("add", start, Constant(distance // load.buffer.type.itemsize, start.type))

@@ -5,13 +5,14 @@
     for i in 0:n { for p in pos[i]:pos[i + 1] { k = idx[p]; for q in pos[k]:pos[k + 1] { … val[q] … } } }
     for p in 0:n { k = row[p]; for q in … { for j in 0:64 { result[k * 64 + j] += … } } }
     for i in 0:n { for p in pos[i]:pos[i + 1] { for j in 0:16 { … val[p * 16 + j] … } } }
+    for i in 0:n { for j in 0:16 { … val[i * 16 + j] … } }
 
 The processor cannot foresee where the next row is, but the program can look it up: the row of idx[p + 16]
 may be fetched while this one is worked on. Segments follow each other, so all positions up to the last one's
 end are those of this loop or of its next ones, and idx may be read there (Mowry, Lam, Gupta, "Design and
 Evaluation of a Compiler Algorithm for Prefetching", ASPLOS 1992; Ainsworth, Jones, "Software Prefetching for
 Indirect Memory Accesses", CGO 2017). Rows that lie one after the other it could foresee, but segments are
-short, and it comes to the next one late.
+short, and it comes to the next one late, as it does to the next page of an array.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from storel.loops.nodes import (
     Store,
     While,
 )
+from storel.loops.passes.interiors import interior_of
 from storel.loops.passes.polynomials import coefficient, expression_of, polynomial
 from storel.loops.passes.simplify import expression as simplified
 from storel.loops.walk import evaluated, loads_of, note, substituted, walk
@@ -159,8 +161,15 @@ class _Looking:
         return Ahead(rows, _end(loop, outer, self.constant), max(NEAREST, min(distance, FARTHEST)))
 
     def _in_succession(self, loop: For, outer: For | None) -> Iterator[_Found]:
-        """Yield the rows that segments consist of, where all of each is read, such as blocks of a matrix."""
-        if outer is None or last_boundary(loop.low, loop.high, outer, self.constant) is None:
+        """Yield the rows that a loop goes through one after the other, where all of each is read.
+
+        They are blocks of a segment, or rows of a band or of a narrow array. A loop of constant length has
+        none: it goes through a row of the loop around it. Nor do rows shorter than a cache line pay.
+        """
+        is_segment = (
+            outer is not None and last_boundary(loop.low, loop.high, outer, self.constant) is not None
+        )
+        if not is_segment and _whole(loop) is not None:
             return
         moving = changing(loop) - {loop.local}
         read: dict[tuple[Buffer, int], dict[Expression, int]] = {}
@@ -172,7 +181,8 @@ class _Looking:
                 starts = read.setdefault((load.buffer, grows.get((), 0)), {})
                 starts[load.index] = max(elements, starts.get(load.index, 0))
         for (buffer, length), starts in read.items():
-            if 1 < length <= LONGEST and sum(starts.values()) >= length:
+            least = 2 if is_segment else CACHE_LINE // buffer.type.itemsize
+            if least <= length <= LONGEST and sum(starts.values()) >= length:
                 first = min(map(polynomial, starts), key=lambda start: start.get((), 0))
                 yield _at_once(Row(buffer, expression_of(first), length))
 
@@ -292,19 +302,30 @@ class _Reading:
 def _in_short_loops(
     body: tuple[Statement, ...], known: dict[Local, Expression], times: int
 ) -> Iterator[tuple[Load, int]]:
-    """Yield what is read first in loops of constant length, and how often they read something."""
+    """Yield what is read first in loops of constant length, whole ones, and how often they read something."""
     for statement in body:
         for load in _loads((statement,)):
             yield replace(load, index=substituted(load.index, known)), times
         match statement:
             case Declare():
                 note(statement, known)
-            case For(local, Constant(0) as low, Constant(int() as high), inner):
-                yield from _in_short_loops(inner, {**known, local: low}, times * high)
+            case For(local, body=inner) if (found := _whole(statement)) is not None:
+                low, length = found
+                yield from _in_short_loops(inner, {**known, local: substituted(low, known)}, times * length)
             case If(_, one, other):
                 yield from _in_short_loops((*one, *other), dict(known), times)
             case _:
                 pass
+
+
+def _whole(loop: For) -> tuple[Expression, int] | None:
+    """Return where a loop of constant length begins, and the length, where no border cuts it off."""
+    match loop.low, loop.high:
+        case Constant(0), Constant(int() as high):
+            return loop.low, high
+        case _:
+            found = interior_of(loop)
+            return None if found is None else (found.low, found.length)
 
 
 def _loads(body: tuple[Statement, ...]) -> list[Load]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from storel.loops.dependence import declared
 from storel.loops.emitter import Emitter
@@ -33,6 +34,16 @@ from storel.loops.walk import loads_of
 
 LONGEST = 16
 """The most iterations that compilers write out."""
+
+
+class Interior(NamedTuple):
+    """The bounds of a loop where it is whole, from ``border`` on and up to ``end``, and its length there."""
+
+    low: Expression
+    high: Expression
+    length: int
+    border: Expression
+    end: Expression
 
 
 def split_interiors(kernel: Kernel) -> Kernel:
@@ -69,17 +80,26 @@ class _Interiors:
         """
         if not all(isinstance(each, Declare | Assign | Update | Store) for each in loop.body):
             return loop
-        for border, low in _operands("maximum", loop.low):
-            for end, high in _operands("minimum", loop.high):
-                if 0 < (constant_of(Binary("subtract", high, low)) or 0) <= LONGEST:
-                    inside = Binary("and", Binary("less_equal", border, low), Binary("less_equal", high, end))
-                    return If(inside, (self._whole(loop, low, high),), (loop,))
-        return loop
+        whole = interior_of(loop)
+        if whole is None or whole.length > LONGEST:
+            return loop
+        reaches = Binary("less_equal", whole.border, whole.low), Binary("less_equal", whole.high, whole.end)
+        return If(Binary("and", *reaches), (self._whole(loop, whole.low, whole.high),), (loop,))
 
     def _whole(self, loop: For, low: Expression, high: Expression) -> For:
         """Return a copy of a loop with other bounds."""
         own = self._emitter.fresh(loop.local.name, loop.local.type)
         return For(own, low, high, self._emitter.iteration(loop, own), loop.role, in_lanes=loop.in_lanes)
+
+
+def interior_of(loop: For) -> Interior | None:
+    """Return the whole of a loop that is cut off at a border, if it has a constant length."""
+    for border, low in _operands("maximum", loop.low):
+        for end, high in _operands("minimum", loop.high):
+            length = constant_of(Binary("subtract", high, low))
+            if length is not None and length > 0:
+                return Interior(low, high, length, border, end)
+    return None
 
 
 def _operands(operator: str, bound: Expression) -> Iterator[tuple[Expression, Expression]]:

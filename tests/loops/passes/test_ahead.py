@@ -89,6 +89,11 @@ def added(place: Expression, width: Expression = WIDTH) -> For:
     return For(J, integer(0), width, (Update(Y, plus(times(I, WIDTH), J), "add", value),))
 
 
+def short(place: Expression, length: Expression) -> For:
+    """A sum over a row of an array, which is as wide as the loop is long."""
+    return For(J, integer(0), length, (Update(Y, I, "add", Load(D, plus(times(place, length), J))),))
+
+
 KEY = Declare(K, Load(IDX, P))
 CHECK = If(Binary("less", I, integer(3)), (Fail(0, I),))
 FOUND = Row(D, times(Load(IDX, P), WIDTH), 8)
@@ -187,7 +192,10 @@ NOTHING: list[tuple[str, Statement]] = [
     ("segments are of the outer loop", segments(scanned(I))),
     ("segments are long", segments(KEY, For(Q, Load(FEW, K), N, (Update(Y, I, "add", Load(D, Q)),)))),
     ("half of the row at the position", segments(added(P, width=integer(4)))),
-    ("the row at the position is of no segment", For(P, integer(0), N, (added(P),))),
+    ("half of the row of an array", For(P, integer(0), N, (added(P, width=integer(4)),))),
+    ("the row of an array is short", For(P, integer(0), N, (short(P, integer(7)),))),
+    ("the row of an array is long", For(P, integer(0), N, (short(P, integer(129)),))),
+    ("the loop is of one length", For(P, integer(0), integer(100), (short(P, integer(8)),))),
     ("the row at the position depends on what is written", segments(added(plus(P, Cast(INT64, Load(Y, I)))))),
     ("the place is the same for all", segments(added(Load(IDX, I)))),
     ("the place is changed", segments(KEY, Assign(K, plus(K, integer(1))), added(K))),
@@ -227,6 +235,19 @@ def test_segments_consist_of_rows(body: tuple[Statement, ...]) -> None:
     assert (local, len(found.rows), found.end, found.distance) == ("p", 1, Load(POS, N), FARTHEST)
     assert found.rows[0].length == BLOCK.length
     assert polynomial(found.rows[0].start) == polynomial(BLOCK.start)
+
+
+def test_arrays_and_bands_consist_of_rows() -> None:
+    """The rows of a band are whole but for its borders, where they are asked for all the same."""
+    array = For(P, integer(0), N, (short(P, integer(9)),))
+    assert ahead(looking(rows(array))) == [("p", Ahead((Row(D, times(P, integer(9)), 9),), N, FARTHEST))]
+    low = Binary("maximum", integer(0), Binary("subtract", P, integer(4)))
+    high = Binary("minimum", plus(P, integer(5)), N)
+    place = plus(plus(times(integer(8), P), J), integer(4))
+    band = For(P, integer(0), N, (For(J, low, high, (Update(Y, I, "add", Load(D, place)),)),))
+    ((local, found),) = ahead(looking(rows(band)))
+    assert (local, found.rows[0].length, found.end) == ("p", 9, N)
+    assert polynomial(found.rows[0].start) == polynomial(times(P, integer(9)))
 
 
 def test_half_a_row_that_is_read_twice_is_no_row() -> None:

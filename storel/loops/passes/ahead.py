@@ -40,7 +40,7 @@ from storel.loops.nodes import (
     Store,
     While,
 )
-from storel.loops.passes.interiors import interior_of
+from storel.loops.passes.interiors import whole
 from storel.loops.passes.polynomials import coefficient, expression_of, polynomial
 from storel.loops.passes.simplify import expression as simplified
 from storel.loops.walk import evaluated, loads_of, note, substituted, walk
@@ -169,7 +169,7 @@ class _Looking:
         is_segment = (
             outer is not None and last_boundary(loop.low, loop.high, outer, self.constant) is not None
         )
-        if not is_segment and _whole(loop) is not None:
+        if not is_segment and whole(loop) is not None:
             return
         moving = changing(loop) - {loop.local}
         read: dict[tuple[Buffer, int], dict[Expression, int]] = {}
@@ -309,23 +309,13 @@ def _in_short_loops(
         match statement:
             case Declare():
                 note(statement, known)
-            case For(local, body=inner) if (found := _whole(statement)) is not None:
+            case For(local, body=inner) if (found := whole(statement)) is not None:
                 low, length = found
                 yield from _in_short_loops(inner, {**known, local: substituted(low, known)}, times * length)
             case If(_, one, other):
                 yield from _in_short_loops((*one, *other), dict(known), times)
             case _:
                 pass
-
-
-def _whole(loop: For) -> tuple[Expression, int] | None:
-    """Return where a loop of constant length begins, and the length, where no border cuts it off."""
-    match loop.low, loop.high:
-        case Constant(0), Constant(int() as high):
-            return loop.low, high
-        case _:
-            found = interior_of(loop)
-            return None if found is None else (found.low, found.length)
 
 
 def _loads(body: tuple[Statement, ...]) -> list[Load]:

@@ -19,6 +19,7 @@ from storel.loops.emitter import Emitter
 from storel.loops.nodes import (
     Assign,
     Binary,
+    Constant,
     Declare,
     Expression,
     For,
@@ -36,7 +37,7 @@ LONGEST = 16
 """The most iterations that compilers write out."""
 
 
-class Interior(NamedTuple):
+class _Interior(NamedTuple):
     """The bounds of a loop where it is whole, from ``border`` on and up to ``end``, and its length there."""
 
     low: Expression
@@ -80,11 +81,11 @@ class _Interiors:
         """
         if not all(isinstance(each, Declare | Assign | Update | Store) for each in loop.body):
             return loop
-        whole = interior_of(loop)
-        if whole is None or whole.length > LONGEST:
+        found = _interior_of(loop)
+        if found is None or found.length > LONGEST:
             return loop
-        reaches = Binary("less_equal", whole.border, whole.low), Binary("less_equal", whole.high, whole.end)
-        return If(Binary("and", *reaches), (self._whole(loop, whole.low, whole.high),), (loop,))
+        reaches = Binary("less_equal", found.border, found.low), Binary("less_equal", found.high, found.end)
+        return If(Binary("and", *reaches), (self._whole(loop, found.low, found.high),), (loop,))
 
     def _whole(self, loop: For, low: Expression, high: Expression) -> For:
         """Return a copy of a loop with other bounds."""
@@ -92,14 +93,24 @@ class _Interiors:
         return For(own, low, high, self._emitter.iteration(loop, own), loop.role, in_lanes=loop.in_lanes)
 
 
-def interior_of(loop: For) -> Interior | None:
+def _interior_of(loop: For) -> _Interior | None:
     """Return the whole of a loop that is cut off at a border, if it has a constant length."""
     for border, low in _operands("maximum", loop.low):
         for end, high in _operands("minimum", loop.high):
             length = constant_of(Binary("subtract", high, low))
             if length is not None and length > 0:
-                return Interior(low, high, length, border, end)
+                return _Interior(low, high, length, border, end)
     return None
+
+
+def whole(loop: For) -> tuple[Expression, int] | None:
+    """Return where a loop of constant length begins, and the length, where no border cuts it off."""
+    match loop.low, loop.high:
+        case Constant(0), Constant(int() as high):
+            return loop.low, high
+        case _:
+            found = _interior_of(loop)
+            return None if found is None else (found.low, found.length)
 
 
 def _operands(operator: str, bound: Expression) -> Iterator[tuple[Expression, Expression]]:

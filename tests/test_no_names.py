@@ -17,9 +17,9 @@ PACKAGE = Path(storel.__file__).parent
 KERNELS = frozenset(path.stem for path in (PACKAGE.parent / "experiments" / "paper_kernels").glob("*.sdql"))
 
 SCIPY = {
-    "storage/build.py",
     "storage/conversion/compressed.py",
     "storage/coordinates.py",
+    "storage/matrices.py",
     "storage/stored.py",
     "storage/files/matrix_market.py",
     "storage/files/saved.py",

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from storel.calculus.nodes import Term, Variable, children, map_children
+from storel.calculus.nodes import Term, Variable
+from storel.calculus.walk import children, map_children
 
 
 def shift(term: Term, amount: int, cutoff: int = 0) -> Term:

@@ -21,9 +21,8 @@ from storel.calculus.nodes import (
     Slice,
     Symbol,
     Term,
-    children,
-    subterms,
 )
+from storel.calculus.walk import children, subterms
 from storel.semiring import PLUS_TIMES, SEMIRINGS
 from storel.symbols import ArraySymbol, ParameterSymbol, SizeSymbol, Symbols
 

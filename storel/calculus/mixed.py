@@ -28,13 +28,12 @@ from storel.calculus.nodes import (
     Sum,
     Term,
     Variable,
-    map_children,
-    subterms,
 )
 from storel.calculus.one_to_one import unique_keys
 from storel.calculus.strictness import strict
 from storel.calculus.verify import KEY, Context, Type, element, infer, zero_literal
 from storel.calculus.views import entry_by_entry
+from storel.calculus.walk import map_children, subterms
 from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
 

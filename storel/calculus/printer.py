@@ -35,8 +35,8 @@ from storel.calculus.nodes import (
     Term,
     Unique,
     Variable,
-    names_in,
 )
+from storel.calculus.walk import names_in
 
 Names = tuple[str, ...]
 

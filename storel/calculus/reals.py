@@ -9,9 +9,10 @@ from __future__ import annotations
 from storel.calculus.apart import determined
 from storel.calculus.binders import seen_inside
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Add, Apply, Find, Merge, Multiply, Reduce, Sum, Term, children
+from storel.calculus.nodes import Add, Apply, Find, Merge, Multiply, Reduce, Sum, Term
 from storel.calculus.one_to_one import is_one_to_one, unique_keys
 from storel.calculus.verify import Type, infer
+from storel.calculus.walk import children
 from storel.symbols import Symbols
 
 ELEMENT, POSITION = 0, 1

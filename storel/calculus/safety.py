@@ -7,9 +7,10 @@ from storel.calculus.binding import shift
 from storel.calculus.bounds import bounds, narrowed
 from storel.calculus.domains import Domains, binder_domains
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Apply, If, Lookup, Range, Reduce, Singleton, Slice, Symbol, Term, children
+from storel.calculus.nodes import Apply, If, Lookup, Range, Reduce, Singleton, Slice, Symbol, Term
 from storel.calculus.reads import reads_in_bounds, scans_in_bounds
 from storel.calculus.verify import Type, infer
+from storel.calculus.walk import children
 from storel.symbols import Symbols
 
 

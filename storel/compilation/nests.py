@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 
 from storel.calculus.apart import keyed
-from storel.calculus.nodes import Add, Term, children
+from storel.calculus.nodes import Add, Term
+from storel.calculus.walk import children
 from storel.compilation.environment import Environment
 from storel.errors import FormatError
 from storel.storage.compose import Composed

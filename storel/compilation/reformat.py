@@ -30,8 +30,8 @@ from storel.calculus.nodes import (
     Symbol,
     Term,
     Variable,
-    children,
 )
+from storel.calculus.walk import children
 from storel.compilation.environment import Environment
 from storel.optimizer.physical.destination import is_dense
 from storel.storage.formats.format import Format

@@ -29,7 +29,6 @@ from storel.storage.build import (
     from_arrays,
     from_coordinates,
     from_numpy,
-    from_scipy,
     require_unmasked,
 )
 from storel.storage.files.arrow import AS_ARRAY, read_stream
@@ -44,6 +43,7 @@ from storel.storage.files.contents import (
 from storel.storage.files.kinds import read_tensor
 from storel.storage.formats.creation import described
 from storel.storage.formats.known import Formats, is_automatic
+from storel.storage.matrices import from_scipy
 from storel.storage.tensor import Tensor
 from storel.syntax.nodes.declarations import FormatReference, TypeAnnotation
 from storel.syntax.parser import parse_format

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import cast
 
-from storel.calculus.nodes import Symbol, Term, children, map_children
+from storel.calculus.nodes import Symbol, Term
+from storel.calculus.walk import children, map_children
 from storel.optimizer.outcome import Optimized, Priced
 from storel.symbols import ArraySymbol, Fact, MappingSymbol, Symbols
 

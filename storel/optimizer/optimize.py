@@ -25,8 +25,9 @@ from functools import cache, reduce
 from typing import cast
 
 from storel.calculus.mixed import separate
-from storel.calculus.nodes import Add, Multiply, Term, children
+from storel.calculus.nodes import Add, Multiply, Term
 from storel.calculus.verify import InvariantError, infer
+from storel.calculus.walk import children
 from storel.optimizer.arrangement.association import associated
 from storel.optimizer.arrangement.elimination import eliminated, in_order_of_joins, in_order_of_keys, loops
 from storel.optimizer.arrangement.expansion import monomials

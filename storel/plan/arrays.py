@@ -14,7 +14,8 @@ from typing import cast
 
 from storel.calculus.binding import shift
 from storel.calculus.bounds import bounds
-from storel.calculus.nodes import Add, Apply, Literal, Lookup, Symbol, Term, Variable, map_children
+from storel.calculus.nodes import Add, Apply, Literal, Lookup, Symbol, Term, Variable
+from storel.calculus.walk import map_children
 from storel.plan.binding import binders, map_terms
 from storel.plan.nodes import (
     Accumulate,

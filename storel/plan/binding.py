@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import cast
 
 from storel.calculus.binding import free_variables, shift
-from storel.calculus.nodes import Add, Literal, Lookup, Symbol, Term, Variable, children
+from storel.calculus.nodes import Add, Literal, Lookup, Symbol, Term, Variable
+from storel.calculus.walk import children
 from storel.plan.nodes import (
     Accumulate,
     Action,

@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from storel.calculus.binding import free_variables, shift
-from storel.calculus.nodes import Apply, Literal, Lookup, Multiply, Symbol, Term, Variable, children
+from storel.calculus.nodes import Apply, Literal, Lookup, Multiply, Symbol, Term, Variable
+from storel.calculus.walk import children
 from storel.plan.binding import binders, occurs, row_extents, source_extents, store_terms, terms
 from storel.plan.nodes import (
     Accumulate,

@@ -11,7 +11,8 @@ Allen, "Optimizing Compilers for Modern Architectures", 2001, chapters 5 and 6.
 from __future__ import annotations
 
 from storel.calculus.binding import free_variables, shift
-from storel.calculus.nodes import Literal, Lookup, Term, Variable, map_children
+from storel.calculus.nodes import Literal, Lookup, Term, Variable
+from storel.calculus.walk import map_children
 from storel.plan.binding import map_terms, store_terms
 from storel.plan.nodes import (
     Accumulate,

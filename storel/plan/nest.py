@@ -17,19 +17,9 @@ from typing import TypeAlias
 from storel.calculus.binding import shift
 from storel.calculus.bounds import bounds
 from storel.calculus.intervals import ANY, Context, Interval
-from storel.calculus.nodes import (
-    Apply,
-    If,
-    Let,
-    Literal,
-    Lookup,
-    Multiply,
-    Term,
-    Variable,
-    length,
-    map_children,
-)
+from storel.calculus.nodes import Apply, If, Let, Literal, Lookup, Multiply, Term, Variable
 from storel.calculus.strictness import vanishes
+from storel.calculus.walk import length, map_children
 from storel.plan.copies import Key, copied_keys
 from storel.plan.nodes import (
     Accumulate,

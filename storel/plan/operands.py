@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from functools import reduce
 
 from storel.calculus.binding import free_variables, shift
-from storel.calculus.nodes import Literal, Lookup, Multiply, Symbol, Term, Variable, map_children
+from storel.calculus.nodes import Literal, Lookup, Multiply, Symbol, Term, Variable
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import Type, infer
+from storel.calculus.walk import map_children
 from storel.plan.binding import destination_of, store_terms
 from storel.plan.contraction import contraction, operand_of
 from storel.plan.fission import after

@@ -6,19 +6,8 @@ import math
 
 from storel.calculus.binding import free_variables
 from storel.calculus.bounds import bounds
-from storel.calculus.nodes import (
-    Empty,
-    Find,
-    Lookup,
-    Merge,
-    Reduce,
-    Singleton,
-    Sum,
-    Symbol,
-    Term,
-    Variable,
-    children,
-)
+from storel.calculus.nodes import Empty, Find, Lookup, Merge, Reduce, Singleton, Sum, Symbol, Term, Variable
+from storel.calculus.walk import children
 from storel.plan.binding import (
     arrays_of,
     binders,

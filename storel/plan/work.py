@@ -17,17 +17,8 @@ from __future__ import annotations
 from typing import TypeAlias, TypeGuard
 
 from storel.calculus.binding import free_variables, shift
-from storel.calculus.nodes import (
-    Add,
-    Apply,
-    Literal,
-    Lookup,
-    Multiply,
-    Term,
-    Variable,
-    children,
-    map_children,
-)
+from storel.calculus.nodes import Add, Apply, Literal, Lookup, Multiply, Term, Variable
+from storel.calculus.walk import children, map_children
 from storel.plan.binding import binders, source_terms
 from storel.plan.count import difference, lowered
 from storel.plan.nodes import (

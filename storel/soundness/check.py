@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 from hypothesis.errors import HypothesisWarning, NoSuchExample, Unsatisfiable
 
 from storel.calculus.interpret import evaluate
-from storel.calculus.nodes import Empty, Literal, Singleton, Term, names_in
+from storel.calculus.nodes import Empty, Literal, Singleton, Term
 from storel.calculus.printer import show
 from storel.calculus.verify import KEY, InvariantError, Type, infer, verify
+from storel.calculus.walk import names_in
 from storel.errors import EvaluationError, StorelError
 from storel.optimizer.cost import variations
 from storel.optimizer.cost.model import NANOSECONDS

@@ -1,4 +1,4 @@
-"""Foreign data → tensors: verified once, wrapped without a copy where the layout agrees."""
+"""Arrays and lists of entries → tensors: verified once, wrapped without a copy where the layout agrees."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from storel.storage.evident import verified_sizes
 from storel.storage.formats.format import Format
 from storel.storage.formats.known import Formats
 from storel.storage.formats.properties import verify_properties
-from storel.storage.formats.signature import LevelKind, level_signature
+from storel.storage.formats.signature import level_signature
 from storel.storage.packing.pack import all_sizes, full_arrays, scalar_type_of
 from storel.storage.packing.parameters import with_parameters_of_extents
 from storel.storage.tensor import Tensor, pack
@@ -104,29 +104,6 @@ def from_numpy(
     return pack(wanted, coordinates, array.reshape(-1), array.shape, semiring)
 
 
-def from_scipy(
-    matrix: Any, formats: Formats, storage: Format | None = None, semiring: str = "plus_times"
-) -> Tensor:
-    """Store a ``scipy.sparse`` matrix or array; canonical CSR and CSC data is wrapped without a copy."""
-    values: Any = getattr(matrix, "data", None)
-    is_array = isinstance(values, np.ndarray) and values.dtype == matrix.dtype  # and no lists of rows
-    as_values(values if is_array else np.empty(0, matrix.dtype), "the matrix")
-    require_unmasked(values, "the matrix")
-    if matrix.format in ("csr", "csc", "bsr"):
-        _require_sound(matrix)
-    candidates = [storage] if storage else formats.alternatives(matrix.ndim, is_dense=False)
-    for candidate in candidates:
-        wrapped = _wrapped(matrix, candidate, semiring)
-        if wrapped is not None:
-            return wrapped
-    if matrix.format == "dia":
-        # SciPy lists the entries row by row.
-        require_memory(24 * matrix.shape[0], "listing the entries of diagonals")
-    shape = tuple(int(extent) for extent in matrix.shape)
-    coordinates, values = _listed(matrix, shape)
-    return pack(candidates[0], coordinates, values, shape, semiring)
-
-
 def from_coordinates(
     coordinates: Array,
     values: Array,
@@ -158,7 +135,7 @@ def from_coordinates(
             raise DataError(f"coordinate {max(bounds) - 1} is too large", expected="less than 2**63 - 1")
     else:
         bounds = as_shape(shape)
-    _check_coordinates(coordinates, bounds)
+    require_inside(coordinates, bounds)
     wanted = storage or formats.default(rank, is_dense=rank == 0)
     is_closed = is_closed and shape is not None
     return pack(wanted, coordinates, values, bounds, semiring, is_closed=is_closed, memory_limit=memory_limit)
@@ -237,66 +214,6 @@ def _common_type(storage: Format, given: Mapping[str, Array], semiring: str) -> 
     return ScalarType.BOOL if SEMIRINGS[semiring].has_truths else found
 
 
-def _wrapped(matrix: Any, storage: Format, semiring: str) -> Tensor | None:
-    """Wrap compressed rows or columns, which are sound, if ``storage`` has just these levels."""
-    signature = level_signature(storage)
-    if signature is None or matrix.ndim != 2 or matrix.format not in ("csr", "csc"):
-        return None
-    order = (0, 1) if matrix.format == "csr" else (1, 0)
-    kinds = tuple(level.kind for level in signature.levels)
-    if signature.order != order or kinds != (LevelKind.DENSE, LevelKind.COMPRESSED):
-        return None
-    inner = signature.levels[1]
-    if inner.pos is None or inner.idx is None:
-        return None
-    if not matrix.has_canonical_format:
-        if semiring != "plus_times":
-            return None
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    count = int(matrix.indptr[-1])
-    arrays = {
-        inner.pos: matrix.indptr,
-        inner.idx: matrix.indices[:count],
-        signature.values: as_values(matrix.data[:count], "the matrix"),
-    }
-    return from_arrays(storage, arrays, matrix.shape, semiring=semiring, are_read_inside=True)
-
-
-def _listed(matrix: Any, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return the entries that SciPy lists; raises DataError if its arrays do not make a matrix."""
-    try:
-        listed = matrix.tocoo()
-        coordinates = np.array(listed.coords, dtype=np.int64).reshape(len(shape), len(listed.data))
-    except (ValueError, IndexError, TypeError) as error:
-        raise DataError("the matrix is broken: its entries cannot be listed", found=str(error)) from error
-    _check_coordinates(coordinates, shape)
-    return coordinates, as_values(listed.data, "the matrix")
-
-
-def _require_sound(matrix: Any) -> None:
-    """Raise DataError for compressed indices that SciPy's own code would follow out of its arrays."""
-    boundaries, minor = matrix.indptr, matrix.shape[0 if matrix.format == "csc" else -1]
-    major = 1 if matrix.ndim == 1 else matrix.shape[1 if matrix.format == "csc" else 0]
-    if matrix.format == "bsr":
-        major, minor = major // matrix.blocksize[0], minor // matrix.blocksize[1]
-    for name, array in (("indptr", boundaries), ("indices", matrix.indices)):
-        if array.dtype.kind not in "iu":
-            raise DataError(f"the matrix is broken: {name} holds {array.dtype} values", expected="integers")
-    if len(boundaries) != major + 1:
-        raise DataError(
-            "the matrix is broken", expected=f"indptr of {major + 1} elements", found=f"{len(boundaries)}"
-        )
-    available = min(len(matrix.indices), len(matrix.data))
-    if boundaries[0] != 0 or boundaries[-1] > available or (boundaries[1:] < boundaries[:-1]).any():
-        raise DataError("the matrix is broken", expected=f"indptr ascending from 0 to at most {available}")
-    keys = matrix.indices[: boundaries[-1]]
-    outside = (keys < 0) | (keys >= minor)
-    if outside.any():
-        first = int(np.argmax(outside))
-        raise DataError(f"the matrix is broken: indices({first}) = {keys[first]} is outside 0:{minor}")
-
-
 def _as_indices(coordinates: Array) -> Array:
     if coordinates.size == 0 or np.issubdtype(coordinates.dtype, np.signedinteger):
         return coordinates.astype(np.int64, copy=False)
@@ -327,7 +244,8 @@ def as_shape(shape: Iterable[int]) -> tuple[int, ...]:
     return extents
 
 
-def _check_coordinates(coordinates: Array, shape: tuple[int, ...]) -> None:
+def require_inside(coordinates: Array, shape: tuple[int, ...]) -> None:
+    """Raise DataError naming the first of the coordinates, rank × count, that a shape does not have."""
     if len(shape) != coordinates.shape[0]:
         raise DataError(
             "the shape does not fit the coordinates",

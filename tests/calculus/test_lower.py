@@ -13,9 +13,10 @@ from strategies.terms import integer
 from storel.calculus.generators import ByColumns, Total
 from storel.calculus.interpret import evaluate
 from storel.calculus.lower import lower
-from storel.calculus.nodes import Symbol, Term, map_children
+from storel.calculus.nodes import Symbol, Term
 from storel.calculus.printer import show
 from storel.calculus.verify import verify
+from storel.calculus.walk import map_children
 from storel.compilation.compiler import view_of
 from storel.compilation.environment import Environment
 from storel.errors import EvaluationError

@@ -11,8 +11,9 @@ import pytest
 import scipy.sparse as sp
 
 import storel
-from storel.calculus.nodes import Add, Literal, Symbol, names_in
+from storel.calculus.nodes import Add, Literal, Symbol
 from storel.calculus.printer import show
+from storel.calculus.walk import names_in
 from storel.host import cache
 from storel.optimizer.egraph.browse import reached
 from storel.optimizer.naming import by_place

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import storel
-from storel.calculus.nodes import Singleton, Term, children
+from storel.calculus.nodes import Singleton, Term
 from storel.calculus.printer import show
+from storel.calculus.walk import children
 
 FORMATS = (
     "bcsr(r=2, c=3)", "tiled(r=3, c=2)", "hash", "dia", "band", "morton", "ragged", "csc", "dcsc", "csf",

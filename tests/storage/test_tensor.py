@@ -11,8 +11,9 @@ import scipy.sparse
 
 from storel.errors import MemoryLimitError, TypeMismatchError
 from storel.source import Source
-from storel.storage.build import from_arrays, from_coordinates, from_numpy, from_scipy
+from storel.storage.build import from_arrays, from_coordinates, from_numpy
 from storel.storage.formats.known import Formats
+from storel.storage.matrices import from_scipy
 from storel.storage.tensor import Tensor
 from storel.syntax.nodes.statements import CreateFormat
 from storel.syntax.parser import parse, parse_format

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
-from storel.calculus.nodes import Add, Apply, Range, Sum, Term, children
+from storel.calculus.nodes import Add, Apply, Range, Sum, Term
+from storel.calculus.walk import children
 from storel.optimizer.arrangement.nests import Loop, Nest, Part, binders_in, bound, keyed
 
 

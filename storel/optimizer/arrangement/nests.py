@@ -13,7 +13,8 @@ from functools import reduce
 from itertools import count
 
 from storel.calculus.binding import shift, substitute
-from storel.calculus.nodes import If, Let, Literal, Multiply, Singleton, Sum, Symbol, Term, children
+from storel.calculus.nodes import If, Let, Literal, Multiply, Singleton, Sum, Symbol, Term
+from storel.calculus.walk import children
 from storel.optimizer.terms.occurrences import abstracted
 from storel.optimizer.terms.products import factors
 from storel.scalars import ScalarType

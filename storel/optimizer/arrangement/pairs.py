@@ -21,7 +21,8 @@ from typing import cast
 
 from storel.calculus.binding import substitute
 from storel.calculus.bounds import binder_bounds
-from storel.calculus.nodes import Let, Lookup, Range, Sum, Symbol, Term, map_children
+from storel.calculus.nodes import Let, Lookup, Range, Sum, Symbol, Term
+from storel.calculus.walk import map_children
 from storel.optimizer.arrangement.nests import Loop, Nest, keyed, named
 from storel.optimizer.terms.occurrences import has_loop, has_only_ranges
 from storel.symbols import Symbols

@@ -16,23 +16,10 @@ from storel.calculus.apart import determined, keyed
 from storel.calculus.binders import binder_intervals, binder_types
 from storel.calculus.bounds import elements
 from storel.calculus.intervals import ANY, LONG, Interval
-from storel.calculus.nodes import (
-    Add,
-    If,
-    Literal,
-    Multiply,
-    Range,
-    Singleton,
-    Slice,
-    Sum,
-    Symbol,
-    Term,
-    children,
-    map_children,
-    names_in,
-)
+from storel.calculus.nodes import Add, If, Literal, Multiply, Range, Singleton, Slice, Sum, Symbol, Term
 from storel.calculus.strictness import linear
 from storel.calculus.verify import KEY, Type, infer
+from storel.calculus.walk import children, map_children, names_in
 from storel.optimizer.encoding.binders import Encoding
 from storel.optimizer.encoding.layouts import Numbering, encode
 from storel.optimizer.encoding.named import NAMED

@@ -32,8 +32,8 @@ from storel.calculus.nodes import (
     Term,
     Unique,
     Variable,
-    children,
 )
+from storel.calculus.walk import children
 from storel.degrees import KnownDegrees
 from storel.optimizer.encoding.layouts import INDEX, LAYOUTS, TERMS
 from storel.optimizer.estimation import estimates

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from storel.calculus.nodes import If, Lookup, Term, Variable, children
+from storel.calculus.nodes import If, Lookup, Term, Variable
 from storel.calculus.verify import Type
+from storel.calculus.walk import children
 from storel.optimizer.cost.model import is_hashed
 from storel.optimizer.physical.arrivals import Order, orders
 from storel.optimizer.physical.preferences import Gathering

@@ -29,9 +29,8 @@ from storel.calculus.nodes import (
     Symbol,
     Term,
     Variable,
-    children,
-    map_children,
 )
+from storel.calculus.walk import children, map_children
 from storel.optimizer.physical.shape import has_loop
 from storel.optimizer.terms.occurrences import abstracted
 from storel.symbols import ArraySymbol, Symbols

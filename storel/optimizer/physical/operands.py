@@ -12,19 +12,8 @@ s(k)                   = let x = k in s(x)                      a row of s, stor
 from __future__ import annotations
 
 from storel.calculus.binding import shift
-from storel.calculus.nodes import (
-    Find,
-    Let,
-    Lookup,
-    Merge,
-    Multiply,
-    Range,
-    Slice,
-    Term,
-    Variable,
-    children,
-    map_children,
-)
+from storel.calculus.nodes import Find, Let, Lookup, Merge, Multiply, Range, Slice, Term, Variable
+from storel.calculus.walk import children, map_children
 from storel.optimizer.physical.normalize import intersected, is_atom
 from storel.optimizer.physical.shape import entries_of, has_loop, is_store
 from storel.optimizer.terms.products import pushed

@@ -30,9 +30,8 @@ from storel.calculus.nodes import (
     Symbol,
     Term,
     Variable,
-    children,
-    map_children,
 )
+from storel.calculus.walk import children, map_children
 from storel.optimizer.encoding.layouts import zero
 from storel.optimizer.physical.facts import array, is_increasing
 from storel.optimizer.physical.shape import addends, has_loop

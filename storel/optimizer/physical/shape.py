@@ -19,8 +19,8 @@ from storel.calculus.nodes import (
     Symbol,
     Term,
     Variable,
-    children,
 )
+from storel.calculus.walk import children
 
 
 def has_loop(term: Term) -> bool:

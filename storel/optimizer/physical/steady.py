@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 from storel.calculus.binders import seen_inside
 from storel.calculus.binding import free_variables, is_outside, shift
 from storel.calculus.intervals import Context
-from storel.calculus.nodes import If, Let, Lookup, Range, Sum, Symbol, Term, children
+from storel.calculus.nodes import If, Let, Lookup, Range, Sum, Symbol, Term
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import Type
+from storel.calculus.walk import children
 from storel.optimizer.terms.occurrences import abstracted, has_loop, replaced
 from storel.symbols import Symbols
 

@@ -15,22 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias, cast
 
-from storel.calculus.nodes import (
-    Add,
-    If,
-    Let,
-    Lookup,
-    Range,
-    Singleton,
-    Slice,
-    Sum,
-    Symbol,
-    Term,
-    Variable,
-    children,
-    map_children,
-    names_in,
-)
+from storel.calculus.nodes import Add, If, Let, Lookup, Range, Singleton, Slice, Sum, Symbol, Term, Variable
+from storel.calculus.walk import children, map_children, names_in
 from storel.plan.binding import binders
 from storel.plan.nodes import (
     Accumulate,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from storel.calculus.bounds import bounds
-from storel.calculus.nodes import Lookup, Sum, Term, Variable, children
+from storel.calculus.nodes import Lookup, Sum, Term, Variable
 from storel.calculus.verify import Type
+from storel.calculus.walk import children
 from storel.errors import MemoryLimitError
 from storel.optimizer.cost.model import HASHED_PLACES, HASHED_SPARSENESS, SPARSE, is_hashed
 from storel.optimizer.estimation.cardinality import appraise

@@ -12,20 +12,9 @@ from functools import cached_property
 
 from storel.calculus.binding import free_mask, free_variables, occurs, substitute
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import (
-    Add,
-    Empty,
-    Literal,
-    Merge,
-    Multiply,
-    Reduce,
-    Sum,
-    Symbol,
-    Term,
-    Variable,
-    children,
-)
+from storel.calculus.nodes import Add, Empty, Literal, Merge, Multiply, Reduce, Sum, Symbol, Term, Variable
 from storel.calculus.verify import Type, zero_literal
+from storel.calculus.walk import children
 from storel.optimizer.encoding.layouts import (
     ARITHMETIC,
     INDEX,

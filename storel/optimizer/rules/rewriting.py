@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Let, Term, children
+from storel.calculus.nodes import Let, Term
 from storel.calculus.verify import InvariantError, Type, infer
+from storel.calculus.walk import children
 from storel.optimizer.encoding.layouts import LAYOUTS, TERMS
 from storel.optimizer.rules.guards import holds
 from storel.optimizer.rules.matching import Match, MismatchError, Place, head, is_repeated, matched

@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from storel.calculus.nodes import Apply, Empty, Literal, Term, children
+from storel.calculus.nodes import Apply, Empty, Literal, Term
+from storel.calculus.walk import children
 from storel.optimizer.encoding.layouts import LAYOUTS, TERMS
 from storel.optimizer.estimation.cardinality import CONSTRUCTORS
 from storel.optimizer.rules.patterns import Node, Pattern

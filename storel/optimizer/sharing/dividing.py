@@ -33,11 +33,10 @@ from storel.calculus.nodes import (
     Sum,
     Term,
     Variable,
-    children,
-    map_children,
 )
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import Type, infer, zero_literal
+from storel.calculus.walk import children, map_children
 from storel.optimizer.physical.facts import ZERO, size_term
 from storel.optimizer.terms.occurrences import is_value, occurrences, reindexed, replaced
 from storel.scalars import ScalarType

@@ -36,10 +36,10 @@ from storel.calculus.nodes import (
     Symbol,
     Term,
     Variable,
-    children,
 )
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import infer
+from storel.calculus.walk import children
 from storel.optimizer.sharing.searching import (
     distance_to_zero,
     equated,

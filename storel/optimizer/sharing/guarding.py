@@ -14,21 +14,9 @@ from collections.abc import Iterator
 from functools import reduce
 
 from storel.calculus.binding import free_variables, occurs, shift
-from storel.calculus.nodes import (
-    Add,
-    Apply,
-    Find,
-    If,
-    Let,
-    Literal,
-    Merge,
-    Reduce,
-    Sum,
-    Term,
-    Variable,
-    children,
-)
+from storel.calculus.nodes import Add, Apply, Find, If, Let, Literal, Merge, Reduce, Sum, Term, Variable
 from storel.calculus.verify import infer
+from storel.calculus.walk import children
 from storel.optimizer.sharing.hoisting import is_movable
 from storel.optimizer.terms.occurrences import at, occurrences, replaced
 from storel.scalars import ScalarType

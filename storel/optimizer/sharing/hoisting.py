@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from storel.calculus.binding import free_mask, free_variables, shift
-from storel.calculus.nodes import Let, Lookup, Multiply, Reduce, Sum, Term, children
+from storel.calculus.nodes import Let, Lookup, Multiply, Reduce, Sum, Term
 from storel.calculus.safety import has_elements, is_safe
 from storel.calculus.verify import infer
+from storel.calculus.walk import children
 from storel.optimizer.sharing.placing import placed
 from storel.optimizer.terms.occurrences import (
     Occurrence,

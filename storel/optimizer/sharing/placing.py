@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from storel.calculus.binding import occurs, shift, substitute
-from storel.calculus.nodes import If, Let, Term, Variable, map_children
+from storel.calculus.nodes import If, Let, Term, Variable
+from storel.calculus.walk import map_children
 from storel.optimizer.terms.occurrences import has_loop, reindexed
 
 

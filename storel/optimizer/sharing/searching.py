@@ -15,9 +15,10 @@ from typing import NamedTuple
 from storel.calculus.binders import binder_types
 from storel.calculus.binding import free_variables, is_outside, occurs, shift, substitute
 from storel.calculus.intervals import EntryBounds, Interval
-from storel.calculus.nodes import Add, Apply, Find, If, Let, Literal, Singleton, Sum, Term, Variable, children
+from storel.calculus.nodes import Add, Apply, Find, If, Let, Literal, Singleton, Sum, Term, Variable
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import Type, infer
+from storel.calculus.walk import children
 from storel.optimizer.terms.occurrences import Occurrence, has_loop, occurrences, reindexed, replaced
 from storel.scalars import ScalarType
 from storel.symbols import Symbols

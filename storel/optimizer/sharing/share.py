@@ -24,15 +24,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, zip_longest
 
 from storel.calculus.binding import free_variables
-from storel.calculus.nodes import (
-    Range,
-    Singleton,
-    Sum,
-    Term,
-    Variable,
-    length,
-)
+from storel.calculus.nodes import Range, Singleton, Sum, Term, Variable
 from storel.calculus.verify import KEY, infer
+from storel.calculus.walk import length
 from storel.optimizer.cost.model import CostModel, Nanoseconds
 from storel.optimizer.cost.whole import Estimator
 from storel.optimizer.limits import FEW_TERM_NODES, TERM_NODE, Stop

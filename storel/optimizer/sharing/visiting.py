@@ -38,12 +38,12 @@ from storel.calculus.nodes import (
     Symbol,
     Term,
     Variable,
-    children,
 )
 from storel.calculus.one_to_one import is_one_to_one
 from storel.calculus.safety import is_safe
 from storel.calculus.strictness import strict
 from storel.calculus.verify import infer, zero_literal
+from storel.calculus.walk import children
 from storel.optimizer.physical.facts import is_increasing, size_term
 from storel.optimizer.physical.shape import addends
 from storel.optimizer.terms.occurrences import (

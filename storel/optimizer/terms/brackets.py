@@ -13,9 +13,10 @@ from __future__ import annotations
 from storel.calculus.binders import seen_inside
 from storel.calculus.binding import shift
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Add, Find, Let, Merge, Sum, Term, Variable, children, map_children
+from storel.calculus.nodes import Add, Find, Let, Merge, Sum, Term, Variable
 from storel.calculus.reals import is_once
 from storel.calculus.verify import Type, infer
+from storel.calculus.walk import children, map_children
 from storel.optimizer.terms.occurrences import has_loop, is_value
 from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols

@@ -30,9 +30,9 @@ from storel.calculus.nodes import (
     Term,
     Unique,
     Variable,
-    children,
 )
 from storel.calculus.verify import KEY, Context, element, infer
+from storel.calculus.walk import children
 from storel.functions import FUNCTIONS, conversion
 from storel.optimizer.terms.occurrences import has_loop, replaced
 from storel.scalars import ScalarType

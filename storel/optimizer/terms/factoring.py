@@ -18,9 +18,10 @@ from storel.calculus.binders import seen_inside
 from storel.calculus.binding import free_mask, shift
 from storel.calculus.bounds import narrowed
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Add, Find, If, Let, Merge, Multiply, Sum, Term, children, map_children
+from storel.calculus.nodes import Add, Find, If, Let, Merge, Multiply, Sum, Term
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import Type, infer
+from storel.calculus.walk import children, map_children
 from storel.optimizer.terms.occurrences import replaced
 from storel.optimizer.terms.products import factors
 from storel.symbols import Symbols

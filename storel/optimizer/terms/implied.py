@@ -13,8 +13,9 @@ from storel.calculus.binders import binder_facts
 from storel.calculus.bounds import decided, narrowed
 from storel.calculus.domains import Domains, binder_domains, holds
 from storel.calculus.intervals import Context
-from storel.calculus.nodes import If, Term, children, map_children
+from storel.calculus.nodes import If, Term
 from storel.calculus.verify import Type
+from storel.calculus.walk import children, map_children
 from storel.symbols import Symbols
 
 

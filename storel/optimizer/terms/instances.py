@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from storel.calculus.binding import free_mask, shift
-from storel.calculus.nodes import Empty, Term, Variable, children, map_children
+from storel.calculus.nodes import Empty, Term, Variable
+from storel.calculus.walk import children, map_children
 
 
 def instance(pattern: Term, term: Term) -> Term | None:

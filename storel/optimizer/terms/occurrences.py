@@ -28,10 +28,9 @@ from storel.calculus.nodes import (
     Sum,
     Term,
     Variable,
-    children,
-    map_children,
 )
 from storel.calculus.verify import Type
+from storel.calculus.walk import children, map_children
 from storel.functions import COSTLY
 from storel.symbols import Symbols
 

@@ -17,9 +17,10 @@ from storel.calculus.binding import shift
 from storel.calculus.bounds import narrowed
 from storel.calculus.domains import Domains, binder_domains
 from storel.calculus.intervals import Interval
-from storel.calculus.nodes import Apply, If, Let, Multiply, Term, Variable, children
+from storel.calculus.nodes import Apply, If, Let, Multiply, Term, Variable
 from storel.calculus.safety import is_safe
 from storel.calculus.verify import Type, infer, zero_literal
+from storel.calculus.walk import children
 from storel.optimizer.terms.occurrences import has_loop, replaced
 from storel.optimizer.terms.products import factors
 from storel.symbols import Symbols

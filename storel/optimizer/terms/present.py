@@ -9,21 +9,8 @@ long as that holds, and whoever calls it asks (``compilation/reliance.py``).
 
 from __future__ import annotations
 
-from storel.calculus.nodes import (
-    Apply,
-    Literal,
-    Lookup,
-    Range,
-    Reduce,
-    Slice,
-    Sum,
-    Symbol,
-    Term,
-    Variable,
-    map_children,
-    names_in,
-    subterms,
-)
+from storel.calculus.nodes import Apply, Literal, Lookup, Range, Reduce, Slice, Sum, Symbol, Term, Variable
+from storel.calculus.walk import map_children, names_in, subterms
 from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, Symbols
 

@@ -14,21 +14,9 @@ from typing import TypeAlias
 
 from storel.calculus.binders import binder_types
 from storel.calculus.binding import free_mask, free_variables, shift
-from storel.calculus.nodes import (
-    Add,
-    Empty,
-    Find,
-    If,
-    Let,
-    Merge,
-    Multiply,
-    Singleton,
-    Sum,
-    Term,
-    children,
-    map_children,
-)
+from storel.calculus.nodes import Add, Empty, Find, If, Let, Merge, Multiply, Singleton, Sum, Term
 from storel.calculus.verify import Context, infer
+from storel.calculus.walk import children, map_children
 from storel.symbols import Symbols
 
 Arranged: TypeAlias = dict[tuple[Term, Context], Term]

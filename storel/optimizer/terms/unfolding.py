@@ -7,7 +7,8 @@ each used twice, it is as long as there are paths through the chain.
 
 from __future__ import annotations
 
-from storel.calculus.nodes import Let, Term, Variable, children, length
+from storel.calculus.nodes import Let, Term, Variable
+from storel.calculus.walk import children, length
 from storel.optimizer.terms.occurrences import LOOPS
 
 LONGEST = 500

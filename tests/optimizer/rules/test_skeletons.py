@@ -20,8 +20,8 @@ from storel.calculus.nodes import (
     Symbol,
     Term,
     Variable,
-    children,
 )
+from storel.calculus.walk import children
 from storel.optimizer.encoding.layouts import LAYOUTS, TERMS
 from storel.optimizer.rules.matching import Place, head, matched
 from storel.optimizer.rules.rulefile import parse, shipped

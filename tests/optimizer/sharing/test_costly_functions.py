@@ -10,7 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 import storel
-from storel.calculus.nodes import Apply, Sum, Term, children
+from storel.calculus.nodes import Apply, Sum, Term
+from storel.calculus.walk import children
 
 RANDOM = np.random.default_rng(0)
 ROWS, COLUMNS = 300, 200

@@ -11,7 +11,8 @@ from strategies.terms import Surroundings
 
 import storel
 from storel.calculus.interpret import evaluate
-from storel.calculus.nodes import Merge, Term, children
+from storel.calculus.nodes import Merge, Term
+from storel.calculus.walk import children
 from storel.optimizer.optimize import optimize
 from storel.optimizer.sharing import share
 from storel.optimizer.sharing.marking import marked

@@ -10,7 +10,8 @@ import pytest
 import scipy.sparse as sp
 
 import storel
-from storel.calculus.nodes import Sum, Term, children
+from storel.calculus.nodes import Sum, Term
+from storel.calculus.walk import children
 from storel.execution.run import measure
 from storel.optimizer.limits import Stop
 from storel.optimizer.sharing import share

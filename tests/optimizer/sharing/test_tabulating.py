@@ -26,9 +26,9 @@ from storel.calculus.nodes import (
     Sum,
     Symbol,
     Term,
-    children,
 )
 from storel.calculus.verify import KEY, verify
+from storel.calculus.walk import children
 from storel.execution.run import measure
 from storel.optimizer.sharing.filling import tables
 from storel.optimizer.sharing.tabulating import tabulated

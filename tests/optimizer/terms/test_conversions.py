@@ -15,8 +15,9 @@ from strategies.terms import REAL, Surroundings, dictionary, surroundings, terms
 
 import storel
 from storel.calculus.interpret import evaluate
-from storel.calculus.nodes import Add, Apply, Multiply, Term, children
+from storel.calculus.nodes import Add, Apply, Multiply, Term
 from storel.calculus.verify import KEY, infer
+from storel.calculus.walk import children
 from storel.execution.run import measure
 from storel.optimizer.terms.conversions import converted, plain
 from storel.scalars import ScalarType

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import storel
-from storel.calculus.nodes import If, Term, children
+from storel.calculus.nodes import If, Term
+from storel.calculus.walk import children
 from storel.optimizer.terms.implied import without_implied
 
 X = np.ones((8, 8))

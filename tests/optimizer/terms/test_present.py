@@ -10,7 +10,8 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 import storel
-from storel.calculus.nodes import Apply, Term, names_in, subterms
+from storel.calculus.nodes import Apply, Term
+from storel.calculus.walk import names_in, subterms
 from storel.plan import printer
 
 ROWS = np.array([[0, 2, 0, 3], [0, 0, 0, 0], [4, 0, 0, 5], [0, 0, -1, 0]], dtype=float)

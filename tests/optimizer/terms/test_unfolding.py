@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import storel
-from storel.calculus.nodes import Add, Let, Multiply, Sum, Symbol, Term, Variable, length
+from storel.calculus.nodes import Add, Let, Multiply, Sum, Symbol, Term, Variable
+from storel.calculus.walk import length
 from storel.optimizer.terms.unfolding import is_unfolded, nested, written_out
 
 X = np.array([0.1, 0.2, 0.05, 1.5])

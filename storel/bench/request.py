@@ -10,6 +10,7 @@ from storel.bench.arrays import read_contractions
 from storel.bench.data import DENSE, Data
 from storel.bench.kernels import data_for
 from storel.bench.task import Contest, Task
+from storel.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,10 @@ class Request:
     def tasks(self) -> list[Task]:
         """Return a task for each kernel on each kind of data that suits it, and for each contraction.
 
-        Raises StorelError for names that are not known, and for a file that lists no contractions.
+        Raises StorelError for names that are not known, for a file that lists no contractions, and where
+        nothing is left to be timed.
         """
-        return [
+        found = [
             Task(kernel, Data(name, self.size, self.nonzeros), self.contest)
             for kernel in self.kernels
             for name in data_for(kernel, self.data)
@@ -40,6 +42,12 @@ class Request:
             Task(subscripts, Data(DENSE, self.size, self.nonzeros), self.contest, self.contraction_mib)
             for subscripts in ([] if self.contractions is None else read_contractions(self.contractions))
         ]
+        if not found:
+            expected = "matrices, or tensors of rank 3, as the kernels have them"
+            raise DataError(
+                "none of the kernels takes such data", expected=expected, found=",".join(self.data)
+            )
+        return found
 
     def as_object(self) -> dict[str, Any]:
         """Return what is written as JSON: the options of ``storel bench`` by name, those not given, too."""

@@ -23,7 +23,6 @@ from storel.bench.table import failures, table_of, width_of
 from storel.bench.task import BACKENDS, Contest, Measurement
 from storel.cli import report
 from storel.cli.options import require_known, write_text
-from storel.errors import DataError
 from storel.host.output import require_writable
 from storel.host.threads import MOST_THREADS
 
@@ -82,16 +81,13 @@ def bench(
     mib = _size_of(contractions, contraction_mib)
     request = Request(tuple(names), tuple(data.split(",")), size, nonzeros, contest, contractions, mib)
     tasks = request.tasks()
-    if not tasks:
-        expected = "matrices, or tensors of rank 3, as the kernels have them"
-        raise DataError("none of the kernels takes such data", expected=expected, found=data)
     _require_output(json_file, plot_file)
     run = _described(request)
     found = list(run_all(tasks, report.progress()))
     _show(found)
     if json_file is not None:
-        run["measurements"] = [each.as_object() for each in found]
-        write_text(json_file, json.dumps(run, indent=2))
+        measurements = [each.as_object() for each in found]
+        write_text(json_file, json.dumps(run | {"measurements": measurements}, indent=2))
     if plot_file is not None:
         draw(found, plot_file)
     if not all(each.is_sound for each in found):

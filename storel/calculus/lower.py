@@ -35,8 +35,9 @@ from storel.calculus.nodes import (
 )
 from storel.calculus.scope import NOTHING, Scope
 from storel.calculus.verify import Type, element, infer, zero_literal
-from storel.calculus.views import seen_over
+from storel.calculus.views import seen_over, truths
 from storel.scalars import ScalarType
+from storel.semiring import SEMIRINGS
 from storel.symbols import Symbols
 from storel.syntax.nodes import expressions as syntax
 from storel.syntax.nodes.expressions import Expression
@@ -280,8 +281,15 @@ class _Lowering:
             return Apply("subtract", (one, two))
         two = self._negative(two, scope) if operator == "-" else two
         if NOTHING in (one, two):
-            return one if two == NOTHING else two
+            return self._alone(one if two == NOTHING else two, scope, semiring)
         return Add(one, two, semiring)
+
+    def _alone(self, term: Term, scope: Scope, semiring: str) -> Term:
+        """Return a sum of a dictionary and nothing: truths where sums of numbers are."""
+        if term == NOTHING or not SEMIRINGS[semiring].has_truths:
+            return term
+        kind = self._type(term, scope)
+        return term if kind.scalar is ScalarType.BOOL else truths(term, kind, ORDINARY, semiring)
 
     def _negative(self, term: Term, scope: Scope) -> Term:
         if term == NOTHING:

@@ -63,6 +63,17 @@ def entry_by_entry(term: Term, kind: Type, own: str, semiring: str) -> Term:
     return Sum(term, Singleton(Variable(1), inner, semiring), semiring)
 
 
+def truths(term: Term, kind: Type, own: str, semiring: str) -> Term:
+    """Return the truths of a term's numbers, over a semiring of them: those there and not 0 are true."""
+    if kind.rank > 0:
+        inner = truths(Variable(0), element(kind), own, semiring)
+        return Sum(term, Singleton(Variable(1), inner, semiring), semiring)
+    if kind.scalar is ScalarType.BOOL:
+        return term
+    number = _present(term, kind, own, PLUS_TIMES.name)
+    return Apply("not_equal", (number, zero_literal(kind, PLUS_TIMES.name)))
+
+
 def _present(value: Term, kind: Type, own: str, semiring: str) -> Term:
     """Return a scalar of the program's semiring: its zero where the other one's is found."""
     if SEMIRINGS[own].zero == SEMIRINGS[semiring].zero:
@@ -90,16 +101,6 @@ class _View:
             case Let(value, body):
                 return Let(value, self.of(body, (infer(value, self.symbols, context), *context)))
             case _ if self.makes_truths:
-                return self._truths(term, infer(term, self.symbols, context), context)
+                return truths(term, infer(term, self.symbols, context), self.own, self.semiring)
             case _:
                 return entry_by_entry(term, infer(term, self.symbols, context), self.own, self.semiring)
-
-    def _truths(self, term: Term, kind: Type, context: Context) -> Term:
-        """Return the truths of a term's numbers: each that is there, and is not 0, is true."""
-        if kind.rank > 0:
-            inner = self._truths(Variable(0), element(kind), (element(kind), KEY, *context))
-            return Sum(term, Singleton(Variable(1), inner, self.semiring), self.semiring)
-        if kind.scalar is ScalarType.BOOL:
-            return term
-        number = _present(term, kind, self.own, PLUS_TIMES.name)
-        return Apply("not_equal", (number, zero_literal(kind, PLUS_TIMES.name)))

@@ -93,3 +93,12 @@ def test_rows_have_truths_where_they_are_looked_up_and_numbers_where_they_are_bo
     np.testing.assert_array_equal(bound, [True, True])
     looked_up = values(program.format("<i, _> in A, <_, v> in A(i)"), backend, A=matrix)
     np.testing.assert_array_equal(looked_up, [False, False])
+
+
+@pytest.mark.parametrize("source", ["A + A", "A + {}", "{} + A"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_sums_have_truths_also_where_nothing_is_added(backend: str, source: str) -> None:
+    matrix = np.array([[0.5, 2.0], [0.0, 3.0]])
+    program = f"CREATE TENSOR y OVER or_and AS sum(<i, r> in {source}, <_, v> in r)"
+    np.testing.assert_array_equal(values(program + " { i -> v > 1 }", backend, A=matrix), [False, False])
+    np.testing.assert_array_equal(values(program + " { i -> v == 1 }", backend, A=matrix), [True, True])

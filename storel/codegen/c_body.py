@@ -17,7 +17,7 @@ from storel.codegen.c_lanes import Lanes, block_of
 from storel.codegen.c_requests import Requests
 from storel.codegen.c_vectors import EIGHT, Vectors
 from storel.codegen.identifiers import Identifiers
-from storel.loops.dependence import added, combined
+from storel.loops.dependence import added, combinations
 from storel.loops.nodes import (
     Assign,
     Binary,
@@ -184,32 +184,36 @@ class Body:
 
     def _in_lanes(self, loop: For, low: str, high: str) -> str:
         """Combine whole blocks of a stream, each place of a block by itself; return where the rest begins."""
-        if (found := combined(loop)) is None:
+        found, start = combinations(loop), block_of(loop)
+        if not found:
             return low
-        (total, operator, value), start = found, block_of(loop)
         lane = Local(f"{loop.local.name} lane", start.type)
-        sums = Buffer(f"{loop.local.name} lanes", total.type)
-        place, block = self._names[lane.name], self._names[start.name]
-        count = IN_LANES // total.type.itemsize
+        place, block, count = self._names[lane.name], self._names[start.name], _lanes_of(found)
         each = f"for (int64_t {place} = 0; {place} < {count}; ++{place})"
-        each_time = substituted(value, {loop.local: Binary("add", start, lane)})
-        self._line(f"{C_TYPES[total.type]} {self._names[sums.name]}[{count}];")
-        self._line(each)
-        self.block((Store(sums, lane, unit(operator, total.type)),))
+        here = Binary("add", start, lane)
+        advanced: list[Update] = []
+        for total, operator, value in found:
+            sums = Buffer(f"{total.name} lanes", total.type)
+            self._line(f"{C_TYPES[total.type]} {self._names[sums.name]}[{count}];")
+            self._line(each)
+            self.block((Store(sums, lane, unit(operator, total.type)),))
+            advanced.append(Update(sums, lane, operator, substituted(value, {loop.local: here})))
         self._line(f"{C_TYPES[start.type]} {block} = {low};")
         self._line(f"for (; {block} + {count} <= {high}; {block} += {count}) {{")
         self._depth += 1
         for load in loop.streams:
             for request in self._requests.block(load, loop.local, start, count):
                 self._line(request)
-        self._line("#pragma omp simd")
-        self._line(each)
-        self.block((Update(sums, lane, operator, each_time),))
+        for statement in advanced:
+            self._line("#pragma omp simd")
+            self._line(each)
+            self.block((statement,))
         self._depth -= 1
         self._line("}")
-        self._line(self._reordered(loop))
-        self._line(each)
-        self.block((Assign(total, Binary(operator, total, Load(sums, lane))),))
+        for statement, (total, operator, _) in zip(advanced, found, strict=True):
+            self._line(self._reordered(replace(loop, reductions=((total, operator),))))
+            self._line(each)
+            self.block((Assign(total, Binary(operator, total, Load(statement.buffer, lane))),))
         return block
 
     def _by_blocks(self, loop: For, low: str, high: str) -> str:
@@ -300,6 +304,13 @@ class Body:
             self._line("} else {")
             self.block(otherwise)
         self._line("}")
+
+
+def _lanes_of(sums: list[tuple[Local, str, Expression]]) -> int:
+    """Return how many lanes each of some sums has: the more sums, the fewer, but at least a cache line."""
+    widest = max(total.type.itemsize for total, _, _ in sums)
+    shared = 1 << (len(sums) - 1).bit_length()
+    return max(IN_LANES // shared, CACHE_LINE) // widest
 
 
 def _short_length(loop: For) -> int | None:

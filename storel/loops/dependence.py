@@ -94,20 +94,27 @@ def assigned(body: tuple[Statement, ...]) -> Iterator[Local]:
     return (statement.local for statement in walk(body) if isinstance(statement, Assign))
 
 
+def combinations(loop: For) -> list[tuple[Local, str, Expression]]:
+    """Return locals, operators and values if all that a loop does is combine these in any order."""
+    known: dict[Local, Expression] = {}
+    found: list[tuple[Local, str, Expression]] = []
+    reordered = {local for local, _ in (*loop.reductions, *filter(None, (loop.partial,)))}
+    for statement in loop.body:
+        match statement:
+            case Declare() if note(statement, known):
+                pass
+            case Assign(total, Binary(operator, before, value)) if total == before and total in reordered:
+                reordered.remove(total)
+                found.append((total, operator, substituted(value, known)))
+            case _:
+                return []
+    return found
+
+
 def combined(loop: For) -> tuple[Local, str, Expression] | None:
     """Return a local, an operator and a value if all that a loop does is combine them in any order."""
-    known: dict[Local, Expression] = {}
-    for statement in loop.body[:-1]:
-        if not (isinstance(statement, Declare) and note(statement, known)):
-            return None
-    match loop.body[-1:]:
-        case (Assign(total, Binary(operator, before, value)),) if total == before:
-            is_reordered = any(
-                total == local for local, _ in (*loop.reductions, *filter(None, (loop.partial,)))
-            )
-            return (total, operator, substituted(value, known)) if is_reordered else None
-        case _:
-            return None
+    found = combinations(loop)
+    return found[0] if len(found) == 1 else None
 
 
 def added(loop: For) -> tuple[Local, Expression] | None:

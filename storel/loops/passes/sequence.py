@@ -14,6 +14,7 @@ from storel.loops.passes.interchange import interchange
 from storel.loops.passes.interiors import split_interiors
 from storel.loops.passes.lanes import spread
 from storel.loops.passes.minima import simplify_minima
+from storel.loops.passes.one_pass import sum_in_one_pass
 from storel.loops.passes.padding import evaluate_padding
 from storel.loops.passes.prefix_rows import accumulate_rows
 from storel.loops.passes.prefixes import accumulate
@@ -35,5 +36,6 @@ def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     kernel = accumulate_rows(accumulate(kernel))
     kernel = tile(sift(evaluate_padding(fuse(kernel), symbols)))
     kernel = append_at_once(kernel, symbols)
-    kernel = fold_tails(stream(look_ahead(kernel, symbols), symbols), symbols)
+    kernel = sum_in_one_pass(stream(look_ahead(kernel, symbols), symbols))
+    kernel = fold_tails(kernel, symbols)
     return simplify_minima(split_interiors(kernel), symbols)

@@ -37,6 +37,7 @@ from storel.host import memory, threads
 from storel.loops import printer as loop_printer
 from storel.loops.verify import verify as verify_loops
 from storel.optimizer.arrangement.join_order import orders
+from storel.optimizer.arrangement.paths import along_paths
 from storel.optimizer.cost.model import Nanoseconds
 from storel.optimizer.limits import Limits
 from storel.optimizer.outcome import Optimized
@@ -172,14 +173,16 @@ def _searched(task: Task, composed: Composed, term: Term) -> tuple[Optimized, bo
 
     With strict floating point they may where nothing real is computed.
     """
-    options, symbols = task.options, composed.symbols
+    options, symbols, semiring = task.options, composed.symbols, task.definition.semiring
     if options.floating_point == "strict":
         as_written = search(term, symbols, options.rules, search_options(options))
         if computes_reals(as_written.normalized, symbols):
             return as_written, False
         options = replace(options, floating_point="reassociate")
-    others = _others(composed, task.definition, term)
-    return search(term, symbols, options.rules, search_options(options), others), True
+    expression = along_paths(composed.expression)
+    first = term if expression == composed.expression else lower_expression(expression, symbols, semiring)
+    others = _others(replace(composed, expression=expression), task.definition, first)
+    return search(first, symbols, options.rules, search_options(options), others), True
 
 
 def _verify(compilation: Compilation) -> None:

@@ -1,7 +1,8 @@
 """The cheapest term equal to a given one.
 
     convert      integers that meet reals (terms/conversions.py)
-    join order   besides the order that operands are named in, some by statistics (arrangement/join_order.py)
+    join order   chains of operands in their order (arrangement/paths.py); besides the order that others are
+                 named in, some by statistics (arrangement/join_order.py)
     normalize    loops over dictionaries become loops over arrays (rules tagged @normalize)
     eliminate    of many loops: factors and loops go where variables are bound (arrangement/elimination.py)
     main         the algebra of sums and products, in a fresh e-graph; beside it orders of products that need
@@ -57,7 +58,7 @@ from storel.symbols import MappingSymbol, Symbols
 CLOSE = 1.5
 """Plans whose estimates differ by less than this factor are ordered by their arithmetic, which is certain."""
 
-SEVERAL_LOOPS = 6
+SEVERAL_LOOPS = 4
 """From so many loops on the search may miss that products are better made in pairs."""
 
 MANY_LOOPS = 7

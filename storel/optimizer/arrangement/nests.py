@@ -13,7 +13,7 @@ from functools import reduce
 from itertools import count
 
 from storel.calculus.binding import shift, substitute
-from storel.calculus.nodes import If, Let, Literal, Multiply, Singleton, Sum, Symbol, Term
+from storel.calculus.nodes import If, Let, Literal, Lookup, Multiply, Singleton, Sum, Symbol, Term
 from storel.calculus.walk import children
 from storel.optimizer.terms.occurrences import abstracted
 from storel.optimizer.terms.products import factors
@@ -77,6 +77,8 @@ class Nest:
             case Multiply(_, _, semiring) if semiring == self.semiring:
                 for factor in factors(term, semiring):
                     self._open(factor)
+            case Let(Lookup() as read, body):  # a factor may be read where it is used
+                self._open(substitute(body, read))
             case Singleton(key, value, semiring) if semiring == self.semiring:
                 self.keys.append(key)
                 self._open(value)

@@ -26,6 +26,7 @@ BANDED = sparse.diags_array(RANDOM.random((3, N)), offsets=[-1, 0, 1], shape=(N,
 SPARSE = sparse.random(N, N, density=0.01, format="csr", random_state=0)
 FULL = RANDOM.random((40, 40))
 VECTOR = RANDOM.random(N)
+TRIANGLE = np.triu(RANDOM.random((N, N)))
 
 PRODUCT = "CREATE TENSOR y AS sum(<(i, j), a> in A, <j, v> in x) { i -> a * v }"
 COLUMNS = "CREATE TENSOR y AS sum(<(i, j), a> in A) { j -> a }"
@@ -51,6 +52,8 @@ def best(advice: Advice, name: str = "A") -> str:
         (PRODUCT, {"A": FULL, "x": VECTOR[:40]}, {"dense"}),
         (PRODUCT, {"A": storel.tensor(FULL, "csr"), "x": VECTOR[:40]}, {"dense"}),
         (PRODUCT, {"A": np.diag(VECTOR[:40]), "x": VECTOR[:40]}, {"diagonal", "dia", "band"}),
+        (PRODUCT, {"A": TRIANGLE, "x": VECTOR}, {"upper_triangular"}),
+        (PRODUCT, {"A": TRIANGLE.T.copy(), "x": VECTOR}, {"lower_triangular", "skyline", "ragged"}),
         (WHOLE, {"A": np.ones((40, 40))}, {"constant"}),
     ],
 )

@@ -148,7 +148,7 @@ def combine(
     match constructor:
         case "Mul" if result.counts:
             return below + _scaled(estimates, result, variation, constants)
-        case "Add" if result.counts and _is_sparse(result):
+        case "Add" if result.counts and _is_sparse(result) and max(each.length for each in estimates) > 1:
             return below + constants.merge_step * result.total
         case "Add" | "Mul":
             is_free = bool(result.counts) or text == "index"

@@ -102,6 +102,7 @@ def combine(
                 chance = _sampled(text, children, sample, chance)
             return Estimate(
                 identity, interval, (identity, 0), probability=chance, varies=varies, sample=sample,
+                walks=children[0].walks - children[1].varies if text == "subtract" else frozenset(),
                 scattered=frozenset[int]().union(*(child.scattered for child in children)),
                 is_one_by_one=is_by_library(text, children) or any(child.is_one_by_one for child in children),
             )  # fmt: skip

@@ -32,3 +32,15 @@ def test_a_row_that_is_the_same_in_each_iteration_is_added_up_once() -> None:
     before = np.tri(SIZE, k=-1).sum(axis=0)  # how many rows j is before
     np.testing.assert_allclose(result.to_numpy(), VECTOR * before * SIZE)
     assert work.iterations < 5 * SIZE**2
+
+
+def test_two_entries_are_added_without_a_merge() -> None:
+    """What stands at one key each, as of half of a symmetric matrix, goes where it belongs at once."""
+    size = 400
+    matrix, vector = np.add.outer(np.arange(size), np.arange(size)) + 1.0, np.ones(size)
+    program = "CREATE TENSOR y AS sum(<(i, j), a> in A, <j, v> in x) { i -> a * v }"
+    half, whole = (
+        storel.compile(program, A=storel.tensor(matrix, storage), x=vector).compilation.optimized.cost
+        for storage in ("symmetric", "dense")
+    )
+    assert half.nanoseconds < 6 * whole.nanoseconds

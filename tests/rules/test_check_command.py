@@ -85,6 +85,17 @@ def test_wrong(tmp_path: Path) -> None:
     assert "not to be relied on: unite" in ended.err
 
 
+def test_a_merge_of_arrays_that_may_be_in_any_order_is_wrong(tmp_path: Path) -> None:
+    """Kernels take it for granted that both increase, so that equal elements alone decide nothing."""
+    left = "sum(<p, x> in ?R) sum(<q, y> in ?S) if x == y then ?e"
+    right = "merge(<p, q, x> in <?R, ?S>) let y = x in ?e"
+    (tmp_path / "mine.rules").write_text(f"@main\nrule join: {left} => {right} if array(?R), array(?S)")
+    ended = storel("rules", "--check", str(tmp_path / "mine.rules"), "--examples", "60")
+    assert ended.code == 1
+    assert ended.out.startswith("join: wrong\n  sum(")
+    assert "is  undefined: array u does not increase\n  where u = [" in ended.out
+
+
 @pytest.mark.parametrize(
     "more",
     [

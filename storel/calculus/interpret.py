@@ -9,6 +9,7 @@ function of its environment, guided by the types that ``infer`` finds.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -38,9 +39,10 @@ from storel.calculus.verify import KEY, Context, Type, element, infer
 from storel.errors import EvaluationError
 from storel.functions import FUNCTIONS
 from storel.scalars import ScalarType
-from storel.semiring import SEMIRINGS, Semiring
+from storel.semiring import SEMIRINGS, Scalar, Semiring
 from storel.symbols import ArraySymbol, EndSymbol, MappingSymbol, ParameterSymbol, SizeSymbol, Symbols
 from storel.values import (
+    Array,
     Value,
     add_into,
     entries,
@@ -68,7 +70,8 @@ def evaluate(
 
     ``values`` holds a NumPy array for each array symbol and a scalar for each parameter; sizes come
     from ``symbols``. ``context`` gives the types and values of the free variables, the innermost
-    first. Raises ``EvaluationError`` for reads out of bounds, overflow, and the minimum of no entries.
+    first. Raises ``EvaluationError`` for reads out of bounds, overflow, the minimum of no entries, and
+    merges and searches of arrays that are not in order.
 
     >>> evaluate(Sum(Range(Literal(0, KEY.scalar), Literal(4, KEY.scalar)), Variable(1)), {}, {})
     6
@@ -274,16 +277,29 @@ def _entries_of(source: Meaning) -> Callable[[Environment], Iterator[Environment
 
 def _matches(left: Meaning, right: Meaning) -> Callable[[Environment], Iterator[Environment]]:
     def matches(environment: Environment) -> Iterator[Environment]:
-        second = list(entries(right(environment)))
-        for p, k in entries(left(environment)):
-            yield from ((k, q, p) for q, y in second if y == k)
+        one, other = left(environment), right(environment)
+        _require_order(one, operator.lt, "increase")
+        _require_order(other, operator.lt, "increase")
+        positions = {k: q for q, k in entries(other)}
+        return ((k, positions[k], p) for p, k in entries(one) if k in positions)
 
     return matches
 
 
 def _found(source: Meaning, key: Meaning) -> Callable[[Environment], Iterator[Environment]]:
     def found(environment: Environment) -> Iterator[Environment]:
-        wanted = key(environment)
-        return ((p,) for p, y in entries(source(environment)) if y == wanted)
+        array, wanted = source(environment), key(environment)
+        _require_order(array, operator.le, "ascend")
+        return ((p,) for p, y in entries(array) if y == wanted)
 
     return found
+
+
+def _require_order(array: Array, in_order: Callable[[Scalar, Scalar], bool], order: str) -> None:
+    """Raise EvaluationError for an array out of order: what a search or a merge finds there is undefined.
+
+    Else rules that forget to ask for the order would keep the meaning of all terms, though not of kernels.
+    """
+    elements = [element for _, element in entries(array)]
+    if not all(map(in_order, elements, elements[1:])):
+        raise EvaluationError(f"undefined: {array.name} does not {order}")

@@ -205,7 +205,7 @@ class Merge(Node):
     """The sum of ``body`` over positions at which two increasing arrays hold the same element.
 
     Binds the positions p (2) and q (1) and the common element k (0) in ``body``:
-    ``sum(<p, k> in left) sum(<q, y> in right) if k == y then body``.
+    ``sum(<p, k> in left) sum(<q, y> in right) if k == y then body``. Of other arrays it is undefined.
     """
 
     left: Term
@@ -218,7 +218,8 @@ class Merge(Node):
 class Find(Node):
     """The sum of ``body`` over the positions at which an ascending array holds ``key``.
 
-    Binds the position (0) in ``body``: ``sum(<p, y> in source) if y == key then body``.
+    Binds the position (0) in ``body``: ``sum(<p, y> in source) if y == key then body``. Of other arrays
+    it is undefined.
     """
 
     source: Term

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies.terms import REAL, Surroundings, dictionary, integer, real, surroundings, terms
+from strategies.terms import FIRST_ROW, REAL, Surroundings, dictionary, integer, real, surroundings, terms
 
 from storel.calculus.interpret import evaluate
 from storel.calculus.nodes import (
@@ -44,6 +44,8 @@ VALUES: dict[str, Any] = {
     "f": np.array([0.1, 0.2, 0.3], dtype=np.float32),
     "p": np.array([0, 2, 2, 3]),
     "q": np.array([0, 1, 3, 4]),
+    "r": np.array([2, 3, 4]),
+    "u": np.array([2, 0, 3]),
     "t": np.array([True, False, True]),
     "beta": 2.0,
 }
@@ -57,7 +59,8 @@ SYMBOLS: dict[str, Fact] = {
     "n": SizeSymbol("n", 3),
     "beta": ParameterSymbol("beta", ScalarType.FLOAT64),
 }
-A, P, Q, N = Symbol("a"), Symbol("p"), Symbol("q"), Symbol("n")
+A, N = Symbol("a"), Symbol("n")
+P, Q, R, U = (Symbol(name) for name in "pqru")
 V, K = Variable(0), Variable(1)
 VECTOR = Sum(A, Singleton(K, V))
 ROW = Sum(P, Singleton(V, real(1.0)))
@@ -104,7 +107,7 @@ CASES: list[tuple[Term, Value]] = [
     (Reduce("prod", Empty(1), V), 1.0),
     (Reduce("any", Empty(1), TRUE), False),
     (Reduce("all", VECTOR, Apply("greater", (V, real(0.0)))), True),
-    (Merge(P, Q, Singleton(V, Add(Variable(2), Multiply(integer(10), K)))), {3: 23}),
+    (Merge(Q, R, Singleton(V, Add(Variable(2), Multiply(integer(10), K)))), {3: 12, 4: 23}),
     (Find(P, integer(2), Singleton(V, real(1.0))), {1: 1.0, 2: 1.0}),
     (Find(P, integer(1), real(1.0)), 0.0),
     (Unique(integer(3)), 3),
@@ -142,6 +145,9 @@ def test_nan_is_an_entry_and_zero_annihilates_it() -> None:
         (Singleton(integer(-1), real(1.0)), "negative key"),
         (Multiply(integer(1 << 62), integer(2)), "overflow"),
         (Apply("floor_divide", (N, integer(0))), "division by zero"),
+        (Merge(P, Q, V), "array p does not increase"),
+        (Merge(Q, P, V), "array p does not increase"),
+        (Find(U, integer(0), V), "array u does not ascend"),
     ],
 )
 def test_failures(term: Term, message: str) -> None:
@@ -176,12 +182,13 @@ def test_results_have_no_zero_entries(around: Surroundings, data: st.DataObject)
 def test_merge_and_find_are_guarded_sums(around: Surroundings, data: st.DataObject) -> None:
     over = data.draw(SEMIRING)
     value, key = data.draw(terms(REAL, (), over)), data.draw(terms(KEY))
-    e, rows = Symbol("e"), Symbol("C_row")
+    e = Symbol("e")
 
     def equal(left: Term, right: Term) -> None:
         assert evaluate(left, around.symbols, around.values) == evaluate(right, around.symbols, around.values)
 
     same = If(Apply("equal", (Variable(2), V)), Singleton(Variable(3), value, over), over)
-    equal(Merge(e, rows, Singleton(Variable(2), value, over), over), Sum(e, Sum(rows, same, over), over))
+    merged = Merge(e, FIRST_ROW, Singleton(Variable(2), value, over), over)
+    equal(merged, Sum(e, Sum(FIRST_ROW, same, over), over))
     found = If(Apply("equal", (V, key)), Singleton(K, value, over), over)
     equal(Find(e, key, Singleton(V, value, over), over), Sum(e, found, over))

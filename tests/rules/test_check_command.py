@@ -85,6 +85,17 @@ def test_wrong(tmp_path: Path) -> None:
     assert "not to be relied on: unite" in ended.err
 
 
+def test_a_merge_of_arrays_that_may_be_in_any_order_is_wrong(tmp_path: Path) -> None:
+    """Kernels take it for granted that both increase, so that equal elements alone decide nothing."""
+    left = "sum(<p, x> in ?R) sum(<q, y> in ?S) if x == y then ?e"
+    right = "merge(<p, q, x> in <?R, ?S>) let y = x in ?e"
+    (tmp_path / "mine.rules").write_text(f"@main\nrule join: {left} => {right} if array(?R), array(?S)")
+    ended = storel("rules", "--check", str(tmp_path / "mine.rules"), "--examples", "60")
+    assert ended.code == 1
+    assert ended.out.startswith("join: wrong\n  sum(")
+    assert "is  undefined: array u does not increase\n  where u = [" in ended.out
+
+
 @pytest.mark.parametrize(
     "more",
     [
@@ -129,7 +140,11 @@ def test_never(tmp_path: Path) -> None:
         ("rule x: ?a => ?a + 0", "rule x: the left side matches every term"),
         ("\nrule x: ?a - ?b => ?a + ?b", "rule x: nothing on the left says over which semiring"),
         ("rule x: ?a - ?a => zero", "rule x: nothing on the left says over which semiring"),
-        ("rule x: foo(?a) => ?a", "rule x: foo is bound by no loop"),
+        ("rule x: foo(?a) => ?a", "rule x: there is no function foo, and no loop binds it"),
+        ("rule x: bits(?a) => ?a", "rule x: there is no function bits, and no loop binds it"),
+        ("rule x: gather(?a, 0) => ?a", "rule x: there is no function gather"),
+        ("rule x: max(?a) => ?a", "rule x: max has the wrong number of arguments"),
+        ("rule x: int(?a, ?b) => ?a", "rule x: int has the wrong number of arguments"),
         ("rule x: sum(<k, v> in ?R) ?a => sum(<_, v> in ?R) ?a", "rule x: _ is bound on the right"),
         ("rule x: sum(<k, v> in ?R) ?a => v * ?a", "rule x: v is bound by no loop"),
         ("rule x: maximun(?a, ?b) => ?a", "rule x: there is no function maximun"),

@@ -42,6 +42,7 @@ MISTAKES = [
     "rule a: ?x => ?x + 0",
     "rule a:\n  ?x - ?y\n  => ?x + ?y",
     "rule a: maximun(?x, ?y) => ?x",
+    "rule a: bits(?x) => ?x",
     "rule a: floor(?x, ?y) => ?x",
     "rule a: sum(<k, v> in ?R) ?b => v * ?b",
     "rule a: sum(<k, v> in ?R) ?b => sum(<_, v> in ?R) ?b",

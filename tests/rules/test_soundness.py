@@ -44,6 +44,14 @@ rule no-guard-for-linear: sum(<k, v> in ?R + ?S) ?b  =>  sum(<k, v> in ?R) ?b + 
 rule no-guard-for-ranks: ?a * ?b + ?a * ?c  =>  ?a * (?b + ?c)
 rule no-guard-for-order:
   sum(<p, x> in ?S) find(<q> in ?S at x) ?b  =>  sum(<p, x> in ?S) let q = p in ?b
+rule no-guard-for-one-order:
+  sum(<p, x> in ?S) sum(<q, y> in ?T) if x == y then ?b  =>  merge(<p, q, x> in <?S, ?T>) let y = x in ?b
+  if increasing(?S), array(?T)
+rule too-weak-a-guard-for-order:
+  sum(<p, x> in ?S) sum(<q, y> in ?T) if x == y then ?b  =>  merge(<p, q, x> in <?S, ?T>) let y = x in ?b
+  if ascending(?S), ascending(?T)
+rule no-guard-for-ascent: sum(<p, y> in ?S) if y == ?e then ?b  =>  find(<p> in ?S at ?e) let y = ?e in ?b
+  if array(?S), integer(?e)
 rule no-guard-for-strictness: sum(<k, v> in {?e -> ?x}) ?b  =>  let k = ?e in let v = ?x in ?b
 rule no-guard-for-rank: ?a * {?k -> ?b}  =>  {?k -> ?a * ?b}
 rule absorption: ?a + ?a * ?b  =>  ?a
@@ -102,6 +110,9 @@ NEEDED = [
     ("less-true", {"less"}),
     ("sum-empty-slice", {"less_equal"}),
     ("select-element", {"independent"}),
+    ("merge-join", {"increasing"}),
+    ("find-element", {"ascending"}),
+    ("find-itself", {"increasing"}),
 ]
 """Guards of shipped rules without which they are wrong."""
 

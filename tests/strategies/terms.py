@@ -120,6 +120,9 @@ LENGTHS: dict[str, Term] = {
     "C_val": Symbol("c"),
     "e": Symbol("d"),
 }
+FIRST_ROW = Slice(Symbol("A_idx"), Lookup(Symbol("A_pos"), integer(0)), Lookup(Symbol("A_pos"), integer(1)))
+"""The columns of the entries in the first row of the matrix: they increase."""
+
 INTEGER_ARRAYS = ("A_pos", "A_idx", "C_row", "e")
 REAL_ARRAYS = ("A_val", "x", "C_val")
 
@@ -208,7 +211,7 @@ class _Growth:
             lambda: Let(of(bound := self.draw(st.sampled_from((KEY, REAL, dictionary(1))))), of(kind, bound)),
             lambda: self._sum(kind, context, depth),
             lambda: self._sum(kind, context, depth),
-            lambda: Merge(Symbol("e"), Symbol("C_row"), of(kind, KEY, KEY, KEY), self.semiring),
+            lambda: Merge(Symbol("e"), FIRST_ROW, of(kind, KEY, KEY, KEY), self.semiring),
             lambda: Find(Symbol("e"), of(KEY), of(kind, KEY), self.semiring),
         ]  # fmt: skip
         if kind.rank < 2:

@@ -12,8 +12,9 @@ RESERVED = frozenset(
 _SIGNS = {
     "=": "equality is written ==, and a rule left => right",
     "==": "comparisons do not chain: join them with 'and'",
-    "&": "write 'and'",
-    "|": "write 'or'",
+    "&": "conditions are joined by 'and', the bits of integers by bit_and(?a, ?b)",
+    "|": "conditions are joined by 'or', the bits of integers by bit_or(?a, ?b)",
+    "^": "the bits of integers are joined by bit_xor(?a, ?b)",
     "!": "'not' negates, '!=' compares",
     "?": "?x stands for any term: a letter, then letters and digits",
     ".": "the only numbers in a rule are integers",

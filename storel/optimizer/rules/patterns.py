@@ -22,8 +22,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from storel.errors import ProgramSyntaxError
-from storel.functions import FUNCTIONS
 from storel.optimizer.encoding.layouts import INDEX
+from storel.optimizer.rules.calls import CALLED, COMPARISONS, FACTORS
 from storel.optimizer.rules.messages import RESERVED, unexpected
 from storel.source import Source, Span
 
@@ -60,12 +60,6 @@ Pattern: TypeAlias = Hole | Bound | Node
 
 SEMIRING = "s"
 """The variable that stands for the semiring of a rule."""
-
-_COMPARISONS = {
-    "==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal",
-}  # fmt: skip
-
-_FACTORS = {"/": "divide", "//": "floor_divide", "%": "modulo"}
 
 _BLANK = re.compile(r"(?:\s|--[^\n]*)*")
 _TOKEN = re.compile(r"\?[a-zA-Z][a-zA-Z0-9]*|\w+|<=>|[<>=!]=|=>|->|//|.|\Z", re.DOTALL)
@@ -164,9 +158,9 @@ class Reader:
     def _comparison(self) -> Pattern:
         start = self.place
         left = self._sum()
-        if self.token not in _COMPARISONS:
+        if self.token not in COMPARISONS:
             return left
-        return self._node(start, "Apply2", _COMPARISONS[self.next()], left, self._sum())
+        return self._node(start, "Apply2", COMPARISONS[self.next()], left, self._sum())
 
     def _sum(self) -> Pattern:
         start = self.place
@@ -183,10 +177,10 @@ class Reader:
         if self.token in self._openers:
             return self._opened()
         found = self._prefix()
-        while self.token == "*" or self.token in _FACTORS:
+        while self.token == "*" or self.token in FACTORS:
             operator = self.next()
             if operator != "*":
-                found = self._node(start, "Apply2", _FACTORS[operator], found, self._prefix())
+                found = self._node(start, "Apply2", FACTORS[operator], found, self._prefix())
             elif self.token in self._openers:
                 return self._node(start, "Mul", SEMIRING, found, self._opened())
             else:
@@ -331,13 +325,14 @@ class Reader:
         first = self.term()
         second = self.term() if (separator := self.token) in (",", ":") and self.accepts(separator) else None
         self.expect(")")
-        if second is None and name in FUNCTIONS and FUNCTIONS[name].arity == 1:
-            return self._node(start, "Apply1", name, first)
+        function = CALLED.get(name)
+        if second is None and function is not None and function.arity == 1:
+            return self._node(start, "Apply1", function.name, first)
         if second is None:
             return self._node(start, "Look", SEMIRING, found, first)
         if separator == ":":
             return self._node(start, "Slice", found, first, second)
-        return self._node(start, "Apply2", name, first, second)
+        return self._node(start, "Apply2", name if function is None else function.name, first, second)
 
 
 def _of_keys(pattern: Pattern) -> Pattern:

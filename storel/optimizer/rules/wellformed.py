@@ -3,10 +3,11 @@
 What is built on the right must have been matched on the left, the semiring included:
 
     ?a - ?b => ?a + ?b                   nothing on the left says in which semiring + adds
-    foo(?a) => ?a                        foo is the variable of no loop
+    foo(?a) => ?a                        foo is no function, and the variable of no loop
     sum(<k, v> in ?R) ?a => ?R * ?b      ?b is matched nowhere
 
-A rule that a program makes may also be none that a text could say: ``Node("Mul", ("s", Hole("a")))``.
+A rule that a program makes may also be none that a text could say: ``Node("Mul", ("s", Hole("a")))``. Such
+a rule has no place in a text, and functions by the names that terms have for them.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from functools import lru_cache
 from typing import Any
 
 from storel.errors import ProgramSyntaxError, TypeMismatchError, UnknownNameError, nearest, placed_at
-from storel.functions import FUNCTIONS
+from storel.functions import FUNCTIONS, Function
 from storel.optimizer.encoding.layouts import LAYOUTS, TERMS
 from storel.optimizer.rules.analyses import GUARDS
+from storel.optimizer.rules.calls import CALLED, NAMES, WRITTEN_OUT, spelled
 from storel.optimizer.rules.patterns import Bound, Hole, Node, Pattern
 from storel.optimizer.rules.rulefile import RULE_NAME, Guard, Rule, RuleSet, collect, require_known
 from storel.optimizer.rules.translate import translate
+from storel.source import Span
+from storel.syntax.spelling import CALLS
 
 _WORD = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _OF_ONE_TERM = ("Var", "Const")
@@ -141,6 +145,8 @@ def _require_known(rule: Rule) -> None:
     bound = _binders(rule.left)
     for side in (rule.left, rule.right):
         for unbound in _free(side, frozenset()):
+            if unbound.span is not None and _is_looked_up(unbound, side):
+                raise _no_call(rule, unbound)
             raise UnknownNameError(
                 f"rule {rule.name}: {unbound.name} is bound by no loop",
                 expected="?x for any term, or a variable of the rule's loops",
@@ -170,24 +176,49 @@ def _require_known(rule: Rule) -> None:
                 )
 
 
+def _is_looked_up(name: Bound, side: Pattern) -> bool:
+    """Return whether a text may mean the name for that of a function, since ``(?a)`` stands behind it."""
+    return any(node.arguments[1] is name for node in _nodes(side) if node.constructor == "Look")
+
+
+def _no_call(rule: Rule, name: Bound) -> UnknownNameError | TypeMismatchError:
+    """Return an error about ``name(?a)``, where no loop binds the name and no function of one term has it."""
+    function = CALLED.get(name.name)
+    if function is not None:
+        return _wrong_number(rule, function, 1, name.span)
+    return _no_function(rule, name.name, name.span, ", and no loop binds it")
+
+
+def _no_function(rule: Rule, name: str, span: Span | None, more: str = "") -> UnknownNameError:
+    known, asked = (NAMES, CALLED) if span is not None else (tuple(FUNCTIONS), FUNCTIONS)
+    likely = CALLED[name].name if name in CALLED else name
+    return UnknownNameError(
+        f"rule {rule.name}: there is no function {name}{more}",
+        expected=f"one of {', '.join(known)}",
+        span=span,
+        hint=WRITTEN_OUT if name in CALLS and name not in CALLED else nearest(likely, asked, 0.7),
+    )
+
+
+def _wrong_number(rule: Rule, function: Function, found: int, span: Span | None) -> TypeMismatchError:
+    name = spelled(function.name) if span is not None else function.name
+    return TypeMismatchError(
+        f"rule {rule.name}: {name} has the wrong number of arguments",
+        expected=str(function.arity),
+        found=str(found),
+        span=span,
+    )
+
+
 def _require_functions(rule: Rule, pattern: Pattern) -> None:
     for node in _nodes(pattern):
         name = node.arguments[0] if node.constructor.startswith("Apply") else None
         if not isinstance(name, str):
             continue
         if name not in FUNCTIONS:
-            raise UnknownNameError(
-                f"rule {rule.name}: there is no function {name}",
-                span=node.span,
-                hint=nearest(name, FUNCTIONS),
-            )
+            raise _no_function(rule, name, node.span)
         if FUNCTIONS[name].arity != len(node.arguments) - 1:
-            raise TypeMismatchError(
-                f"rule {rule.name}: {name} has the wrong number of arguments",
-                expected=str(FUNCTIONS[name].arity),
-                found=str(len(node.arguments) - 1),
-                span=node.span,
-            )
+            raise _wrong_number(rule, FUNCTIONS[name], len(node.arguments) - 1, node.span)
 
 
 def _nodes(pattern: Pattern) -> Iterator[Node]:

@@ -48,6 +48,10 @@ def loop(body: Pattern, semiring: str = SEMIRING) -> Node:
         ("x(?a:?b)", Node("Slice", (X, A, B))),
         ("(?a:?b)", Node("Range", (A, B))),
         ("{unique(?a) -> zero}", Node("Single", (SEMIRING, Node("Uniq", (A,)), Node("zero", ())))),
+        ("min(?a, max(?b, ?c))", Node("Apply2", ("minimum", A, Node("Apply2", ("maximum", B, C))))),
+        ("minimum(?a, pow(?b, ?c))", Node("Apply2", ("minimum", A, Node("Apply2", ("power", B, C))))),
+        ("int(?a)", Node("Apply1", ("truncate", A))),
+        ("x(?a)", Node("Look", (SEMIRING, X, A))),
         ("modulo(?a, true)", Node("Apply2", ("modulo", A, Node("Truth", (1,))))),
         ("find(<k> in ?R at ?a) ?b", Node("Find", (SEMIRING, R, A, K, B))),
         (

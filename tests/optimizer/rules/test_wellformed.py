@@ -44,6 +44,8 @@ def test_a_rule_that_means_something_is_taken() -> None:
         (Rule("x", Node("Sum", ("s", A, Hole("k"), Bound("v"), B)), B), "Sum holds something else"),
         (Rule("x", PRODUCT, Node("Int", (1 << 63,))), "Int holds something else"),
         (Rule("x", Node("Apply1", ("maximum", A)), A), "maximum has the wrong number of arguments"),
+        (Rule("x", Node("Apply2", ("min", A, B)), A), "there is no function min"),
+        (Rule("x", Node("Look", ("s", Bound("exp"), A)), A), "exp is bound by no loop"),
         (Rule("x", Node("Mul", ("s", Hole("a b"), B)), B), "this is no pattern"),
         (Rule("x", PRODUCT, BROKEN), "this is no pattern"),
         (Rule("x", PRODUCT, TURNED, (Guard("quick", (A,)),)), "there is no guard quick"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import storel
-from storel.errors import FormatError
+from storel.errors import FormatError, ProgramSyntaxError
 from storel.storage.formats.known import Formats
 from storel.storage.formats.properties import verify_properties
 from storel.storage.formats.signature import level_signature
@@ -119,11 +119,19 @@ def test_singletons_in_another_order_stand_in_the_order_of_the_levels() -> None:
     np.testing.assert_array_equal(tensor.to_numpy(), dense)
 
 
-def test_one_level_may_have_an_order_too() -> None:
-    tensor = storel.tensor(np.array([0.0, 3.0, 0.0]), "levels(compressed; order=(0))")
+@pytest.mark.parametrize("end", ["", ","])
+def test_one_level_may_have_an_order_too(end: str) -> None:
+    tensor = storel.tensor(np.array([0.0, 3.0, 0.0]), f"levels(compressed; order=(0{end}))")
     assert tensor.format == "levels(compressed)"
     with pytest.raises(FormatError, match="permutation"):
-        storel.tensor(np.array([0.0, 3.0, 0.0]), "levels(compressed; order=(1))")
+        storel.tensor(np.array([0.0, 3.0, 0.0]), f"levels(compressed; order=(1{end}))")
+
+
+def test_an_order_may_end_with_a_comma() -> None:
+    assert storel.tensor(np.eye(2), "levels(dense, dense; order=(1, 0,))").format.endswith("order=(1,0))")
+    for text in ("(0,,)", "(,)", "(0 1,)"):
+        with pytest.raises(ProgramSyntaxError, match="unexpected"):
+            parse_format(f"levels(compressed; order={text})")
 
 
 def test_the_data_says_how_wide_levels_are_and_how_many_buckets_they_have() -> None:

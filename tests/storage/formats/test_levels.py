@@ -71,7 +71,6 @@ def test_nests_of_all_kinds_of_levels_are_packed_and_read_back() -> None:
     for kinds, order in ANY_NEST:
         rank = len(order)
         settings = [f"order=({','.join(map(str, order))})"] if rank > 1 else []
-        settings += [f"width{n}=24" for n, kind in enumerate(kinds, 1) if kind == "fixed" and rank > 1]
         text = f"levels({', '.join(kinds)}{'; ' if settings else ''}{', '.join(settings)})"
         dense = random.integers(1, 9, (3, 4, 2)[:rank]) * (random.random((3, 4, 2)[:rank]) < 0.4)
         tensor = storel.tensor(dense, text)
@@ -140,6 +139,22 @@ def test_the_data_says_how_wide_levels_are_and_how_many_buckets_they_have() -> N
     hashed = storel.tensor(dense, "levels(hashed, hashed)")
     assert hashed.format == "levels(hashed, hashed; buckets1=4, buckets2=2)"
     assert hashed.arrays["idx1"].tolist() == [0, 2]
+
+
+def test_levels_in_another_order_are_as_wide_as_those_of_the_transpose() -> None:
+    random = np.random.default_rng(5)
+    for kinds, order in ANY_NEST:
+        if "fixed" not in kinds:
+            continue
+        shape = (3, 4, 5)[: len(order)]
+        dense = random.random(shape) * (random.random(shape) < 0.3)
+        listed = f"levels({', '.join(kinds)}"
+        tensor = storel.tensor(dense, f"{listed}; order={order})")
+        natural = storel.tensor(np.ascontiguousarray(dense.transpose(order)), f"{listed})")
+        np.testing.assert_array_equal(tensor.to_numpy(), dense)
+        for name, value in natural.storage.arguments.items():
+            if name.startswith("width"):
+                assert tensor.storage.arguments[name] == value, (kinds, order)
 
 
 ERRORS = [

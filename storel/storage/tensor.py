@@ -79,7 +79,9 @@ class Tensor(Stored):
     def kept_as(self, storage: Format) -> Tensor | None:
         """Return the tensor in another format if that was made before and kept."""
         kept = self._kept.get(storage.text)
-        return kept if kept is not None and kept.storage.declaration == storage.declaration else None
+        if kept is None or kept.storage.takings != storage.takings:
+            return None
+        return kept if kept.storage.declaration == storage.declaration else None
 
     def keep(self, other: Tensor) -> Tensor:
         """Keep and return ``other``, which has the same entries, as long as this one lives."""

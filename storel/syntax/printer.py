@@ -199,7 +199,8 @@ def quoted(text: str) -> str:
 
 def _argument(argument: FormatArgument) -> str:
     if isinstance(argument, TupleArgument):
-        return f"({_list(argument.items)})"
+        end = "," if len(argument.items) == 1 else ""  # a number in parentheses is that number
+        return f"({_list(argument.items)}{end})"
     return render_format(argument) if isinstance(argument, FormatReference) else render(argument)
 
 

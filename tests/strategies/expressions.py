@@ -83,7 +83,7 @@ def _larger(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expressio
 
 EXPRESSIONS: st.SearchStrategy[Expression] = st.recursive(LEAVES, _larger, max_leaves=12)
 
-_ARGUMENTS = st.one_of(EXPRESSIONS, st.builds(TupleArgument, _tuples(EXPRESSIONS, least=2)))
+_ARGUMENTS = st.one_of(EXPRESSIONS, st.builds(TupleArgument, _tuples(EXPRESSIONS, least=1)))
 FORMATS = st.builds(
     FormatReference,
     WORDS,

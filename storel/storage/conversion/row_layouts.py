@@ -171,8 +171,9 @@ RowLayout: TypeAlias = CompressedRows | ListedRows
 
 
 def row_layout(storage: Format, shape: tuple[int, ...]) -> RowLayout | None:
-    """Return how a format holds a matrix of this shape by rows or columns, if it does."""
-    if len(shape) != 2 or any(each.name not in storage.arguments for each in storage.parameters):
+    """Return how a format holds a matrix of this shape by rows or columns, if it does so with any matrix."""
+    is_open = any(each.name not in storage.arguments for each in storage.parameters)
+    if len(shape) != 2 or is_open or storage.takings:
         return None
     return _row_layout(storage, (shape[0], shape[1]))
 

@@ -24,13 +24,14 @@ class Format:
     """A storage format for tensors of one rank; there is one object for each.
 
     ``arguments`` are the values of its parameters, but for those that data is yet to determine; ``takings``
-    limit the entries that some of its arrays may take; ``parts`` are the formats that it was composed of.
+    limit the entries that some of its arrays may take to those that meet all conditions; ``parts`` are the
+    formats that it was composed of.
     """
 
     name: str
     declaration: CreateFormat
     arguments: Mapping[str, int] = field(default_factory=dict[str, int])
-    takings: Mapping[str, Taking] = field(default_factory=dict[str, Taking])
+    takings: Mapping[str, tuple[Taking, ...]] = field(default_factory=dict[str, tuple[Taking, ...]])
     parts: tuple[Format, ...] = ()
     _bound: dict[str, Format] = field(default_factory=dict[str, "Format"], repr=False)
 
@@ -120,7 +121,7 @@ def _arrived(
     name: str,
     declaration: CreateFormat,
     arguments: tuple[tuple[str, int], ...],
-    takings: tuple[tuple[str, Taking], ...],
+    takings: tuple[tuple[str, tuple[Taking, ...]], ...],
     parts: tuple[Format, ...] = (),
 ) -> Format:
     """Return the format that was pickled as this."""

@@ -155,8 +155,7 @@ class _Nest:
 
     def _fixed(self, level: int, key: str, extent: str) -> None:
         idx, width, place = f"idx{level}", f"width{level}", _grouped(self.place)
-        default = f" = {self._longest(level)}" if self._is_natural else ""
-        self.parameters.append(f"{width}: int{default}")
+        self.parameters.append(f"{width}: int = {self._longest(level)}")
         self.requirements.append(f"{width} >= 0")
         self.count = width if self.count == "1" else f"{self.count} * {width}"
         self.arrays.append(f"{idx}: int[{self.count}] IN 0:{extent} PAD -1")
@@ -185,6 +184,14 @@ class _Nest:
     def _is_natural(self) -> bool:
         return self.order == tuple(range(len(self.order)))
 
+    @property
+    def _in_order(self) -> str:
+        """The tensor, its keys in the order of the levels."""
+        if self._is_natural:
+            return "T"
+        natural, turned = (", ".join(f"i{n}" for n in order) for order in (sorted(self.order), self.order))
+        return f"sum(<({natural}), v> in T) {{ ({turned}) -> v }}"
+
     def _singletons_below(self, level: int) -> list[str]:
         found: list[str] = []
         for below in range(level + 1, len(self.kinds) + 1):
@@ -202,8 +209,8 @@ class _Nest:
         """Return the most children that a place above a level has."""
         depth = 1 + len(self._singletons_below(level))
         if level == 1:
-            return f"count(<{_blanks(depth)}, _> in T)"
-        return f"max(<{_blanks(level - 1)}, rest> in T) count(<{_blanks(depth)}, _> in rest)"
+            return f"count(<{_blanks(depth)}, _> in {self._in_order})"
+        return f"max(<{_blanks(level - 1)}, rest> in {self._in_order}) count(<{_blanks(depth)}, _> in rest)"
 
     def _least_buckets(self, level: int, extent: str) -> str:
         """Return a power of two above the number of keys, on average of those at one place above."""

@@ -45,19 +45,23 @@ def written_out(composed: CreateFormat, find: Find) -> Format:
 
     Raises FormatError for a part whose parameters are not all given.
     """
-    arrays, takings = list(composed.arrays), dict[str, Taking]()
+    arrays, takings = list(composed.arrays), dict[str, tuple[Taking, ...]]()
     requirements = list(composed.requirements)
     mappings: dict[str, Expression] = {}
     parts = [find(part.format, len(composed.type.extents)) for part in composed.parts]
-    for part, declaration in zip(composed.parts, (each.declaration for each in parts), strict=True):
+    for part, storage in zip(composed.parts, parts, strict=True):
+        declaration = storage.declaration
         values = _values(composed, part, declaration)
         renamed = [_renamed(array, part.name, values) for array in declaration.arrays]
         _require_new(renamed, arrays, part)
         arrays += renamed
         requirements += (substitute_all(each, values) for each in declaration.requirements)
         mappings[part.name] = substitute_all(declaration.mapping, values)
-        if part.taking is not None:
-            takings |= {array.name: part.taking for array in renamed}
+        own = () if part.taking is None else (part.taking,)
+        for array, new in zip(declaration.arrays, renamed, strict=True):
+            within = (_taking(each, values) for each in storage.takings.get(array.name, ()))
+            if limits := (*own, *within):
+                takings[new.name] = limits
     mapping = substitute_all(composed.mapping, mappings)
     written = replace(
         composed,
@@ -129,6 +133,17 @@ def _renamed(array: ArrayDeclaration, part: str, values: Mapping[str, Expression
     return ArrayDeclaration(
         f"{part}_{array.name}", replace(array.type, extents=extents), properties, array.span
     )
+
+
+def _taking(taking: Taking, values: Mapping[str, Expression]) -> Taking:
+    """Return what a part of a part may take, in the names of the whole.
+
+    Names of keys and of the value become such as nobody can write, so that they hide none of these.
+    """
+    binders = (*taking.keys, taking.value)
+    own = {each.name: Name(f"own {each.name}") for each in binders if each.name is not None}
+    *keys, value = (replace(each, name=own[each.name].name) if each.name else each for each in binders)
+    return Taking(tuple(keys), value, substitute_all(taking.condition, {**values, **own}))
 
 
 def _property(declared: Property, part: str, values: Mapping[str, Expression]) -> Property:

@@ -8,7 +8,8 @@ A mapping is *level-wise* if it is one chain whose loops each fix one key and on
 
 and whose leaf is ``val(position)``, in arrays that are declared as long as their level. These are the
 levels of Chou, Kjolstad, Amarasinghe, OOPSLA 2018.
-Such a mapping can be packed by sorting, and a result can be assembled in it directly.
+Such a mapping can be packed by sorting, and a result can be assembled in it directly: so none is level-wise
+whose arrays may take only some of the entries.
 """
 
 from __future__ import annotations
@@ -69,6 +70,8 @@ class LevelSignature:
 @cache
 def level_signature(storage: Format) -> LevelSignature | None:
     """Return the level structure of ``storage``, or None if its mapping is not level-wise."""
+    if storage.takings:
+        return None
     try:
         found = storage.chains
     except FormatError:

@@ -85,10 +85,9 @@ class _Packing:
         """Return the numbers of those of the entries ``left`` that the chain's part takes."""
         if not self.storage.takings:
             return left
-        taking = self.storage.takings.get(leaf_of(self.storage, chain, {}).values)
-        if taking is None:
-            return left
-        return left[self._takings.taken(taking)[left]]
+        for taking in self.storage.takings.get(leaf_of(self.storage, chain, {}).values, ()):
+            left = left[self._takings.taken(taking)[left]]
+        return left
 
     def store(self, chain: Chain, left: Array, building: Building, zero: Any) -> tuple[Array, Misfit | None]:
         """Store the entries that the chain can take; return their numbers and why it takes no more.

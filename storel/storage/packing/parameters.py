@@ -3,30 +3,43 @@
     lower: int = max(<(i, j), v> in T) (i - j)
     width: int = max(<i, row> in T) count(<j, v> in row)
     mean: int = (sum(<i, row> in T) min(count(<j, v> in row), 8)) // max(m, 1)
+    depth: int = max(<j, column> in sum(<(i, j), v> in T) { (j, i) -> v }) count(<i, v> in column)
 
-Each is at least 0; of no entries all of these reductions are 0. ``count`` counts distinct keys.
+The last one goes through the tensor with its keys in another order. Each is at least 0; of no entries all of
+these reductions are 0. ``count`` counts distinct keys.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from storel.arrays import Array
 from storel.errors import FormatError
-from storel.storage.coordinates import starts
+from storel.storage.coordinates import sorted_entries, starts
 from storel.storage.entries import Entries
 from storel.storage.formats.format import Format
 from storel.storage.formats.sizes import evaluate_size
 from storel.storage.unpacking.vectors import evaluate_vector
 from storel.syntax.free_names import free_names
-from storel.syntax.nodes.expressions import Binder, Comprehension, Expression, Generator, Name, Sum
+from storel.syntax.nodes.expressions import (
+    Binder,
+    Comprehension,
+    Expression,
+    Generator,
+    Name,
+    Singleton,
+    Sum,
+)
 from storel.syntax.spelling import CALLS
 from storel.syntax.walk import map_children
 
 _REDUCTIONS = {"max": np.maximum, "min": np.minimum, "count": np.add, "sum": np.add}
+
+_TURNED = "T turned"
+"""What no text calls the tensor with its keys in another order."""
 
 
 def with_parameters_of(storage: Format, entries: Entries) -> Format:
@@ -92,6 +105,13 @@ class _Data:
                 return self._named(monoid, self.groups[source], generator, body)
             case Sum((Generator(_, _, Name(source)) as generator,), body, ()) if self._has(generator):
                 return self._named("sum", self.groups[source], generator, body)
+            case Comprehension(_, (Generator(_, _, Sum() as source) as generator,)) | Sum(
+                (Generator(_, _, Sum() as source) as generator,), _, ()
+            ) if (turned := self._turned(source)) is not None:
+                name = f"reduced {len(self.names)}"
+                inner = replace(generator, source=Name(_TURNED))
+                self.names[name] = turned.value(replace(expression, generators=(inner,)))
+                return Name(name)
             case Comprehension() | Sum():
                 raise FormatError(
                     "a default is computed from the tensor by max, min, sum and count over its keys",
@@ -105,6 +125,29 @@ class _Data:
                 )
             case _:
                 return map_children(expression, self._reduced)
+
+    def _turned(self, source: Sum) -> _Data | None:
+        """Return the data for ``sum(<(i, j), v> in T) { (j, i) -> v }``: its keys are in another order.
+
+        What is reduced over it is a number: it knows nothing of the entries that it may stand between.
+        """
+        match source:
+            case Sum((Generator(keys, value, Name(tensor)),), Singleton(turned, Name(found)), ()):
+                names = [key.name for key in keys]
+                order = [
+                    names.index(key.name) for key in turned if isinstance(key, Name) and key.name in names
+                ]
+            case _:
+                return None
+        group, rank = self.groups.get(tensor), len(self.coordinates)
+        is_whole = group is not None and group.depth == 0 and len(names) == len(turned) == rank
+        if not is_whole or value.name != found or sorted(order) != list(range(rank)):
+            return None
+        coordinates = self.coordinates[order]
+        extents = tuple(int(keys.max(initial=-1)) + 1 for keys in coordinates)
+        coordinates, _, _ = sorted_entries(coordinates, np.arange(coordinates.shape[1]), extents)
+        numbers = {name: number for name, number in self.names.items() if not np.ndim(number)}
+        return _Data(coordinates, numbers, {_TURNED: _Group(0, starts(coordinates[:0]))})
 
     def _has(self, generator: Generator) -> bool:
         """Return whether a generator is over the tensor, or a part of it that has as many keys."""

@@ -22,6 +22,7 @@ from storel.storage.unpacking.distinct_entries import MOST, has_at_most
 from storel.storage.unpacking.extremes import Interval, interval
 from storel.storage.unpacking.iterations import Iterations
 from storel.storage.unpacking.keys import are_inside, are_natural, require_keys_inside
+from storel.storage.unpacking.own_places import require_own_places
 from storel.storage.unpacking.unpack import slices
 from storel.storage.unpacking.vectors import Undefined
 from storel.syntax.nodes.expressions import Binary, Call, Expression, Name
@@ -33,8 +34,9 @@ def verify_reads(
 ) -> None:
     """Raise DataError where the mapping reads what an array has not, or divides an integer by zero.
 
-    Nor may it make an entry outside of the extents; what is the semiring's zero is none. Mappings that only
-    kernels compute are left to them: they check what they read.
+    Nor may it make an entry outside of the extents; what is the semiring's zero is none. Nor may a key lie
+    where the mapping does not look for it (``own_places.py``). Mappings that only kernels compute are left to
+    them: they check what they read.
     """
     shape, ring = tuple(sizes[name] for name in storage.extents), SEMIRINGS[semiring]
     try:
@@ -47,6 +49,7 @@ def verify_reads(
                     made.value(each)
                 made.entry(part.leaf, ring)
                 require_keys_inside(part, made, shape, ring)
+        require_own_places(storage, arrays, sizes, ring)
     except Undefined as error:
         hint = "the arrays do not fit together"
         raise DataError(error.message, span=error.span, hint=hint) from error

@@ -190,9 +190,6 @@ def test_wrong_arguments_are_an_error(text: str, message: str) -> None:
         ("kronecker(4)", "kronecker(p=4, q=…)"),
         ("kronecker(q=2 + 1)", "kronecker(p=…, q=2 + 1)"),
         ("strip", "strip(lower=…)"),
-        ("levels(dense, fixed; order=(1,0))", "levels(dense, fixed; order=(1,0), width2=…)"),
-        ("levels(fixed, fixed; order=(1,0), width2=3)",
-         "levels(fixed, fixed; order=(1,0), width1=…, width2=3)"),
     ],
 )  # fmt: skip
 def test_what_to_write_is_a_format(text: str, wanted: str) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import storel
-from storel.errors import FormatError
+from storel.errors import FormatError, ProgramSyntaxError
 from storel.storage.formats.known import Formats
 from storel.storage.formats.properties import verify_properties
 from storel.storage.formats.signature import level_signature
@@ -71,7 +71,6 @@ def test_nests_of_all_kinds_of_levels_are_packed_and_read_back() -> None:
     for kinds, order in ANY_NEST:
         rank = len(order)
         settings = [f"order=({','.join(map(str, order))})"] if rank > 1 else []
-        settings += [f"width{n}=24" for n, kind in enumerate(kinds, 1) if kind == "fixed" and rank > 1]
         text = f"levels({', '.join(kinds)}{'; ' if settings else ''}{', '.join(settings)})"
         dense = random.integers(1, 9, (3, 4, 2)[:rank]) * (random.random((3, 4, 2)[:rank]) < 0.4)
         tensor = storel.tensor(dense, text)
@@ -119,11 +118,19 @@ def test_singletons_in_another_order_stand_in_the_order_of_the_levels() -> None:
     np.testing.assert_array_equal(tensor.to_numpy(), dense)
 
 
-def test_one_level_may_have_an_order_too() -> None:
-    tensor = storel.tensor(np.array([0.0, 3.0, 0.0]), "levels(compressed; order=(0))")
+@pytest.mark.parametrize("end", ["", ","])
+def test_one_level_may_have_an_order_too(end: str) -> None:
+    tensor = storel.tensor(np.array([0.0, 3.0, 0.0]), f"levels(compressed; order=(0{end}))")
     assert tensor.format == "levels(compressed)"
     with pytest.raises(FormatError, match="permutation"):
-        storel.tensor(np.array([0.0, 3.0, 0.0]), "levels(compressed; order=(1))")
+        storel.tensor(np.array([0.0, 3.0, 0.0]), f"levels(compressed; order=(1{end}))")
+
+
+def test_an_order_may_end_with_a_comma() -> None:
+    assert storel.tensor(np.eye(2), "levels(dense, dense; order=(1, 0,))").format.endswith("order=(1,0))")
+    for text in ("(0,,)", "(,)", "(0 1,)"):
+        with pytest.raises(ProgramSyntaxError, match="unexpected"):
+            parse_format(f"levels(compressed; order={text})")
 
 
 def test_the_data_says_how_wide_levels_are_and_how_many_buckets_they_have() -> None:
@@ -132,6 +139,22 @@ def test_the_data_says_how_wide_levels_are_and_how_many_buckets_they_have() -> N
     hashed = storel.tensor(dense, "levels(hashed, hashed)")
     assert hashed.format == "levels(hashed, hashed; buckets1=4, buckets2=2)"
     assert hashed.arrays["idx1"].tolist() == [0, 2]
+
+
+def test_levels_in_another_order_are_as_wide_as_those_of_the_transpose() -> None:
+    random = np.random.default_rng(5)
+    for kinds, order in ANY_NEST:
+        if "fixed" not in kinds:
+            continue
+        shape = (3, 4, 5)[: len(order)]
+        dense = random.random(shape) * (random.random(shape) < 0.3)
+        listed = f"levels({', '.join(kinds)}"
+        tensor = storel.tensor(dense, f"{listed}; order={order})")
+        natural = storel.tensor(np.ascontiguousarray(dense.transpose(order)), f"{listed})")
+        np.testing.assert_array_equal(tensor.to_numpy(), dense)
+        for name, value in natural.storage.arguments.items():
+            if name.startswith("width"):
+                assert tensor.storage.arguments[name] == value, (kinds, order)
 
 
 ERRORS = [

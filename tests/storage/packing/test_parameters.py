@@ -17,6 +17,9 @@ from storel.syntax.parser import parse
 DENSE = np.array([[1, 0, 2, 0], [0, 0, 0, 0], [0, 3, 4, 5], [7, 0, 0, 0]], dtype=float)
 
 
+BY_COLUMNS = "sum(<(a, b), v> in T) { (b, a) -> v }"
+
+
 def with_default(default: str) -> Format:
     text = (
         f"CREATE FORMAT f(T: real[m, n]; k: int = {default}) USING val: real[k] "
@@ -41,6 +44,9 @@ DEFAULTS = [
     ("sum(<(i, j), _> in T) (i + j)", 17),
     ("max(<i, row> in T) sum(<j, _> in row) j", 6),
     ("(sum(<i, row> in T) min(count(<j, _> in row), count(<(_, _), _> in T) // 4)) // 4", 0),
+    (f"max(<j, column> in {BY_COLUMNS}) (10 * j - count(<i, _> in column))", 29),
+    (f"count(<_, _> in {BY_COLUMNS}) - count(<_, _> in T) + 1", 2),
+    (f"sum(<i, row> in T) max(0, i - count(<_, _> in {BY_COLUMNS}) + 2)", 1),
 ]
 
 
@@ -70,7 +76,17 @@ def test_of_no_entries_all_reductions_are_0(default: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "default", ["prod(<(i, j), v> in T) i", "max(<(i, j), v> in U) i", "max(<(i, j, k), v> in T) i"]
+    "default",
+    [
+        "prod(<(i, j), v> in T) i",
+        "max(<(i, j), v> in U) i",
+        "max(<(i, j, k), v> in T) i",
+        "max(<i, _> in sum(<(i, j), v> in T) { (j, j) -> v }) i",
+        "max(<i, _> in sum(<(i, j), v> in T) { (j, i) -> 2 * v }) i",
+        "max(<i, _> in sum(<(i, j), v> in T) { (j, i) -> i }) i",
+        "max(<(i, j, _), _> in sum(<(i, j), v> in T) { (j, i, 0) -> v }) i",
+        "max(<i, row> in T) max(<j, _> in sum(<j, v> in row) { j -> v }) j",
+    ],
 )
 def test_what_is_not_computed_from_the_tensor_is_an_error(default: str) -> None:
     with pytest.raises(FormatError, match="a default is computed from the tensor"):

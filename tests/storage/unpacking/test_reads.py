@@ -24,7 +24,7 @@ def test_bits_without_values_are_refused() -> None:
     assert place is not None and place.source.name.endswith("bitmap.sdql") and place.text.startswith("val(")
 
 
-@pytest.mark.parametrize("name", ["csr", "coo", "ell", "hash", "rle", "hyb", "tiled", "dia", "bcsr", "sell"])
+@pytest.mark.parametrize("name", ["csr", "coo", "ell", "rle", "hyb", "tiled", "dia", "bcsr", "sell"])
 def test_most_reads_and_keys_are_proved(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tensor = storel.tensor(np.eye(9), name)
 

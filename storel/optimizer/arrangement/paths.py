@@ -42,7 +42,9 @@ def _in_order(generators: tuple[Generator, ...], first_key: str | None) -> tuple
         return generators
 
     def preference(path: Sequence[Generator]) -> tuple[int, bool, str]:
-        return -_forward(path), first_key not in _keys(path[0]), repr(path[0].source)
+        source = path[0].source
+        name = source.tensor if isinstance(source, Mapped) else ""
+        return -_forward(path), first_key not in _keys(path[0]), name
 
     return tuple(min(found, found[::-1], key=preference))
 

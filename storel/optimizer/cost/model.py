@@ -148,7 +148,7 @@ def combine(
     match constructor:
         case "Mul" if result.counts:
             return below + _scaled(estimates, result, variation, constants)
-        case "Add" if result.counts and _is_sparse(result) and max(each.length for each in estimates) > 1:
+        case "Add" if _is_sparse(result) and not _is_a_pair(result):
             return below + constants.merge_step * result.total
         case "Add" | "Mul":
             is_free = bool(result.counts) or text == "index"
@@ -273,6 +273,11 @@ def _is_sparse(made: Estimate) -> bool:
     """Return whether a dictionary is too large for a small table, and has entries at few of its places."""
     places = math.prod(made.spans)
     return bool(made.counts) and places > TILE and 0 < made.total <= SPARSE * places
+
+
+def _is_a_pair(made: Estimate) -> bool:
+    """Return whether two numbers at most are added up, each of which goes to its place without a merge."""
+    return len(made.counts) == 1 and made.total <= 2
 
 
 def _handed_on(made: Estimate, constants: Constants) -> float:

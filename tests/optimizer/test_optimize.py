@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import math
-import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from strategies.root_classes import require_same_meaning, same
 
 from storel.calculus.interpret import evaluate
-from storel.calculus.nodes import Literal, Singleton, Sum, Symbol, Term, Variable
+from storel.calculus.nodes import Literal, Singleton, Sum, Symbol, Variable
 from storel.calculus.printer import show
 from storel.calculus.verify import infer, verify
-from storel.optimizer.cost import variations
-from storel.optimizer.cost.model import NANOSECONDS
 from storel.optimizer.cost.whole import estimate
 from storel.optimizer.egraph.base import base
-from storel.optimizer.egraph.extract import Classes, Extractor
-from storel.optimizer.egraph.facts import Encoded, encoded
+from storel.optimizer.egraph.facts import encoded
 from storel.optimizer.egraph.saturate import saturate
-from storel.optimizer.encoding.layouts import LAYOUTS, TERMS, ENode, decode
 from storel.optimizer.limits import Limits, Stop
 from storel.optimizer.optimize import optimize
 from storel.optimizer.outcome import BINDERS, DEFAULT, Options
@@ -91,12 +86,6 @@ KERNELS = [
 ]
 
 
-def same(a: Any, b: Any) -> bool:
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
-    return a == b or math.isclose(float(a), float(b), rel_tol=1e-9)
-
-
 @pytest.mark.parametrize(("kernel", "plan"), SHAPES)
 def test_shape(program: Callable[..., Any], kernel: tuple[str, ...], plan: str) -> None:
     source = program(*kernel)
@@ -118,43 +107,7 @@ def test_every_term_of_the_root_class_means_the_same(
     program: Callable[..., Any], kernel: tuple[str, ...]
 ) -> None:
     source = program(*kernel)
-    symbols, values = source.store.symbols, source.store.values
-    expected = evaluate(source.term, symbols, values)
-    term = source.term
-    for phase in ("normalize", "main"):
-        known = encoded(term, symbols)
-        classes, _ = saturate(rulefile.shipped(), known.text, known.facts, phase, Limits())
-        best = Extractor(classes, known, symbols, variations.PLAIN, NANOSECONDS)
-        for seed in range(12):
-            found = sample(classes, known, best, random.Random(seed))
-            assert same(evaluate(found, symbols, values), expected), show(found)
-        term = best.term()
-
-
-def sample(classes: Classes, source: Encoded, best: Extractor, choose: random.Random) -> Term:
-    """Return a term of the root class: nodes at random, ten at most, the best ones elsewhere."""
-    left = 10
-
-    def in_scope(identity: int, node: ENode) -> bool:
-        return (identity, node) in allowed and all(
-            argument in best.best
-            for argument, kind in zip(node[1], LAYOUTS[node[0]], strict=True)
-            if kind in TERMS
-        )
-
-    allowed = best.in_scope()
-
-    def build(identity: object, scope: tuple[int, ...]) -> Term:
-        nonlocal left
-        assert isinstance(identity, int)
-        node = best.best[identity].node
-        nodes = [node for node in classes.nodes[identity] if in_scope(identity, node)]
-        if left > 0 and len(nodes) > 1 and choose.random() < 0.7:
-            left -= 1
-            node = choose.choice(nodes)
-        return decode(node, source.numbering, scope, build)
-
-    return build(classes.root, ())
+    require_same_meaning(source.term, source.store.symbols, source.store.values)
 
 
 def test_a_wrong_rule_is_found_out(program: Callable[..., Any]) -> None:

@@ -193,7 +193,7 @@ class Body:
         here = Binary("add", start, lane)
         advanced: list[Update] = []
         for total, operator, value in found:
-            sums = Buffer(f"{total.name} lanes", total.type)
+            sums = Buffer(f"{loop.local.name} lanes of {total.name}", total.type)
             self._line(f"{C_TYPES[total.type]} {self._names[sums.name]}[{count}];")
             self._line(each)
             self.block((Store(sums, lane, unit(operator, total.type)),))

@@ -155,6 +155,7 @@ APART = {
         Declare(T, Load(Y, integer(0))),
         adding(T, SQUARE, J),
     ),
+    "one goes on with what the other has": (zero(S), zero(T), adding(S, ELEMENT), adding(S, SQUARE, J)),
     "one needs what is counted on": (zero(S), zero(T), adding(S, times(ELEMENT, T)), adding(T, SQUARE, J)),
 }
 
@@ -174,6 +175,7 @@ def test_what_stays_apart(name: str) -> None:
         "another range": (x[1:] ** 2).sum(),
     }.get(name, t)
     s = 0 if name == "one needs what is counted on" else s
+    s, expected = (s + t, 0) if name == "one goes on with what the other has" else (s, expected)
     check(made, {"n": 40}, {"x": x, "w": w}, {"y": [s, expected]})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import numpy as np
@@ -61,7 +62,7 @@ def streams(loop: Statement, length: int = 0) -> list[tuple[str, ...]]:
     sums = [each for each in found if each.streams and each.reductions]
     in_lanes = sum(len(each.streams) for each in sums)
     assert source.count("__builtin_prefetch(") == 2 * (sum(map(len, names)) - in_lanes) + 4 * in_lanes
-    assert source.count("_lanes[32];") == len(sums)
+    assert len(re.findall(r"_lanes_of_\w+\[32\];", source)) == len(sums)
     return names
 
 

@@ -26,7 +26,7 @@ from storel.symbols import Symbols
 
 Vector = NDArray[np.float64]
 
-DOUBT = 0.5
+DOUBT = 1.0
 """How much the shipped constants are relied on: 0 not at all. Times do not tell apart what overlaps."""
 
 LARGEST_CHANGE = 8.0

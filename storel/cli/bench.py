@@ -76,8 +76,8 @@ def bench(
     Example: storel bench --kernels spmv,mmm --data uniform,power-law --size 30000 --nonzeros 500000
     """
     names = _known("--kernels", kernels, KERNELS) or list(KERNELS if contractions is None else ())
-    contestants = _known("--rivals", rivals, RIVALS) or None
-    contest = Contest.of(_known("--backends", backends, BACKENDS), chosen(contestants), repetitions, threads)
+    contestants = chosen(_known("--rivals", rivals, RIVALS) or None)
+    contest = Contest.of(_known("--backends", backends, BACKENDS), contestants, repetitions, threads)
     mib = _size_of(contractions, contraction_mib)
     request = Request(tuple(names), tuple(data.split(",")), size, nonzeros, contest, contractions, mib)
     tasks = request.tasks()
@@ -85,11 +85,7 @@ def bench(
     run = _described(request)
     found = list(run_all(tasks, report.progress()))
     _show(found)
-    if json_file is not None:
-        measurements = [each.as_object() for each in found]
-        write_text(json_file, json.dumps(run | {"measurements": measurements}, indent=2))
-    if plot_file is not None:
-        draw(found, plot_file)
+    _write(found, run, json_file, plot_file)
     if not all(each.is_sound for each in found):
         raise typer.Exit(1)
 
@@ -122,6 +118,17 @@ def _require_output(json_file: Path | None, plot_file: Path | None) -> None:
         require_writable(json_file)
     if plot_file is not None:
         draw([], plot_file)
+
+
+def _write(
+    found: list[Measurement], run: dict[str, Any], json_file: Path | None, plot_file: Path | None
+) -> None:
+    """Write what was found to the files that are asked for, as JSON beside what is said of the run."""
+    if json_file is not None:
+        measurements = [each.as_object() for each in found]
+        write_text(json_file, json.dumps(run | {"measurements": measurements}, indent=2))
+    if plot_file is not None:
+        draw(found, plot_file)
 
 
 def _show(found: list[Measurement]) -> None:

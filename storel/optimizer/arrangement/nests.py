@@ -77,7 +77,7 @@ class Nest:
             case Multiply(_, _, semiring) if semiring == self.semiring:
                 for factor in factors(term, semiring):
                     self._open(factor)
-            case Let(Lookup() as read, body):  # a factor may be read where it is used
+            case Let(Lookup(Symbol()) as read, body):  # an element of an array may be read where it is used
                 self._open(substitute(body, read))
             case Singleton(key, value, semiring) if semiring == self.semiring:
                 self.keys.append(key)

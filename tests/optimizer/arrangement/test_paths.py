@@ -135,3 +135,7 @@ def test_a_factorization_times_a_matrix_is_not_multiplied_out(order: str) -> Non
     program = f"CREATE TENSOR y AS sum({', '.join(sources[n] for n in order)}) {{ (i, k) -> a * w }}"
     kernel = storel.compile(program, threads=1, **tensors)
     assert measure(kernel.compilation, kernel.environment)[1].multiplications == (60 + 50) * 3 * 2
+    found = kernel(**tensors)
+    assert isinstance(found, storel.Tensor)
+    expected = arrays["u"].reshape(60, 3) @ (arrays["v"].reshape(50, 3).T @ tensors["W"])
+    np.testing.assert_allclose(found.to_numpy(), expected)

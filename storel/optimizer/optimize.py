@@ -5,6 +5,8 @@
                  named in, some by statistics (arrangement/join_order.py)
     normalize    loops over dictionaries become loops over arrays (rules tagged @normalize)
     eliminate    of many loops: factors and loops go where variables are bound (arrangement/elimination.py)
+    take apart   of many loops: each of the sums that a sum is made of has a plan of its own
+                 (arrangement/parts.py); products of sums, too, if asked for (arrangement/expansion.py)
     main         the algebra of sums and products, in a fresh e-graph; beside it orders of products that need
                  no search (arrangement/association.py, arrangement/pairs.py)
     take out     factors, of sums that ask something of their elements (terms/factoring.py)
@@ -22,17 +24,17 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, reduce
+from functools import cache
 from typing import cast
 
 from storel.calculus.mixed import separate
-from storel.calculus.nodes import Add, Multiply, Term
+from storel.calculus.nodes import Term
 from storel.calculus.verify import InvariantError, infer
-from storel.calculus.walk import children
 from storel.optimizer.arrangement.association import associated
 from storel.optimizer.arrangement.elimination import eliminated, in_order_of_joins, in_order_of_keys, loops
 from storel.optimizer.arrangement.expansion import monomials
 from storel.optimizer.arrangement.pairs import in_pairs
+from storel.optimizer.arrangement.parts import taken_apart, together
 from storel.optimizer.cost.variations import ARITHMETIC, PLAIN, SHARED, TAKEN_APART
 from storel.optimizer.egraph.browse import Graph
 from storel.optimizer.egraph.saturate import only_analyzed
@@ -49,9 +51,10 @@ from storel.optimizer.terms.brackets import in_brackets
 from storel.optimizer.terms.conversions import converted, plain
 from storel.optimizer.terms.factoring import factored
 from storel.optimizer.terms.implied import without_implied
-from storel.optimizer.terms.occurrences import is_value
 from storel.optimizer.terms.precautions import cautious
 from storel.optimizer.terms.present import asked, without_questions
+from storel.optimizer.terms.products import longest_product
+from storel.optimizer.terms.rejoined import without_rejoined
 from storel.optimizer.terms.unfolding import is_unfolded
 from storel.symbols import MappingSymbol, Symbols
 
@@ -63,6 +66,9 @@ SEVERAL_LOOPS = 4
 
 MANY_LOOPS = 7
 """Loops from which on their orders are not searched, since they outgrow every budget."""
+
+SEVERAL_FACTORS = 3
+"""Factors from which on there is more than one way to make their product."""
 
 MANY_FACTORS = 4
 """Factors from which on a search finds too few of their orders for a single one to begin with."""
@@ -138,11 +144,11 @@ def _optimized(
             nonzero |= start.nonzero
             plans |= {plan: names for plan, names in more.items() if plan not in plans}
             reports += made
-    if options.expands and len(parts := monomials(term)) > 1:
-        alone = replace(options, expands=False)
-        alone_best = [optimize(part, symbols, chosen, alone) for part in parts]
-        plans.setdefault(sharing.share(reduce(Add, [each.term for each in alone_best])), ["expanded"])
-        nonzero = nonzero.union(*(each.nonzero for each in alone_best))
+    affords_parts = _effort(reports, sharing) < sharing.worth_beside(plans)
+    for name, parts in _taken_apart(term, first.term, options, affords_parts):
+        planned = [optimize(part, symbols, chosen, replace(options, expands=False)) for part in parts]
+        plans.setdefault(sharing.share(together([each.term for each in planned], first.term)), [name])
+        nonzero = nonzero.union(*(each.nonzero for each in planned))
     if sharing.stop is not None:
         reports[-1] = replace(reports[-1], stop=sharing.stop)
     # A bool that is summed becomes an integer: where rewriting lost such a sum, the type went with it.
@@ -189,15 +195,7 @@ def _is_promising(start: _Start, first: _Start, symbols: Symbols, sharing: Shari
     one, other = (sharing.price(hoisted(each.term, symbols)) for each in (start, first))
     if one < sharing.stake:
         return True
-    return effort < sharing.worth and (one < other or _factors(start.term) >= MANY_FACTORS)
-
-
-def _factors(term: Term) -> int:
-    """Return of how many factors the longest product in a term is, those of sums in it among them."""
-    inside = [_factors(child) for n, (child, _) in enumerate(children(term)) if is_value(term, n)]
-    if isinstance(term, Multiply):
-        return sum(max(1, each) for each in inside)
-    return max(inside, default=0)
+    return effort < sharing.worth and (one < other or longest_product(start.term) >= MANY_FACTORS)
 
 
 def _plans(
@@ -232,7 +230,8 @@ def _normalized(term: Term, symbols: Symbols, rules: RuleSet, options: Options) 
         apart = separate(rewriter.normal(term), symbols)
         made = rewriter.normal(by_rows(rewriter.normal(apart), symbols))
         nonzero.update(asked(made, symbols))
-        return rewriter.normal(without_implied(without_questions(made, symbols), symbols))
+        once = rewriter.normal(without_rejoined(without_questions(made, symbols), symbols))
+        return rewriter.normal(without_implied(once, symbols))
 
     rewritten = rewrite(term) if options.rewrites else term
     is_searched = options.rewrites and options.main.iterations > 0
@@ -285,6 +284,18 @@ def _searched(
     for candidate, names in origins.items():
         plans.setdefault(sharing.share(candidate), []).extend(names)
     return plans, report, graph
+
+
+def _taken_apart(
+    term: Term, normalized: Term, options: Options, affords_parts: bool
+) -> Iterator[tuple[str, list[Term]]]:
+    """Yield the terms that add up to a term, where each of them is to have a plan of its own."""
+    if options.expands and len(parts := monomials(term)) > 1:
+        yield "expanded", parts
+    if affords_parts and loops(normalized) >= MANY_LOOPS:
+        parts = taken_apart(normalized)
+        if len(parts) > 1 and max(map(longest_product, parts)) >= SEVERAL_FACTORS:
+            yield "in parts", parts
 
 
 def _arranged(term: Term, symbols: Symbols) -> Iterator[tuple[str, Term]]:

@@ -17,6 +17,7 @@ from storel.calculus.binding import free_mask, free_variables, shift
 from storel.calculus.nodes import Add, Empty, Find, If, Let, Merge, Multiply, Singleton, Sum, Term
 from storel.calculus.verify import Context, infer
 from storel.calculus.walk import children, map_children
+from storel.optimizer.terms.occurrences import is_value
 from storel.symbols import Symbols
 
 Arranged: TypeAlias = dict[tuple[Term, Context], Term]
@@ -105,3 +106,11 @@ def product(parts: list[Term], semiring: str) -> Term:
     for part in ordered[1:]:
         result = Multiply(result, part, semiring)
     return result
+
+
+def longest_product(term: Term) -> int:
+    """Return of how many factors the longest product in a term is, those of sums in it among them."""
+    inside = [longest_product(child) for n, (child, _) in enumerate(children(term)) if is_value(term, n)]
+    if isinstance(term, Multiply):
+        return sum(max(1, each) for each in inside)
+    return max(inside, default=0)

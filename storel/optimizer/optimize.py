@@ -62,7 +62,7 @@ CLOSE = 1.5
 """Plans whose estimates differ by less than this factor are ordered by their arithmetic, which is certain."""
 
 SEVERAL_LOOPS = 4
-"""From so many loops on the search may miss that products are better made in pairs."""
+"""From so many loops on the search may miss that products are better made in pairs, and sums in parts."""
 
 MANY_LOOPS = 7
 """Loops from which on their orders are not searched, since they outgrow every budget."""
@@ -72,6 +72,9 @@ SEVERAL_FACTORS = 3
 
 MANY_FACTORS = 4
 """Factors from which on a search finds too few of their orders for a single one to begin with."""
+
+IN_PARTS = "in parts"
+"""What a plan is called that is made of the plans of parts."""
 
 _VARIATIONS = (PLAIN, SHARED, ARITHMETIC)
 
@@ -144,11 +147,14 @@ def _optimized(
             nonzero |= start.nonzero
             plans |= {plan: names for plan, names in more.items() if plan not in plans}
             reports += made
-    affords_parts = _effort(reports, sharing) < sharing.worth_beside(plans)
-    for name, parts in _taken_apart(term, first.term, options, affords_parts):
-        planned = [optimize(part, symbols, chosen, replace(options, expands=False)) for part in parts]
+    parts_effort, alone = 0.0, replace(options, expands=False)
+    for name, parts in _taken_apart(term, first.term, options):
+        if name == IN_PARTS and _effort(reports, sharing) + parts_effort >= sharing.worth_beside(plans):
+            continue
+        planned = [optimize(part, symbols, chosen, alone) for part in parts]
         plans.setdefault(sharing.share(together([each.term for each in planned], first.term)), [name])
         nonzero = nonzero.union(*(each.nonzero for each in planned))
+        parts_effort += sum(each.effort for each in planned)
     if sharing.stop is not None:
         reports[-1] = replace(reports[-1], stop=sharing.stop)
     # A bool that is summed becomes an integer: where rewriting lost such a sum, the type went with it.
@@ -160,7 +166,7 @@ def _optimized(
     ]
     considered = tuple(sorted(priced, key=lambda plan: plan.cost.nanoseconds))
     best = _best(considered, symbols, options.memory)
-    effort = _effort(reports, sharing)
+    effort = _effort(reports, sharing) + parts_effort
     return Optimized(best.term, best.cost, tuple(reports), first.term, nonzero, considered, graph, effort)
 
 
@@ -286,16 +292,13 @@ def _searched(
     return plans, report, graph
 
 
-def _taken_apart(
-    term: Term, normalized: Term, options: Options, affords_parts: bool
-) -> Iterator[tuple[str, list[Term]]]:
+def _taken_apart(term: Term, normalized: Term, options: Options) -> Iterator[tuple[str, list[Term]]]:
     """Yield the terms that add up to a term, where each of them is to have a plan of its own."""
     if options.expands and len(parts := monomials(term)) > 1:
         yield "expanded", parts
-    if affords_parts and loops(normalized) >= MANY_LOOPS:
-        parts = taken_apart(normalized)
-        if len(parts) > 1 and max(map(longest_product, parts)) >= SEVERAL_FACTORS:
-            yield "in parts", parts
+    parts = taken_apart(normalized) if loops(normalized) >= SEVERAL_LOOPS else []
+    if len(parts) > 1 and max(map(longest_product, parts)) >= SEVERAL_FACTORS:
+        yield IN_PARTS, parts
 
 
 def _arranged(term: Term, symbols: Symbols) -> Iterator[tuple[str, Term]]:

@@ -28,7 +28,6 @@ WITNESSES = {
     "find-element": ("mmm", 1),
     "find-factor": ("batax", 1),
     "find-factor-singleton": ("mmm", 3),
-    "find-itself": ("batax", 4),
     "fuse-if": ("mmm", 1),
     "fuse-singleton": ("mmm", 1),
     "fuse-sum": ("mmm", 1),
@@ -77,13 +76,6 @@ def test_without_the_rule_the_plan_is_another(rule: str) -> None:
     term, symbols, found = searched(*WITNESSES[rule])
     without = optimize(term, symbols, shipped().without(rule))
     assert (without.normalized, without.term) != (found.normalized, found.term)
-
-
-def test_without_factors_moved_to_found_entries_a_kernel_takes_longer() -> None:
-    """Entries that are searched for are scaled as they are found."""
-    term, symbols, found = searched("batax", 4)
-    without = optimize(term, symbols, shipped().without("find-factor-back"))
-    assert without.cost.nanoseconds > 1.1 * found.cost.nanoseconds
 
 
 def test_without_loops_united_that_are_added_later_a_sum_takes_longer() -> None:

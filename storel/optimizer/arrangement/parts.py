@@ -12,11 +12,18 @@ from __future__ import annotations
 from functools import reduce
 
 from storel.calculus.nodes import Add, If, Singleton, Sum, Term
-from storel.optimizer.physical.shape import semiring_of
+from storel.optimizer.physical.shape import addends, semiring_of
 
 
 def taken_apart(term: Term) -> list[Term]:
-    """Return the parts whose sum a term is; there is but one where nothing is added."""
+    """Return the parts whose sum a term is: what its outermost addition adds up, or but the term itself.
+
+    >>> from storel.calculus.nodes import Symbol
+    >>> a, b, c = map(Symbol, "abc")
+    >>> whole = Sum(a, Singleton(b, Add(Sum(a, Add(b, c)), c)))
+    >>> taken_apart(whole) == [Sum(a, Singleton(b, Sum(a, Add(b, c)))), Sum(a, Singleton(b, c))]
+    True
+    """
     return _parts(term, semiring_of(term))
 
 
@@ -28,8 +35,8 @@ def together(parts: list[Term], like: Term) -> Term:
 
 def _parts(term: Term, semiring: str) -> list[Term]:
     match term:
-        case Add(left, right, same) if same == semiring:
-            return [*_parts(left, semiring), *_parts(right, semiring)]
+        case Add(_, _, same) if same == semiring:
+            return addends(term)
         case Sum(source, body, same) if same == semiring:
             return [Sum(source, part, semiring) for part in _parts(body, semiring)]
         case Singleton(key, value, same) if same == semiring:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from storel.loops.interpret import Work
+import storel
 
 Matrix: TypeAlias = Any
 """A scipy.sparse array, whose own types say little."""
@@ -17,14 +17,25 @@ Matrix: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Case:
-    """A program with operands, its rival's answer, and whether work is within the better plan's bound."""
+    """A program with operands, its rival's answer, and what else the optimum of its work depends on."""
 
     name: str
     program: str
     operands: dict[str, Any]
     rival: Callable[[], Any]
-    bound: Callable[[Work], bool]
+    counts: dict[str, int] = field(default_factory=dict[str, int])
     options: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def quantities(self) -> dict[str, int]:
+        """What formulas in ``optima.csv`` speak of, by name: of each operand, its entries and extents."""
+        found = dict(self.counts)
+        for name, value in self.operands.items():
+            is_sparse = isinstance(value, storel.Tensor) or sp.issparse(value)
+            found[f"nnz_{name}"] = int(value.nnz if is_sparse else np.size(value))
+            extents = zip(("rows", "columns", "tubes"), value.shape, strict=False)
+            found |= {f"{kind}_{name}": int(extent) for kind, extent in extents}
+        return found
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,7 @@ class Sizes:
 
 
 SMALL = Sizes(90, 50, 8, 8)
+COUNTED = Sizes(600, 400, 8, 8)
 LARGE = Sizes(20_000, 15_000, 20, 16)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from storel.loops.interpret import Work
 
 ROOT = Path(__file__).parents[2]
 
@@ -94,8 +97,18 @@ def test_encodings_of_binders_find_plans_of_equal_cost() -> None:
 def test_showcase_keeps_within_the_bounds_of_work() -> None:
     text = output_of("experiments/optimizer_showcase/run.py", "--small")
     rows = [line for line in text.splitlines() if line.startswith("│")]
-    assert len(rows) >= 19
+    assert len(rows) >= 33
     assert "NO" not in text
+
+
+def test_a_plan_that_works_more_than_by_hand_is_told() -> None:
+    sys.path.insert(0, str(ROOT / "experiments" / "optimizer_showcase"))
+    optimum = importlib.import_module("optima").optima()["sum of a product"]
+    sizes = {"columns_A": 10, "rows_A": 1, "nnz_A": 2, "rows_B": 3, "nnz_B": 4}
+    assert optimum.ratios(Work(iterations=20, multiplications=10), sizes) == (1.0, 2.0)
+    assert optimum.holds(Work(iterations=10, multiplications=10), sizes)
+    assert not optimum.holds(Work(iterations=11, multiplications=10), sizes)
+    assert not optimum.holds(Work(iterations=10, multiplications=11), sizes)
 
 
 def test_ablation_tells_rules_that_matter_from_those_that_do_not(tmp_path: Path) -> None:

@@ -156,8 +156,10 @@ def tensors(sizes: Sizes) -> Iterator[Case]:
                    sum(<(i, k, l), v> in B, <(k, j), c> in C, <(l, j), d> in D) {(i, j) -> v * c * d}"""
     counts = {"fibers_B": fibers, "slices_B": len(np.unique(i))}
 
+    unfolded = sp.csr_array((values, (i, j * shape[2] + k)), shape=(shape[0], shape[1] * shape[2]))
+
     def mttkrp(c: Any, d: Any) -> Any:
-        return _gathered(i, values[:, None] * c[j] * d[k], shape[0])
+        return unfolded @ (c[:, None] * d).reshape(-1, sizes.width)
 
     yield Case(
         "MTTKRP, dense factors",
@@ -198,12 +200,6 @@ def tensors(sizes: Sizes) -> Iterator[Case]:
         ),
         counts,
     )
-
-
-def _gathered(rows: Any, terms: Any, extent: int) -> Any:
-    found = np.zeros((extent, terms.shape[1]))
-    np.add.at(found, rows, terms)
-    return found
 
 
 def expansions(sizes: Sizes) -> Iterator[Case]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-from storel.calculus.binding import free_mask
+from storel.calculus.binding import free_mask, shift
 from storel.calculus.nodes import (
     Add,
     Apply,
@@ -46,6 +46,12 @@ TURNING = 4.0
 MOST_IMAGES = 6
 """Entries that a stored number may stand for, in half of a matrix or a sixth of a tensor of rank 3."""
 
+SMALL = 2**16
+"""Places up to which a tensor may have one for each key, though it has few entries."""
+
+SMALL_SHARE = 1 / 8
+"""The share of entries from which on it may: a processor takes as many numbers of a row at once."""
+
 WORTHWHILE = 4e5
 """Nanoseconds of estimated time below which nothing is converted, however soon plans for that are found."""
 
@@ -77,16 +83,16 @@ def convertible_operands(
     scanned decides that the other must be searched. What has a place for each key is never searched, but
     its innermost reads may be a row apart. What has many more entries than it stores, such as a product of
     matrices, stays what it is. What has most of its entries, as half of a symmetric matrix in one array, may
-    be an operand of a dense product.
+    be an operand of a dense product; rows of what is small may be met so often that it is better full.
     """
     named = frozenset(_arrays(term))
     searched = named if is_listed or _searches(term) else frozenset[str]()
     crossed = frozenset(_crossed(term))
-    repeated = frozenset(_repeated(term))
+    repeated = frozenset((*_repeated(term), *_paired(term)))
 
     def is_turned(name: str, tensor: Tensor) -> bool:
         arrays = array_names(name, tensor)
-        if _may_be_full(tensor) and not arrays.isdisjoint(named):
+        if (_may_be_full(tensor) or _is_small(tensor)) and not arrays.isdisjoint(named):
             return True
         return bool(arrays & crossed) or (_may_be_sparse(tensor) and bool(arrays & (searched | repeated)))
 
@@ -125,6 +131,12 @@ def _may_be_full(tensor: Tensor) -> bool:
     return is_dense(MOST_IMAGES * held, tensor.shape) and is_dense(tensor.nnz, tensor.shape)
 
 
+def _is_small(tensor: Tensor) -> bool:
+    """Return whether a sparse tensor takes little memory with a place for each key, and has some entries."""
+    places = math.prod(tensor.shape)
+    return not _is_full(tensor) and places <= SMALL and tensor.nnz >= SMALL_SHARE * places
+
+
 def _may_be_sparse(tensor: Tensor) -> bool:
     """Return whether a format without a place for each key may suit a tensor."""
     return not (_is_full(tensor) and is_dense(tensor.nnz, tensor.shape))
@@ -150,9 +162,10 @@ def is_default(tensor: Tensor, environment: Environment) -> bool:
 
 def _alternatives(tensor: Tensor, environment: Environment) -> list[Format]:
     alternatives = environment.formats.alternatives
-    may_be_full = _is_full(tensor) or _may_be_full(tensor)
-    found = alternatives(tensor.rank, is_dense=True) if may_be_full else []
-    return found + alternatives(tensor.rank, is_dense=False) if _may_be_sparse(tensor) else found
+    sparse = alternatives(tensor.rank, is_dense=False) if _may_be_sparse(tensor) else []
+    if _is_full(tensor) or _may_be_full(tensor):
+        return alternatives(tensor.rank, is_dense=True) + sparse
+    return sparse + alternatives(tensor.rank, is_dense=True) if _is_small(tensor) else sparse
 
 
 def conversions(tensor: Tensor, environment: Environment) -> Iterator[Tensor]:
@@ -207,6 +220,27 @@ def _repeated(term: Term, varying: int = 0) -> Iterator[str]:
     for child, binders in children(term):
         bound = (1 << binders) - 1 if is_changed else 0
         yield from _repeated(child, varying << binders | bound)
+
+
+def _paired(term: Term, around: tuple[Term | None, ...] = ()) -> Iterator[str]:
+    """Yield the arrays of which pairs of elements are gone through, to look up which belong together.
+
+    ``around`` has for each variable, from the innermost on, what it is an element of in a loop around.
+    """
+    if isinstance(term, Sum) and isinstance(term.source, Slice) and _looks_up(term.body):
+        outer = (shift(each, n) for n, each in enumerate(around) if each is not None)
+        if term.source in outer:
+            yield from _arrays(term.source.array)
+    for child, binders in children(term):
+        own = (shift(term.source, 2), None) if isinstance(term, Sum) and binders else (None,) * binders
+        yield from _paired(child, (*own, *around))
+
+
+def _looks_up(term: Term) -> bool:
+    """Return whether a dictionary that was stored is looked up in ``term``."""
+    return (isinstance(term, Lookup) and isinstance(term.mapping, Variable)) or any(
+        _looks_up(child) for child, _ in children(term)
+    )
 
 
 def _is_steady(source: Term, varying: int) -> bool:

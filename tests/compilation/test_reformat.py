@@ -43,7 +43,7 @@ from storel.storage.compose import operand_of, uses_in
 
 ZERO = Literal(0, ScalarType.INT64)
 ONE = Literal(1, ScalarType.INT64)
-MATRIX = storel.tensor(np.eye(4), "csr")
+MATRIX = storel.tensor(np.eye(4, 16), "csr")
 SCAN = Sum(Symbol("A_idx"), Lookup(Symbol("A_val"), Variable(1)))
 SEARCH = Find(Symbol("A_idx"), Literal(1, ScalarType.INT64), Lookup(Symbol("A_val"), Variable(0)))
 
@@ -179,7 +179,7 @@ def test_conversions_keep_the_entries() -> None:
     assert "csc" in [tensor.format for tensor in made]
     assert "csr" not in [tensor.format for tensor in made]
     for tensor in made:
-        np.testing.assert_array_equal(tensor.to_numpy(), np.eye(4))
+        np.testing.assert_array_equal(tensor.to_numpy(), MATRIX.to_numpy())
 
 
 def test_operands_of_a_result_that_would_be_listed_are_converted() -> None:
@@ -477,3 +477,23 @@ def test_rows_that_share_columns_are_found_by_columns_whatever_is_made_of_them(
     expected = storel.run(program, backend="interpret", **few)
     assert isinstance(result, storel.Tensor) and isinstance(expected, storel.Tensor)
     np.testing.assert_allclose(result.to_numpy()[:40, :40], expected.to_numpy())
+
+
+@pytest.mark.parametrize(("density", "is_stored_by_place"), [(0.3, True), (0.01, False)])
+@pytest.mark.parametrize("layout", ["csr", "hash"])
+def test_small_factors_whose_rows_are_met_often_get_places(
+    density: float, is_stored_by_place: bool, layout: str
+) -> None:
+    rng = np.random.default_rng(5)
+    keys = tuple(rng.integers(0, extent, 200_000) for extent in (500, 40, 60))
+    data: Any = scipy.sparse.coo_array((rng.random(200_000), keys), shape=(500, 40, 60))
+    factors = [np.where(rng.random((extent, 16)) < density, 1.5, 0) for extent in (40, 60)]
+    first, second = (storel.tensor(each, layout) for each in factors)
+    program = "sum(<(i, k, l), v> in B, <(k, j), c> in C, <(l, j), d> in D) { (i, j) -> v * c * d }"
+    kernel = storel.compile(f"CREATE TENSOR y AS {program}", B=data, C=first, D=second)
+    stored = [tensor.format for tensor in kernel.compilation.converted.values()]
+    assert ("dense" in stored) == is_stored_by_place
+    result = kernel(B=data, C=first, D=second)
+    assert isinstance(result, storel.Tensor)
+    expected = np.einsum("ikl,kj,lj->ij", data.toarray(), *factors, optimize=True)
+    np.testing.assert_allclose(result.to_numpy(), expected)

@@ -124,8 +124,7 @@ def _written(
 
 def _asked(outcome: Outcome, analysis: Analysis) -> dict[str, Compilation]:
     """Return what an EXPLAIN names, and what that is computed from."""
-    definitions = {definition.name: definition for definition in analysis.definitions}
-    needed = names_needed([each.name for each in outcome.explained], definitions)
+    needed = names_needed([each.name for each in outcome.explained], analysis.definitions)
     return {name: each for name, each in outcome.compilations.items() if name in needed}
 
 

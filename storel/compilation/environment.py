@@ -20,7 +20,13 @@ from storel.storage.formats.known import Formats
 from storel.storage.formats.properties import verify_array
 from storel.storage.tensor import Tensor
 from storel.symbols import ArraySymbol, Fact, ParameterSymbol, SizeSymbol
-from storel.syntax.nodes.declarations import ArrayDeclaration, DistinctElements, Increasing
+from storel.syntax.constants import constant
+from storel.syntax.nodes.declarations import (
+    ArrayDeclaration,
+    DistinctElements,
+    Increasing,
+    ParameterDeclaration,
+)
 from storel.syntax.nodes.expressions import Name
 from storel.syntax.signatures import (
     ArraySignature,
@@ -73,6 +79,20 @@ class Environment:
         """Bind a scalar that is only known when the program runs."""
         self._require_new(name, span)
         self.parameters[name] = value
+
+    def bind_parameter(self, declaration: ParameterDeclaration, span: Span) -> None:
+        """Give a parameter its type, and its default unless the caller gave it a value."""
+        name = declaration.name
+        self.take_as_number(name, span)
+        if name not in self.parameters or name in self.declared:
+            if declaration.default is None:
+                raise UnknownNameError(
+                    f"parameter '{name}' has no value",
+                    span=span,
+                    hint=f"give one: -b {name}=NUMBER, from Python {name}=…",
+                )
+            self.add_parameter(name, constant(declaration.default), span)
+        self.declare_parameter(name, declaration.type.scalar, span)
 
     def declare_parameter(self, name: str, scalar: str, span: Span | None = None) -> None:
         """Convert the value of a parameter to its type; raises TypeMismatchError where that changes it."""

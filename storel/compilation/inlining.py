@@ -48,11 +48,15 @@ BYTES, SHARE = 16, 4
 
 @dataclass
 class Inlining:
-    """The views among ``definitions``, all that are needed, as they are found one by one."""
+    """The views among ``definitions``, all that are needed, as they are found one by one.
+
+    Those that are ``unnamed`` are no user's own, and need save more to be stored.
+    """
 
     definitions: Sequence[Definition]
     environment: Environment
     options: Options
+    unnamed: frozenset[str] = frozenset()
     views: dict[str, View] = field(default_factory=dict[str, View])
     _lengths: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -65,9 +69,12 @@ class Inlining:
         """Return whether an intermediate definition is run first instead of being inlined."""
         if definition.format is not None or self.options.backend == "interpret":
             return True
+        users = [each for each in self.definitions if definition.name in free_names(each.expression)]
+        if definition.name in self.unnamed:
+            cost = self._planned(definition).optimized.cost
+            return (len(users) - 1) * cost.nanoseconds - len(users) * CHEAP * cost.entries > AT_STAKE
         if self.outgrows(definition):
             return True
-        users = [each for each in self.definitions if definition.name in free_names(each.expression)]
         match users:
             case []:
                 return False

@@ -29,8 +29,9 @@ LIKE_A_KEYWORD = 0.8
 """How much alike a name and a keyword must be to be meant: ``thread`` is ``threads``, not so ``ls``."""
 
 
-def names_needed(wanted: Iterable[str], definitions: Mapping[str, Definition]) -> set[str]:
-    """Return the names of the definitions that ``wanted`` depend on, themselves included."""
+def names_needed(wanted: Iterable[str], all_: Iterable[Definition]) -> set[str]:
+    """Return the names of the definitions, of ``all_``, that ``wanted`` depend on, themselves included."""
+    definitions = {definition.name: definition for definition in all_}
     found: set[str] = set()
     pending = list(wanted)
     while pending:

@@ -27,7 +27,7 @@ from storel.execution.reading import nameable, names_in_sizes, names_needed, req
 from storel.execution.run import evaluate_reference, execute, followed, measure, total_work
 from storel.host.paths import path_in_script
 from storel.loops.interpret import Work
-from storel.source import Source, Span
+from storel.source import Source
 from storel.storage.build import as_values
 from storel.storage.compose import View
 from storel.storage.files.kinds import keeps_arrays, read_arrays, read_named_array, require_savable
@@ -35,9 +35,9 @@ from storel.storage.formats.format import Format
 from storel.storage.formats.known import UNNAMED, Formats, is_automatic
 from storel.storage.tensor import Tensor
 from storel.syntax.analyze import Analysis, Definition, analyze
-from storel.syntax.constants import constant
+from storel.syntax.common import with_common
 from storel.syntax.free_names import free_names
-from storel.syntax.nodes.declarations import FormatReference, ParameterDeclaration
+from storel.syntax.nodes.declarations import FormatReference
 from storel.syntax.nodes.statements import (
     CreateFormat,
     CreateTensor,
@@ -155,12 +155,14 @@ class Runner:
                     self._load(statement)
         for name in sorted(names_in_sizes(statements)):
             self.environment.take_as_size(name)
-        analysis = analyze(script, self.environment.signatures(), [*self.environment.formats.names, *UNNAMED])
+        known = self.environment.signatures(), [*self.environment.formats.names, *UNNAMED]
+        analysis = analyze(script, *known)
         require_read(given, statements, self.environment, self.keywords)
         self.outcome.warnings += analysis.warnings
         self.outcome.explained = tuple(each for each in statements if isinstance(each, Explain))
         self.outcome.saved = tuple(each for each in statements if isinstance(each, Save))
-        return analysis
+        among = self._needed(analysis) if self.options.backend != "interpret" else ()
+        return with_common(analysis, script, among, *known)
 
     def again(self, analysis: Analysis, tensors: Mapping[str, Tensor], *, runs: bool) -> Runner:
         """Return another run of the same results, compiled for operands that are stored otherwise."""
@@ -195,11 +197,18 @@ class Runner:
         is_explicit = bool(self.outcome.saved)
         return (*analysis.results, *self.requested) if is_explicit or not self.requested else self.requested
 
+    def _wanted(self, analysis: Analysis) -> list[str]:
+        return [*self.results(analysis), *(each.name for each in self.outcome.explained)]
+
+    def _needed(self, analysis: Analysis) -> set[str]:
+        """Return the names of the definitions that the results, and what is explained, depend on."""
+        return names_needed(self._wanted(analysis), analysis.definitions)
+
     def operands(self, analysis: Analysis) -> list[str]:
         """Return the tensors that the results are made of, but for those whose arrays are read by name."""
-        definitions = {definition.name: definition for definition in analysis.definitions}
-        needed = names_needed(list(self.results(analysis)), definitions)
-        read = {name for each in needed for name in free_names(definitions[each].expression)}
+        needed = names_needed(self.results(analysis), analysis.definitions)
+        used = (each.expression for each in analysis.definitions if each.name in needed)
+        read = {name for each in used for name in free_names(each)}
         return [
             name
             for name, tensor in sorted(self.environment.tensors.items())
@@ -250,36 +259,19 @@ class Runner:
                 for name, array in arrays.items():
                     environment.add_array(name, as_values(array, f"{path}: array {name}"), None, span)
             case Parameter(declaration, span):
-                self._bind_parameter(declaration, span)
+                environment.bind_parameter(declaration, span)
             case CreateFormat() | CreateTensor() | Save() | Explain() | Include():
                 pass
 
-    def _bind_parameter(self, declaration: ParameterDeclaration, span: Span) -> None:
-        """Give a parameter its type, and its default unless the caller gave it a value."""
-        name, environment = declaration.name, self.environment
-        environment.take_as_number(name, span)
-        if name not in environment.parameters or name in environment.declared:
-            if declaration.default is None:
-                raise UnknownNameError(
-                    f"parameter '{name}' has no value",
-                    span=span,
-                    hint=f"give one: -b {name}=NUMBER, from Python {name}=…",
-                )
-            environment.add_parameter(name, constant(declaration.default), span)
-        environment.declare_parameter(name, declaration.type.scalar, span)
-
     def _make_results(self, analysis: Analysis) -> None:
         """Run what the results need: stored intermediates first, then the results."""
-        definitions = {definition.name: definition for definition in analysis.definitions}
-        results = self.results(analysis)
-        wanted = [*results, *(each.name for each in self.outcome.explained)]
-        needed = names_needed(wanted, definitions)
+        results, wanted, needed = self.results(analysis), self._wanted(analysis), self._needed(analysis)
         for name in results:
-            if self.runs and name not in definitions:
+            if self.runs and name not in needed:
                 given, formats = self.environment.tensors[name], self.environment.formats
                 self.outcome.results[name] = as_tensor(given, formats, reference=self.result_format)
         computed = [each for each in analysis.definitions if each.name in needed]
-        inlining = Inlining(computed, self.environment, self.options)
+        inlining = Inlining(computed, self.environment, self.options, analysis.unnamed)
         for definition in computed:
             is_run = definition.name in wanted or inlining.is_stored(definition)
             reference = (self.result_format if definition.name in results else None) or definition.format

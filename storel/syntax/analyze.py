@@ -83,12 +83,16 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The definitions in order, the names of the results, all tensors' ranks, and warnings with places."""
+    """The definitions in order, the names of the results, all tensors' ranks, and warnings with places.
+
+    ``unnamed`` are definitions that the script does not have: what its own have in common.
+    """
 
     definitions: tuple[Definition, ...]
     results: tuple[str, ...]
     ranks: Mapping[str, int]
     warnings: tuple[str, ...]
+    unnamed: frozenset[str] = frozenset()
 
 
 def analyze(script: Script, signatures: Signatures, formats: Collection[str] | None = None) -> Analysis:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from storel.errors import ProgramSyntaxError, UnknownNameError, nearest
+from storel.syntax.free_names import free_names
 from storel.syntax.nodes.expressions import (
     Binary,
     Binder,
@@ -39,7 +40,7 @@ from storel.syntax.nodes.expressions import (
     Window,
 )
 from storel.syntax.spelling import CALLS
-from storel.syntax.walk import scoped_children
+from storel.syntax.walk import NONE, scoped_children
 from storel.syntax.words import as_elsewhere, over_entries
 
 
@@ -57,6 +58,22 @@ def resolve(expression: Expression, known: Collection[str], later: Collection[st
     """
     scope = {name: name for name in known}
     return _Resolver(frozenset(known), frozenset(later), _bound(expression)).visit(expression, scope)
+
+
+def canonical(expression: Expression) -> Expression:
+    """Return ``expression``, which has been resolved once, with its variables numbered.
+
+    Two of them are equal that differ in the names of variables only.
+
+    >>> from storel.source import Source
+    >>> from storel.syntax.parser import parse_expression
+    >>> texts = "sum(<i, v> in x) v", "sum(<k, a> in x) a", "sum(<k, a> in y) a"
+    >>> one, same, other = (canonical(parse_expression(Source("", text))) for text in texts)
+    >>> one == same, one == other
+    (True, False)
+    """
+    scope = {name: name for name in free_names(expression)}
+    return _Numberer(frozenset(scope), frozenset(), NONE).visit(expression, scope)
 
 
 def _bound(expression: Expression) -> frozenset[str]:
@@ -216,6 +233,14 @@ class _Resolver:
         if name not in taken:
             return name
         return next(f"{name}_{n}" for n in count(2) if f"{name}_{n}" not in taken)
+
+
+class _Numberer(_Resolver):
+    """A resolver that gives variables the numbers that no variable around them has."""
+
+    def fresh(self, name: str, scope: Scope) -> str:
+        taken = set(scope.values())
+        return next(str(n) for n in count() if str(n) not in taken)
 
 
 def _renamed(binder: Binder, scope: Scope) -> Binder:

@@ -19,6 +19,9 @@ from storel.loops.nodes import Allocation, Kernel, Procedure
 from storel.loops.protocol import capacities, failure, length_count
 from storel.semiring import Scalar
 
+PAINTED = 2**20
+"""Elements up to which a buffer that may hold anything is filled: what is reserved is not touched beyond."""
+
 
 @dataclass(frozen=True, slots=True)
 class Work:
@@ -73,8 +76,11 @@ def run(
 def _allocate(allocation: Allocation, count: int) -> Array:
     """Return a buffer; what may hold anything holds what shows where it is read before it is written."""
     scalar_type = allocation.buffer.type
-    anything = math.nan if scalar_type.is_real else scalar_type.last
-    return np.full(count, anything if allocation.fill is None else allocation.fill, scalar_type.dtype)
+    if allocation.fill is not None:
+        return np.full(count, allocation.fill, scalar_type.dtype)
+    array = np.empty(count, scalar_type.dtype)
+    array[:PAINTED] = math.nan if scalar_type.is_real else scalar_type.last
+    return array
 
 
 def _call(kernel: Kernel, procedure: Procedure, scalars: Mapping[str, Scalar], arrays: list[Array]) -> Work:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -123,3 +125,15 @@ def test_integers_wrap_around() -> None:
     body = Store(KEYS, integer(0), Binary("add", most, N)), Fail(0, Load(KEYS, integer(0)))
     with pytest.raises(EvaluationError, match=f"^failed at {-(2**63) + 3}$"):
         run(kernel(*body), {"n": 4}, {"x": np.arange(4.0)})
+
+
+def test_what_is_reserved_and_not_used_takes_no_memory() -> None:
+    resource = pytest.importorskip("resource")
+    reserved = Allocation(Y, 0, is_output=True, used=0, overflow=0)
+    made = replace(kernel(Store(LENGTHS, integer(0), integer(1))), allocations=(reserved,))
+    bound = replace(made.bound, body=made.bound.body[:1])
+    made = replace(made, bound=bound, compute=replace(made.compute, buffers=(X, Y, LENGTHS)))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    outputs, _ = run(made, {"n": 2**28}, {"x": np.zeros(0)})
+    assert outputs["y"].shape == (1,) and np.isnan(outputs["y"][0])
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 2**19  # KiB, of which 2 GiB are 2^21

@@ -29,16 +29,16 @@ LIKE_A_KEYWORD = 0.8
 """How much alike a name and a keyword must be to be meant: ``thread`` is ``threads``, not so ``ls``."""
 
 
-def names_needed(wanted: Iterable[str], all_: Iterable[Definition]) -> set[str]:
-    """Return the names of the definitions, of ``all_``, that ``wanted`` depend on, themselves included."""
-    definitions = {definition.name: definition for definition in all_}
+def names_needed(wanted: Iterable[str], definitions: Iterable[Definition]) -> set[str]:
+    """Return the names of the definitions that ``wanted`` depend on, themselves included."""
+    by_name = {definition.name: definition for definition in definitions}
     found: set[str] = set()
     pending = list(wanted)
     while pending:
         name = pending.pop()
-        if name in definitions and name not in found:
+        if name in by_name and name not in found:
             found.add(name)
-            pending.extend(sorted(free_names(definitions[name].expression)))
+            pending.extend(sorted(free_names(by_name[name].expression)))
     return found
 
 

@@ -10,35 +10,58 @@ of the first loop both sides are equal, outside of it they are not: an e-graph c
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
+from storel.calculus.binders import binder_types
 from storel.calculus.binding import shift, substitute
-from storel.calculus.nodes import Apply, If, Lookup, Slice, Sum, Symbol, Term, Variable
+from storel.calculus.nodes import Apply, If, Literal, Lookup, Slice, Sum, Symbol, Term, Variable
 from storel.calculus.one_to_one import is_one_to_one
+from storel.calculus.verify import Type, infer
 from storel.calculus.walk import map_children
+from storel.scalars import ScalarType
 from storel.symbols import ArraySymbol, Symbols
 
 
-def without_rejoined(term: Term, symbols: Symbols, around: tuple[Term | None, ...] = ()) -> Term:
-    """Return a term without the loops that look for where a loop around them is.
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A variable: its type, and what it is an element of in a loop, as seen from inside of that loop."""
 
-    ``around`` has, for each variable from the innermost one on, what it is an element of if a loop binds it
-    so, as seen from inside of that loop.
+    type: Type
+    source: Term | None = None
+
+
+def without_rejoined(term: Term, symbols: Symbols) -> Term:
+    """Return a closed term without the loops that look for where a loop around them is.
+
+    What they add up keeps its type: of a truth it is asked whether it is one, as they count it. A dictionary
+    of truths is counted by its loop.
     """
+    return _without(term, symbols, ())
+
+
+def _without(term: Term, symbols: Symbols, around: tuple[_Bound, ...]) -> Term:
+    """``around`` are the variables, from the innermost one on."""
     if isinstance(term, Sum):
-        for element, source in enumerate(around):
-            if source is None or shift(source, element) != term.source:
+        types = tuple(each.type for each in around)
+        for element, each in enumerate(around):
+            if each.source is None or shift(each.source, element) != term.source:
                 continue
             if _asks_for(element + 2, term, symbols):
                 position = Variable(element + 1)  # as seen from outside, where the element is one below
-                return without_rejoined(
-                    substitute(substitute(term.body, position), position), symbols, around
-                )
+                there = substitute(substitute(term.body, position), position)
+                if infer(there, symbols, types) == Type(ScalarType.BOOL) and term.semiring == "plus_times":
+                    there = If(there, Literal(1, ScalarType.INT64), term.semiring)
+                if infer(there, symbols, types) == infer(term, symbols, types):
+                    return _without(there, symbols, around)
 
     def visit(child: Term, binders: int) -> Term:
-        bound: tuple[Term | None, ...] = (None,) * binders
-        if isinstance(term, Sum) and binders:
-            bound = (shift(term.source, binders), None)
-        return without_rejoined(child, symbols, (*bound, *around))
+        if not binders:
+            return _without(child, symbols, around)
+        types = binder_types(term, symbols, tuple(each.type for each in around))
+        bound = [_Bound(kind) for kind in reversed(types)]
+        if isinstance(term, Sum):
+            bound[0] = replace(bound[0], source=shift(term.source, binders))
+        return _without(child, symbols, (*bound, *around))
 
     return map_children(term, visit)
 

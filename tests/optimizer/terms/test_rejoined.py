@@ -15,11 +15,12 @@ from strategies.terms import FIRST_ROW, REAL, Surroundings, surroundings, terms
 import storel
 from storel.calculus.binding import shift
 from storel.calculus.interpret import evaluate
-from storel.calculus.nodes import Apply, If, Lookup, Sum, Symbol, Term, Variable
-from storel.calculus.verify import KEY
+from storel.calculus.nodes import Apply, If, Lookup, Singleton, Sum, Symbol, Term, Variable
+from storel.calculus.verify import KEY, infer
 from storel.calculus.walk import subterms
 from storel.optimizer.terms.rejoined import without_rejoined
-from storel.symbols import ArraySymbol
+from storel.scalars import ScalarType
+from storel.symbols import ArraySymbol, SizeSymbol
 
 DISTINCT = (Symbol("e"), FIRST_ROW)
 REPEATING = (Symbol("C_row"), Symbol("A_idx"))
@@ -97,3 +98,19 @@ def test_a_sum_of_tensors_joined_with_itself(layout: str, backend: str) -> None:
     found = storel.run(SQUARES, backend=backend, A=storel.tensor(ENTRIES, format=layout))
     assert isinstance(found, storel.Tensor)
     np.testing.assert_allclose(found.to_numpy(), 54 * np.array([[1, 2], [2, 4]]))
+
+
+def test_what_is_added_up_keeps_its_type() -> None:
+    symbols = {
+        "e": ArraySymbol("e", ScalarType.INT64, 3, 0, 9, ascending=True, increasing=True, unique=True),
+        "n": SizeSymbol("n", 4),
+    }
+    values = {"e": np.array([1, 3, 8])}
+    less = Apply("less", (Variable(0), Symbol("n")))
+    for body, left in ((less, 1), (Symbol("n"), 1), (Singleton(Variable(0), less), 2)):
+        inner = Sum(Symbol("e"), If(equal(Variable(0), Variable(2)), body))
+        term = Sum(Symbol("e"), Singleton(Variable(0), inner))
+        made = without_rejoined(term, symbols)
+        assert loops(made) == left
+        assert infer(made, symbols) == infer(term, symbols)
+        assert evaluate(made, symbols, values) == evaluate(term, symbols, values)

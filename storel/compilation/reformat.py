@@ -1,7 +1,8 @@
 """Operands in another format, where a plan would read them against the order of their storage.
 
 A program that does so finds each entry by a search, or goes through all of an operand time and again, or
-where each key has a place, reads it far from the last one.
+where each key has a place, reads it far from the last one. Or it meets the rows of a small operand so often
+that each key had better have a place.
 Where the estimated time of that exceeds the time of a conversion, plans for the operands' other default
 formats are made, too, all at once and one operand after the other, and the cheapest, conversions included,
 is taken.

@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from storel.calculus.safety import is_safe
 from storel.compilation.alternatives import with_dense_products
 from storel.compilation.compiled import Compilation
 from storel.compilation.compiler import Options, Task, view_of
@@ -71,8 +72,7 @@ class Inlining:
             return True
         users = [each for each in self.definitions if definition.name in free_names(each.expression)]
         if definition.name in self.unnamed:
-            cost = self._planned(definition).optimized.cost
-            return (len(users) - 1) * cost.nanoseconds - len(users) * CHEAP * cost.entries > AT_STAKE
+            return self._saves_much(definition, len(users))
         if self.outgrows(definition):
             return True
         match users:
@@ -110,6 +110,17 @@ class Inlining:
         del others[definition.name]
         together = alone + self._time(user, others, replace(self.environment, tensors=tensors))
         return inlined > max(SAVING * together, AT_STAKE + together)
+
+    def _saves_much(self, definition: Definition, times: int) -> bool:
+        """Return whether what is computed several times saves much if it is stored, and cannot fail.
+
+        Where it stands it may never be computed: under a condition, or in a loop that does not run.
+        """
+        compilation = self._planned(definition)
+        cost = compilation.optimized.cost
+        saved = (times - 1) * cost.nanoseconds - times * CHEAP * cost.entries
+        is_certain = is_safe(compilation.optimized.term, compilation.symbols, (), ())
+        return saved > AT_STAKE and is_certain and self._fits(compilation)
 
     def _fits(self, compilation: Compilation) -> bool:
         """Return whether a view is small beside the memory that may be used."""

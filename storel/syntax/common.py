@@ -44,7 +44,7 @@ def with_common(
     It is the given ``analysis``, made of the other arguments, where there is nothing, or where the extents of
     that cannot be told without what is around it.
     """
-    named, names = named_apart(script, among)
+    named, names = named_apart(script, among, signatures)
     try:
         found = analyze(named, signatures, formats) if names else analysis
     except StorelError:
@@ -52,13 +52,15 @@ def with_common(
     return replace(found, ranks=analysis.ranks, warnings=analysis.warnings, unnamed=names)
 
 
-def named_apart(script: Script, among: Collection[str]) -> tuple[Script, frozenset[str]]:
+def named_apart(
+    script: Script, among: Collection[str], known: Collection[str] = ()
+) -> tuple[Script, frozenset[str]]:
     """Return a script that has been analyzed with what definitions ``among`` have in common named.
 
-    These names are returned, too. They are like no other name in the script.
+    These names are returned, too. They are like no other name in its definitions, nor a ``known`` one.
     """
     statements, made = list(script.statements), set[str]()
-    taken = {name for each in _definitions(statements) for name in _names(each)}
+    taken = {*known, *(name for each in _definitions(statements) for name in _names(each))}
     fresh = (name for number in count(1) if (name := f"common_{number}") not in taken)
     while shared := _shared(statements, {*among, *made}):
         name = next(fresh)

@@ -62,3 +62,19 @@ def test_it_is_computed_once_where_that_saves_much(monkeypatch: pytest.MonkeyPat
 
 def test_it_is_computed_each_time_where_that_saves_little() -> None:
     assert list(run().compilations) == ["most", "mean"]
+
+
+def test_what_may_fail_is_only_computed_where_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A division by zero that both results ask not to be made is not made for both beforehand."""
+    monkeypatch.setattr(inlining, "AT_STAKE", -1e12)
+    script = """
+        PARAMETER p: int = 0
+        CREATE TENSOR one AS if (p > 0) then (sum(<i, _> in 0:9) { i -> i // p })(3)
+        CREATE TENSOR other AS if (p > 0) then (sum(<k, _> in 0:9) { k -> k // p })(4)
+        SAVE one TO 'one.npy'
+        SAVE other TO 'other.npy'
+    """
+    for divisor, expected in ((0, [0, 0]), (2, [1, 2])):
+        found = storel.run(script, p=divisor)
+        assert isinstance(found, dict)
+        assert [each.item() for each in found.values()] == expected

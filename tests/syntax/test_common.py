@@ -101,9 +101,9 @@ def test_a_name_that_the_script_has_is_not_taken() -> None:
             "CREATE TENSOR t AS 2 + (sum(<i, v> in x) v)",
         )
     )
-    made, names = named_apart(given, {"common_1", "t"})
-    assert names == {"common_3"}
-    assert texts(made)[1:] == ["common_1 = 1 + common_3", "t = 2 + common_3"]
+    made, names = named_apart(given, {"common_1", "t"}, {"x", "common_3"})
+    assert names == {"common_4"}
+    assert texts(made)[1:] == ["common_1 = 1 + common_4", "t = 2 + common_4"]
 
 
 def test_the_analysis_tells_what_the_script_does_not_say() -> None:

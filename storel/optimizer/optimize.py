@@ -147,6 +147,7 @@ def _optimized(
             nonzero |= start.nonzero
             plans |= {plan: names for plan, names in more.items() if plan not in plans}
             reports += made
+    of_parts: list[PhaseReport] = []
     parts_effort, alone = 0.0, replace(options, expands=False)
     for name, parts in _taken_apart(term, first.term, options):
         if name == IN_PARTS and _effort(reports, sharing) + parts_effort >= sharing.worth_beside(plans):
@@ -154,6 +155,7 @@ def _optimized(
         planned = [optimize(part, symbols, chosen, alone) for part in parts]
         plans.setdefault(sharing.share(together([each.term for each in planned], first.term)), [name])
         nonzero = nonzero.union(*(each.nonzero for each in planned))
+        of_parts += [report for each in planned for report in each.report]
         parts_effort += sum(each.effort for each in planned)
     if sharing.stop is not None:
         reports[-1] = replace(reports[-1], stop=sharing.stop)
@@ -167,7 +169,8 @@ def _optimized(
     considered = tuple(sorted(priced, key=lambda plan: plan.cost.nanoseconds))
     best = _best(considered, symbols, options.memory)
     effort = _effort(reports, sharing) + parts_effort
-    return Optimized(best.term, best.cost, tuple(reports), first.term, nonzero, considered, graph, effort)
+    told = (*reports, *of_parts)
+    return Optimized(best.term, best.cost, told, first.term, nonzero, considered, graph, effort)
 
 
 def _unsearched(

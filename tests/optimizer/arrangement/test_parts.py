@@ -70,6 +70,14 @@ def test_a_covariance_over_a_join_goes_through_each_table_alone() -> None:
     assert work(PROGRAMS["covariance"], 0, **OPERANDS).multiplications > least
 
 
+def test_what_is_told_of_a_search_tells_of_its_parts() -> None:
+    kernel = storel.compile(PROGRAMS["covariance"], search=Options(patience=math.inf), **OPERANDS)
+    optimized = kernel.compilation.optimized
+    assert optimized.considered[0].origin == "in parts"
+    whole, *parts = (phase for phase in optimized.report if phase.phase == "main")
+    assert "scale-singleton-left" in whole.matches and len(parts) > 2
+
+
 @pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
 @pytest.mark.parametrize("layout", ["csr", "csc", "coo", "dcsr"])
 def test_value(layout: str, backend: str) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -133,7 +134,9 @@ def test_what_is_reserved_and_not_used_takes_no_memory() -> None:
     made = replace(kernel(Store(LENGTHS, integer(0), integer(1))), allocations=(reserved,))
     bound = replace(made.bound, body=made.bound.body[:1])
     made = replace(made, bound=bound, compute=replace(made.compute, buffers=(X, Y, LENGTHS)))
+    unit = 1 if sys.platform == "darwin" else 1024
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     outputs, _ = run(made, {"n": 2**28}, {"x": np.zeros(0)})
     assert outputs["y"].shape == (1,) and np.isnan(outputs["y"][0])
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 2**19  # KiB, of which 2 GiB are 2^21
+    taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert unit * taken < 2**29 < 8 * 2**28

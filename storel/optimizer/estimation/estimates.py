@@ -48,7 +48,9 @@ def bound(constructor: str, children: Sequence[Estimate]) -> tuple[Estimate, ...
             key = unknown(source.elements.meet(other.elements), 0)._replace(jumps=True)
             return (_found(source, other.value_origin), _found(other, source.value_origin), key)
         case "Find":
-            return (_found(source, children[1].origin),)
+            position = _found(source, children[1].origin)
+            where = None if source.loop is None else source.loop.matching(children[1].drawn)
+            return (position if where is None else position._replace(sample=Bound(where)),)
         case _ if source.is_array:
             value = unknown(source.elements, 0)._replace(
                 origins=source.origins[1:], jumps=source.array is not None

@@ -5,8 +5,8 @@
 is gone through SIZE times, at random: each loop draws one of its iterations, and counts for as many as it
 has. The mean length of a range, weighted so, times those of the loops around it is an unbiased estimate of
 how often its body is run (Knuth, "Estimating the Efficiency of Backtrack Programs", 1975). The draws are
-stratified: all of a loop's iterations, evenly spaced, in an order of the loop's own. Nothing is drawn before
-it is asked for.
+stratified: all of a loop's iterations, evenly spaced, in an order of the loop's own. A search is a loop over
+what it finds. Nothing is drawn before it is asked for.
 """
 
 from __future__ import annotations
@@ -63,6 +63,20 @@ class LoopSample:
     def bound_by(self, key: int) -> LoopSample:
         """Return the loop as that of one binder."""
         return self._keyed.setdefault(key, LoopSample(self.low, self.high, self.array, key))
+
+    def matching(self, key: Sample | None) -> LoopSample | None:
+        """Return the loop over the positions at which an ascending array holds a key; None if not known."""
+        array = self.array
+        if array is None or key is None:
+            return None
+        loops = self.around | key.loops
+
+        def end(passes: Callable[[Vector, Vector], Vector]) -> Sample:
+            return Sample(
+                lambda: _searched(array, self.low.values, self.high.values, key.values, passes), loops
+            )
+
+        return LoopSample(end(np.less), end(np.less_equal))
 
     @cached_property
     def lengths(self) -> Vector:
@@ -122,6 +136,19 @@ def read(array: Vector, position: Sample) -> Sample:
         return Sample(lambda: np.asarray(0), position.loops)
     last = len(array) - 1
     return Sample(lambda: array[np.clip(position.values, 0, last)].astype(np.int64), position.loops)
+
+
+def _searched(
+    array: Vector, low: Vector, high: Vector, keys: Vector, passes: Callable[[Vector, Vector], Vector]
+) -> Vector:
+    """Return, for each key, the first position from low to high whose element does not pass beside it."""
+    low, high = np.clip(low, 0, len(array)), np.clip(high, 0, len(array))
+    while (is_open := low < high).any():
+        middle = (low + high) // 2
+        is_before = is_open & passes(array[np.minimum(middle, len(array) - 1)], keys)
+        low = np.where(is_before, middle + 1, low)
+        high = np.where(is_open & ~is_before, middle, high)
+    return low
 
 
 def applied(function: str, arguments: Sequence[Sample | None]) -> Sample | None:

@@ -90,3 +90,24 @@ def test_truths_are_numbers() -> None:
     for function, expected in {"Add": 0.5, "subtract": 0.0, "Mul": 0.0}.items():
         made = sampling.applied(function, (is_first, is_last))
         assert made is not None and made.mean() == pytest.approx(expected)
+
+
+def test_what_is_searched_for_is_at_its_position() -> None:
+    array = np.array([2, 3, 3, 7, 1, 3, 9])
+    segment = LoopSample(constant(1), constant(4), array)
+    for key, positions in {3: [1, 2], 7: [3], 5: [], 9: []}.items():
+        found = segment.matching(constant(key))
+        assert found is not None and found.length() == len(positions)
+        assert not positions or set(Bound(found).by(2).values) == set(positions)
+    assert segment.matching(None) is None
+    assert LoopSample(constant(0), constant(4)).matching(constant(2)) is None
+
+
+def test_elements_of_a_row_that_is_searched_for_are_in_their_own_buckets() -> None:
+    """Of eight buckets, each holds what belongs there: that a column is in its own one is no accident."""
+    random = np.random.default_rng(6)
+    dense = random.integers(1, 9, (300, 300)) * (random.random((300, 300)) < 0.02)
+    script = "CREATE TENSOR s AS sum(<i, _> in 0:300, <j, a> in A(i), <k, _> in 0:2) {i + k -> exp(a)}"
+    compilation = storel.compile(script, A=storel.tensor(dense, "hash")).compilation
+    _, entries, _, _, elements, *_ = estimate(compilation.optimized.term, compilation.symbols).iterations
+    assert entries == pytest.approx(elements, rel=0.05)

@@ -9,6 +9,7 @@ as n ceil(log2 n) steps of the workspace for n entries.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from storel.arrays import Array
 from storel.execution.run import measure
 from storel.loops.interpret import Work
 from storel.loops.python_source import sorting_steps
+from storel.optimizer.outcome import Options
 from storel.plan.nodes import (
     Accumulate,
     Action,
@@ -261,6 +263,27 @@ def test_matrices_are_added_in_one_pass(storage: str, seed: int) -> None:
         assert steps(work, entries) <= most, f"{variant.text}\n{compiled.plan}\n{work}"
     else:
         assert work.iterations <= entries + 3 * rows, f"{variant.text}\n{compiled.plan}\n{work}"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "CREATE TENSOR s AS sum(<(i, j), a> in A, <(j, k), b> in B) a * b",
+        "CREATE TENSOR s AS sum(<(i, j), a> in A, <(j, k), b> in A, <(i, k), c> in A) a * b * c",
+    ],
+    ids=["sum of a product", "triangles"],
+)
+def test_buckets_take_a_few_times_the_work_of_rows(script: str) -> None:
+    """A bucket has one element on average: it takes a step for the row, the bucket and the element each."""
+    drawn = np.random.default_rng(8)
+    given = {name: drawn.integers(1, 9, (200, 200)) * (drawn.random((200, 200)) < 0.1) for name in "AB"}
+    given = {name: given[name] for name in given if f"in {name}" in script}
+    iterations: dict[str, int] = {}
+    for text in ("csr", "hash"):
+        stored = {name: storel.tensor(dense, text) for name, dense in given.items()}
+        kernel = storel.compile(script, search=Options(patience=math.inf), **stored)
+        iterations[text] = measure(kernel.compilation, kernel.environment)[1].iterations
+    assert iterations["hash"] <= 3 * iterations["csr"]
 
 
 def test_the_sort_of_listed_entries_is_counted() -> None:

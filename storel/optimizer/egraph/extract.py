@@ -217,9 +217,10 @@ class Extractor:
             kind, interval = self.source.numbering.binders[number]
             value = unknown(interval, kind.rank)
             known = self.source.estimates[number]
-            return variable(
-                first, value._replace(origins=known.origins, jumps=known.jumps, sample=known.sample)
+            value = value._replace(
+                origins=known.origins, jumps=known.jumps, sample=known.sample, keys=known.keys
             )
+            return variable(first, value)
         if constructor in ("Int", "Truth") and isinstance(first, int):
             return integer(first)
         if constructor == "Sym" and isinstance(first, str):

@@ -231,7 +231,7 @@ class Fold:
 
     def _table(self, stored: Estimate, scope: _Scope) -> Hashable:
         """Return what a stored dictionary is known by, apart from those in scope, however it is made."""
-        number = 0
+        number, stored = 0, stored._replace(keys=None)
         while (key := (stored, number)) in self._bindings and self._bindings[key][1][0] in scope:
             number += 1
         return key

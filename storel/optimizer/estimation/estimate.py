@@ -10,7 +10,7 @@ from storel.calculus.intervals import ANY, Interval
 from storel.degrees import KnownDegrees
 from storel.optimizer.estimation import sampling
 from storel.optimizer.estimation.joins import Boundary
-from storel.optimizer.estimation.sampling import Bound, LoopSample, Sample, Vector
+from storel.optimizer.estimation.sampling import Bound, Keys, LoopSample, Sample, Vector
 from storel.optimizer.estimation.selectivity import SELECTIVITY, span
 from storel.symbols import ArraySymbol, Symbols
 
@@ -36,7 +36,8 @@ class Estimate(NamedTuple):
     ``probability`` is that of a condition, ``chosen`` the surprise of one that makes a scalar zero.
     ``origins`` are the degrees of the integers in the arrays that the keys at each depth, and then the
     values, are elements of, as far as known: so of an array (None, its own), of an integer one.
-    ``sample`` are values of an integer, ``loop`` those of a source's bounds, ``data`` an array's elements.
+    ``sample`` are values of an integer, ``loop`` those of a source's bounds, ``data`` an array's elements,
+    ``keys`` values of the keys at depth 0.
     """
 
     identity: Hashable = None
@@ -63,9 +64,10 @@ class Estimate(NamedTuple):
     origins: tuple[KnownDegrees | None, ...] = ()
     probability: float = SELECTIVITY
     chosen: float = 0.0
-    sample: Sample | Bound | None = None
+    sample: Sample | Bound | Keys | None = None
     loop: LoopSample | None = None
     data: Vector | None = None
+    keys: Sample | None = None
 
     @property
     def drawn(self) -> Sample | None:
@@ -109,7 +111,7 @@ def variable(name: int, value: Estimate) -> Estimate:
     """Return the estimate of a variable that stands for something like ``value``."""
     identity = ("Var", name)
     names = frozenset((name,))
-    sample = value.sample.by(name) if isinstance(value.sample, Bound) else value.sample
+    sample = value.sample.by(name) if isinstance(value.sample, Bound | Keys) else value.sample
     return value._replace(
         identity=identity, offset=(identity, 0), boundary=None, stored=bool(value.counts),
         sample=sample, made=None, key=None, varies=names, walks=frozenset() if value.jumps else names,

@@ -32,7 +32,7 @@ from storel.optimizer.estimation.joins import (
     matches,
     segment_length,
 )
-from storel.optimizer.estimation.sampling import Bound, LoopSample, Sample
+from storel.optimizer.estimation.sampling import Bound, Keys, LoopSample, Sample
 from storel.optimizer.estimation.selectivity import middle, probability, span
 from storel.symbols import ArraySymbol, Symbols
 
@@ -66,7 +66,8 @@ def bound(constructor: str, children: Sequence[Estimate]) -> tuple[Estimate, ...
             counts = tuple(count / parents for count in source.counts[1:])
             length = counts[0] if counts else 1.0
             value = Estimate(counts=counts, spans=source.spans[1:], length=length, origins=source.origins[1:])
-            return (_position(source)._replace(origins=source.origins[:1]), value)
+            keys = None if source.keys is None else Keys(source.keys)
+            return (_position(source)._replace(origins=source.origins[:1], sample=keys), value)
 
 
 def _found(source: Estimate, drawn: KnownDegrees | None) -> Estimate:
@@ -121,6 +122,7 @@ def combine(
             return Estimate(
                 identity, counts=(1.0, *value.counts), spans=(keys, *value.spans), key=key.identity,
                 walks=key.walks, length=1.0, made=value.contributions, origins=(key.origin, *value.origins),
+                keys=key.drawn,
             )  # fmt: skip
         case ("Let", (_, body)):
             return body
@@ -130,6 +132,7 @@ def combine(
                 identity=identity, interval=body.interval.hull(Interval(0, 0)), counts=counts,
                 length=counts[0] if counts else 1.0, made=body.contributions * condition.probability,
                 is_one_by_one=True, chosen=condition.surprise,
+                keys=body.keys.where(condition.drawn) if body.keys and condition.drawn else None,
             )  # fmt: skip
         case _:
             return _loop(constructor, text, children, binders, identity, symbols)
@@ -203,7 +206,7 @@ def repeated(body: Estimate, times: float, unique: bool, identity: Hashable) -> 
             counts[depth] = counts[depth - 1]
     return Estimate(
         identity, counts=tuple(counts), spans=body.spans, length=counts[0], made=times * body.contributions,
-        origins=body.origins,
+        origins=body.origins, keys=body.keys,
     )  # fmt: skip
 
 

@@ -43,6 +43,16 @@ class Sample:
         """How many iterations each of the values stands for."""
         return reduce(np.multiply, (loop.lengths for loop in self.loops), np.ones(SIZE))
 
+    def where(self, condition: Sample) -> Sample:
+        """Return the values in those of the iterations in which a condition holds."""
+        held = LoopSample(constant(0), condition)
+        return Sample(lambda: self.values, self.loops | condition.loops | {held})
+
+    def drawn_again(self, key: int) -> Vector:
+        """Return some of the values, each as often as it is weighed, in an order that belongs to ``key``."""
+        reached = np.cumsum(self.weights)
+        return self.values[np.minimum(np.searchsorted(reached, _fractions(key) * reached[-1]), SIZE - 1)]
+
     def mean(self) -> float | None:
         """Return the mean over all iterations of the loops; None if they have none."""
         weights = self.weights
@@ -114,6 +124,19 @@ class Bound:
     def by(self, name: int) -> Sample:
         """Return the sample of binder ``name``; the binders of one loop have consecutive names."""
         return self.loop.bound_by(name - 1).element if self.is_element else self.loop.bound_by(name).position
+
+
+@dataclass(frozen=True, eq=False)
+class Keys:
+    """What is bound by a loop over a dictionary whose keys have been made of ``made``."""
+
+    made: Sample
+    _named: dict[int, Sample] = field(default_factory=dict[int, Sample])
+
+    def by(self, name: int) -> Sample:
+        """Return the sample of binder ``name``: it depends on no loop in which the keys were made."""
+        once = LoopSample(constant(0), constant(1), key=name)
+        return self._named.setdefault(name, Sample(lambda: self.made.drawn_again(name), frozenset({once})))
 
 
 @cache

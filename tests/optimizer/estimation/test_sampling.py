@@ -8,7 +8,7 @@ import storel
 from storel.calculus.lower import lower
 from storel.optimizer.cost.whole import estimate
 from storel.optimizer.estimation import sampling
-from storel.optimizer.estimation.sampling import Bound, LoopSample, constant
+from storel.optimizer.estimation.sampling import Bound, Keys, LoopSample, constant
 from storel.storage.compose import View, compose
 from storel.syntax.nodes.expressions import Name
 
@@ -111,3 +111,18 @@ def test_elements_of_a_row_that_is_searched_for_are_in_their_own_buckets() -> No
     compilation = storel.compile(script, A=storel.tensor(dense, "hash")).compilation
     _, entries, _, _, elements, *_ = estimate(compilation.optimized.term, compilation.symbols).iterations
     assert entries == pytest.approx(elements, rel=0.05)
+
+
+def test_keys_are_drawn_as_often_as_they_were_made_and_where_a_condition_held() -> None:
+    loop = LoopSample(constant(0), constant(1000))
+    key = Bound(loop).by(1)
+    low = sampling.applied("less", (key, constant(100)))
+    assert low is not None
+    scanned = Keys(key.where(low))
+    assert scanned.by(3).mean() == pytest.approx(50, rel=0.1)
+    assert scanned.by(3) is scanned.by(3)
+    agreement = sampling.agreement(scanned.by(3), scanned.by(5))
+    assert agreement is not None and agreement < 0.1  # two loops over a dictionary are independent
+    never = sampling.applied("less", (key, constant(-1)))
+    assert never is not None and Keys(key.where(never)).by(7).mean() is not None
+    assert Keys(Bound(LoopSample(constant(0), key)).by(2)).by(4).mean() == pytest.approx(1000 / 3, rel=0.1)

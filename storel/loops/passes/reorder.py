@@ -3,7 +3,8 @@
     for j in l:h { b[i] += e(j) }    =    p = 0; for j in l:h { p = p + e(j) }; if l < h { b[i] += p }
 
 where i does not change in the loop and all that happens to b there are such updates: scalar promotion
-(Carr, Kennedy, "Scalar Replacement in the Presence of Conditional Control Flow", SPE 1994).
+(Carr, Kennedy, "Scalar Replacement in the Presence of Conditional Control Flow", SPE 1994). Factors that all
+summands have in common are multiplied once.
 
     for j in 0:4 { for i in 0:4 { b[c + i] += a[4 * i + j] } }    =    for i in 0:4 { for j in 0:4 { … } }
 
@@ -16,6 +17,7 @@ a branch, too, where it may be evaluated in any case: lanes add zeros, and no br
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from itertools import count
 
 from storel.loops.dependence import changing, declared, is_fixed, step
@@ -101,9 +103,13 @@ class _Reordering:
                     place, moving, self.constant
                 ) and is_only_updated(buffer, operator, loop.body):
                     partial = Local(next(self._fresh), buffer.type)
+                    factors = _factors(value) if operator == "add" else [value]
+                    others = [each for each in factors if not is_fixed(each, moving, self.constant)]
+                    others = others or factors  # what is the same each time is still to be added up
+                    common = [each for each in factors if each not in others]
                     before.append(Declare(partial, unit(operator, buffer.type)))
-                    body.append(Assign(partial, Binary(operator, partial, value, Role.VALUE)))
-                    after.append(Update(buffer, place, operator, partial))
+                    body.append(Assign(partial, Binary(operator, partial, _product(others), Role.VALUE)))
+                    after.append(Update(buffer, place, operator, _product([*common, partial])))
                 case _:
                     body.append(statement)
         made = _as_reduction(replace(loop, body=tuple(body)))
@@ -112,6 +118,18 @@ class _Reordering:
         if (_iterations(loop) or 0) > 0:
             return (*before, made, *after)
         return (*before, made, If(Binary("less", loop.low, loop.high), tuple(after)))
+
+
+def _factors(value: Expression) -> list[Expression]:
+    match value:
+        case Binary("multiply", left, right, Role.VALUE):
+            return [*_factors(left), *_factors(right)]
+        case _:
+            return [value]
+
+
+def _product(factors: list[Expression]) -> Expression:
+    return reduce(lambda left, right: Binary("multiply", left, right, Role.VALUE), factors)
 
 
 def _exchanged(loop: For) -> For:

@@ -28,7 +28,7 @@ from storel.loops.nodes import (
     Update,
 )
 from storel.loops.passes.reorder import reorder
-from storel.loops.walk import walk
+from storel.loops.walk import evaluated, parts, replaced, walk
 from storel.scalars import ScalarType
 
 A, X, Y = Buffer("a", ScalarType.FLOAT64), Buffer("x", ScalarType.FLOAT64), Buffer("y", ScalarType.FLOAT64)
@@ -75,6 +75,36 @@ def test_a_place_that_does_not_change_is_updated_once() -> None:
     assert inner.reductions == ((before.local, "add"),)
     assert after.body == (Update(Y, I, "add", before.local),)
     assert after.condition == Binary("less", integer(0), N)
+
+
+@pytest.mark.parametrize(("summand", "added_up", "total"), [
+    (times(times(Load(X, I), Load(A, J)), Load(X, J)), times(Load(A, J), Load(X, J)), times(Load(X, I), SUM)),
+    (times(Load(A, J), times(ZERO, Load(X, I))), Load(A, J), times(times(ZERO, Load(X, I)), SUM)),
+    (times(Load(X, I), Load(X, I)), times(Load(X, I), Load(X, I)), SUM),
+    (times(Load(X, J), Load(A, J)), times(Load(X, J), Load(A, J)), SUM),
+    (times(Load(Y, J), Load(A, J)), times(Load(Y, J), Load(A, J)), None),
+], ids=["some", "in another order", "all", "none", "what may change"])  # fmt: skip
+def test_common_factors_are_multiplied_once(
+    summand: Expression, added_up: Expression, total: Expression | None
+) -> None:
+    (outer,) = reordered(over(I, over(J, Update(Y, I, "add", summand))))
+    assert isinstance(outer, For)
+    if total is None:
+        assert outer == over(I, over(J, Update(Y, I, "add", summand)))
+        return
+    before, inner, after = outer.body
+    assert isinstance(before, Declare) and isinstance(inner, For) and isinstance(after, If)
+    partial = before.local
+    assert inner.body == (Assign(partial, Binary("add", partial, added_up, Role.VALUE)),)
+    assert after.body == (Update(Y, I, "add", replaced(total, SUM, partial)),)
+
+
+def test_only_of_sums_factors_are_taken() -> None:
+    least = Update(Y, I, "minimum", times(Load(X, I), Load(A, J)))
+    (outer,) = reordered(over(I, over(J, least)))
+    assert isinstance(outer, For)
+    (inner,) = loops(outer.body)
+    assert any(least.value in parts(value) for value in evaluated(inner.body[0]))
 
 
 def test_a_loop_whose_end_may_have_moved_is_kept() -> None:

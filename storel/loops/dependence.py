@@ -1,8 +1,9 @@
-"""What changes from one iteration of a loop to the next, and by how much."""
+"""What changes from one iteration of a loop to the next, and by how much; what has to keep its order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
+from typing import NamedTuple
 
 from storel.loops.nodes import (
     Assign,
@@ -12,12 +13,16 @@ from storel.loops.nodes import (
     Constant,
     Declare,
     Expression,
+    Fail,
     For,
     Load,
     Local,
+    Sort,
     Statement,
+    Store,
+    Update,
 )
-from storel.loops.walk import note, parts, substituted, walk
+from storel.loops.walk import all_parts, evaluated, note, parts, substituted, walk
 
 
 def changing(loop: For) -> frozenset[Local]:
@@ -92,6 +97,83 @@ def declared(body: tuple[Statement, ...]) -> Iterator[Local]:
 def assigned(body: tuple[Statement, ...]) -> Iterator[Local]:
     """Yield the locals that a body assigns."""
     return (statement.local for statement in walk(body) if isinstance(statement, Assign))
+
+
+class Effects(NamedTuple):
+    """The locals and buffers that statements read, and those that they write, with operators of updates."""
+
+    read: frozenset[Local | Buffer]
+    ways: frozenset[tuple[Local | Buffer, str | None]]
+
+    @classmethod
+    def of(cls, *statements: Statement) -> Effects:
+        """Return the effects of some statements."""
+        read: set[Local | Buffer] = set()
+        ways: set[tuple[Local | Buffer, str | None]] = set()
+        for statement in walk(statements):
+            for part in all_parts(evaluated(statement)):
+                if isinstance(part, Local | Load):
+                    read.add(part.buffer if isinstance(part, Load) else part)
+            match statement:
+                case Declare(target) | Assign(target) | Store(target) | Sort(target):
+                    ways.add((target, None))
+                case Update(target, _, operator):
+                    ways.add((target, operator))
+                case _:
+                    pass
+        return cls(frozenset(read), frozenset(ways))
+
+    @property
+    def written(self) -> frozenset[Local | Buffer]:
+        """The locals and buffers that are written."""
+        return frozenset(target for target, _ in self.ways)
+
+    def __or__(self, other: Effects) -> Effects:
+        return Effects(self.read | other.read, self.ways | other.ways)
+
+    def commute(self, other: Effects, free: Set[str]) -> bool:
+        """Return whether it is all one which comes first.
+
+        Neither writes what the other reads or writes, but for what both change by one operator of those for
+        which the order is ``free``.
+        """
+        both = self.written & other.written
+        ways = [way for way in self.ways | other.ways if way[0] in both]
+        return (
+            self.written.isdisjoint(other.read)
+            and other.written.isdisjoint(self.read)
+            and len(ways) == len(both)
+            and all(operator in free for _, operator in ways)
+        )
+
+
+def keep_values(expressions: tuple[Expression, ...], body: tuple[Statement, ...]) -> bool:
+    """Return whether expressions mean the same all through a body."""
+    read = {part.buffer for part in all_parts(expressions) if isinstance(part, Load)}
+    constant, moving = read - Effects.of(*body).written, frozenset(assigned(body))
+    return all(is_fixed(each, moving, constant) for each in expressions)
+
+
+def parted(
+    first: For, between: Iterable[Statement], second: For, free: Set[str] = frozenset()
+) -> tuple[list[Statement], list[Statement]] | None:
+    """Return which of the statements between two loops come before both, and which after, if these are one.
+
+    None where the second loop needs what comes after it, or would have to come first itself, with operators
+    for which the order is ``free``. Nothing is moved across a place where a kernel may fail.
+    """
+    sooner: list[Statement] = []
+    later: list[Statement] = []
+    passed = Effects.of(first)
+    for statement in between:
+        effects = Effects.of(statement)
+        if isinstance(statement, Declare) and effects.commute(passed, frozenset()):
+            sooner.append(statement)
+        else:
+            later.append(statement)
+            passed |= effects
+    fails = any(isinstance(each, Fail) for each in walk((first, *later, second)))
+    return None if fails or not Effects.of(second).commute(passed, free) else (sooner, later)
 
 
 def combinations(loop: For) -> list[tuple[Local, str, Expression]]:

@@ -1,8 +1,12 @@
-"""All statements of a body and all parts of an expression, from the outside in, in the order of the text."""
+"""All statements of a body and all parts of an expression, from the outside in, in the order of the text.
+
+And the same statements and expressions with others in their places.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from storel.loops.nodes import (
     Assign,
@@ -59,20 +63,32 @@ def evaluated(statement: Statement) -> tuple[Expression, ...]:
             return (detail,)
 
 
+def operands(expression: Expression) -> tuple[Expression, ...]:
+    """Return what an expression is made of."""
+    match expression:
+        case Constant() | Local():
+            return ()
+        case Load(_, operand) | Unary(_, operand) | Cast(_, operand):
+            return (operand,)
+        case Binary(_, left, right):
+            return (left, right)
+        case Select(condition, positive, negative):
+            return (condition, positive, negative)
+
+
 def parts(expression: Expression) -> Iterator[Expression]:
     """Yield an expression and everything inside it."""
     yield expression
-    match expression:
-        case Constant() | Local():
-            pass
-        case Load(_, index):
-            yield from parts(index)
-        case Binary(_, left, right):
-            yield from all_parts((left, right))
-        case Unary(_, operand) | Cast(_, operand):
-            yield from parts(operand)
-        case Select(condition, positive, negative):
-            yield from all_parts((condition, positive, negative))
+    for operand in operands(expression):
+        yield from parts(operand)
+
+
+def certain(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression and everything inside it that may be evaluated whatever the rest of it is."""
+    yield expression
+    is_guard = isinstance(expression, Binary) and expression.operator in ("and", "or")
+    for operand in operands(expression)[: 1 if is_guard else None]:
+        yield from certain(operand)
 
 
 def loads_of(expression: Expression) -> list[Load]:
@@ -80,24 +96,59 @@ def loads_of(expression: Expression) -> list[Load]:
     return [part for part in parts(expression) if isinstance(part, Load)]
 
 
+def mapped(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """Return an expression with what it is made of changed."""
+    match expression:
+        case Constant() | Local():
+            return expression
+        case Load(buffer, index):
+            return Load(buffer, change(index))
+        case Binary(operator, left, right, role):
+            return Binary(operator, change(left), change(right), role)
+        case Unary(operator, operand, role):
+            return Unary(operator, change(operand), role)
+        case Cast(to, operand):
+            return Cast(to, change(operand))
+        case Select(condition, positive, negative, branchless):
+            return Select(change(condition), change(positive), change(negative), branchless)
+
+
 def substituted(expression: Expression, values: Mapping[Local, Expression]) -> Expression:
     """Return an expression with values in the place of locals."""
-    match expression:
-        case Constant():
-            return expression
-        case Local():
-            return values.get(expression, expression)
-        case Load(buffer, index):
-            return Load(buffer, substituted(index, values))
-        case Binary(operator, left, right, role):
-            return Binary(operator, substituted(left, values), substituted(right, values), role)
-        case Unary(operator, operand, role):
-            return Unary(operator, substituted(operand, values), role)
-        case Cast(to, operand):
-            return Cast(to, substituted(operand, values))
-        case Select(condition, positive, negative, branchless):
-            chosen = substituted(positive, values), substituted(negative, values)
-            return Select(substituted(condition, values), *chosen, branchless)
+    if isinstance(expression, Local):
+        return values.get(expression, expression)
+    return mapped(expression, lambda part: substituted(part, values))
+
+
+def replaced(expression: Expression, old: Expression, new: Expression) -> Expression:
+    """Return an expression with ``new`` in the place of ``old``."""
+    return new if expression == old else mapped(expression, lambda part: replaced(part, old, new))
+
+
+def rewritten(
+    body: tuple[Statement, ...], change: Callable[[Expression], Expression]
+) -> tuple[Statement, ...]:
+    """Return statements with all that they evaluate changed, and what is in them, too."""
+    return tuple(_rewritten(statement, change) for statement in body)
+
+
+def _rewritten(statement: Statement, change: Callable[[Expression], Expression]) -> Statement:
+    match statement:
+        case Declare(_, value) | Assign(_, value):
+            return replace(statement, value=change(value))
+        case Store(_, index, value) | Update(_, index, _, value):
+            return replace(statement, index=change(index), value=change(value))
+        case For(_, low, high, body):
+            return replace(statement, low=change(low), high=change(high), body=rewritten(body, change))
+        case While(condition, body):
+            return replace(statement, condition=change(condition), body=rewritten(body, change))
+        case If(condition, body, otherwise):
+            branches = rewritten(body, change), rewritten(otherwise, change)
+            return If(change(condition), *branches, statement.is_total)
+        case Sort(_, low, high):
+            return replace(statement, low=change(low), high=change(high))
+        case Fail(_, detail):
+            return replace(statement, detail=change(detail))
 
 
 def note(declared: Declare, known: dict[Local, Expression]) -> bool:

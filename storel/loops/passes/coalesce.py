@@ -14,25 +14,17 @@ from dataclasses import dataclass, replace
 
 from storel.loops.dependence import assigned, changing
 from storel.loops.nodes import (
-    Assign,
     Binary,
-    Cast,
     Constant,
     Declare,
     Expression,
-    Fail,
     For,
     If,
     Kernel,
     Load,
     Local,
     Role,
-    Select,
-    Sort,
     Statement,
-    Store,
-    Unary,
-    Update,
     While,
 )
 from storel.loops.passes.polynomials import (
@@ -44,7 +36,17 @@ from storel.loops.passes.polynomials import (
     polynomial,
 )
 from storel.loops.types import type_of
-from storel.loops.walk import all_parts, evaluated, loads_of, note, parts, substituted, walk
+from storel.loops.walk import (
+    all_parts,
+    evaluated,
+    loads_of,
+    mapped,
+    note,
+    parts,
+    rewritten,
+    substituted,
+    walk,
+)
 from storel.scalars import ScalarType
 
 ZERO = Constant(0, ScalarType.INT64)
@@ -93,7 +95,7 @@ def _coalesced(outer: For) -> For | None:
         high = Binary("maximum", outer.low, high)  # n may be negative: then there are no iterations
     digits = _Digits(outer.local, inner.local, breadth, known)
     try:
-        body = digits.block(inner.body)
+        body = digits.body(inner.body)
     except _OccursOtherwise:
         return None
     low, high = (expression_of(multiplied(polynomial(each), breadth)) for each in (outer.low, high))
@@ -125,27 +127,8 @@ class _Digits:
     breadth: Polynomial
     known: Mapping[Local, Expression]
 
-    def block(self, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        return tuple(map(self._statement, body))
-
-    def _statement(self, statement: Statement) -> Statement:
-        match statement:
-            case Declare(_, value) | Assign(_, value):
-                return replace(statement, value=self._read(value))
-            case Store(_, index, value) | Update(_, index, _, value):
-                return replace(statement, index=self._read(index), value=self._read(value))
-            case For(_, low, high, body):
-                ends = self._read(low), self._read(high)
-                return replace(statement, low=ends[0], high=ends[1], body=self.block(body))
-            case While(condition, body):
-                return replace(statement, condition=self._read(condition), body=self.block(body))
-            case If(condition, body, otherwise):
-                made = self._read(condition), self.block(body), self.block(otherwise)
-                return If(*made, statement.is_total)
-            case Sort(_, low, high):
-                return replace(statement, low=self._read(low), high=self._read(high))
-            case Fail(_, detail):
-                return replace(statement, detail=self._read(detail))
+    def body(self, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        return rewritten(body, self._read)
 
     def _read(self, expression: Expression) -> Expression:
         return self._renamed(substituted(expression, self.known))
@@ -156,22 +139,9 @@ class _Digits:
             return expression
         if type_of(expression) is ScalarType.INT64 and (found := self._number(expression)) is not None:
             return found
-        match expression:
-            case Load(buffer, index):
-                return Load(buffer, self._renamed(index))
-            case Binary(operator, left, right, role):
-                return Binary(operator, self._renamed(left), self._renamed(right), role)
-            case Unary(operator, operand, role):
-                return Unary(operator, self._renamed(operand), role)
-            case Cast(to, operand):
-                return Cast(to, self._renamed(operand))
-            case Select(condition, positive, negative):
-                chosen = self._renamed(positive), self._renamed(negative)
-                return replace(
-                    expression, condition=self._renamed(condition), positive=chosen[0], negative=chosen[1]
-                )
-            case Constant() | Local():
-                raise _OccursOtherwise
+        if isinstance(expression, Local):
+            raise _OccursOtherwise
+        return mapped(expression, self._renamed)
 
     def _number(self, expression: Expression) -> Expression | None:
         """Return a sum with the number's name in it; None if it contains the digits otherwise."""

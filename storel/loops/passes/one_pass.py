@@ -13,13 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from storel.loops.dependence import assigned, declared
+from storel.loops.dependence import declared, parted
 from storel.loops.emitter import Emitter
 from storel.loops.nodes import (
     Assign,
-    Buffer,
     Declare,
-    Expression,
     For,
     If,
     Kernel,
@@ -27,11 +25,9 @@ from storel.loops.nodes import (
     Local,
     Sort,
     Statement,
-    Store,
-    Update,
     While,
 )
-from storel.loops.walk import all_parts, evaluated, substituted, walk
+from storel.loops.walk import substituted, walk
 
 
 def sum_in_one_pass(kernel: Kernel) -> Kernel:
@@ -71,12 +67,8 @@ def _added(before: list[Statement], loop: For, emitter: Emitter) -> list[Stateme
     first = before[place] if before else None
     if not (isinstance(first, For) and _is_long_sum(first) and _reads_the_same(first, loop)):
         return [*before, loop]
-    between = _Between({local for local, _ in first.reductions})
-    for statement in before[place + 1 :]:
-        between.sort(statement)
-    own = set(assigned((loop,)))
-    is_apart = own.isdisjoint(_needed((first, *between.later)))
-    if not (is_apart and between.allows(loop)):
+    around = parted(first, before[place + 1 :], loop)
+    if around is None:
         return [*before, loop]
     streams = (*first.streams, *_moved(loop.streams, loop.local, first.local))
     joined = replace(
@@ -85,37 +77,7 @@ def _added(before: list[Statement], loop: For, emitter: Emitter) -> list[Stateme
         reductions=(*first.reductions, *loop.reductions),
         streams=tuple(dict.fromkeys(streams)),
     )
-    return [*before[:place], *between.sooner, joined, *between.later]
-
-
-class _Between:
-    """Sorts statements after a first sum, which ``made`` locals: names that need it not come before it."""
-
-    def __init__(self, made: set[Local]) -> None:
-        self.sooner: list[Statement] = []
-        self.later: list[Statement] = []
-        self._made: set[Expression] = {*made}
-        self._written: set[Buffer] = set()
-
-    def sort(self, statement: Statement) -> None:
-        if isinstance(statement, Declare) and self.allows(statement):
-            self.sooner.append(statement)
-            return
-        self.later.append(statement)
-        for each in walk((statement,)):
-            match each:
-                case Declare(local) | Assign(local):
-                    self._made.add(local)
-                case Store(buffer) | Update(buffer):
-                    self._written.add(buffer)
-                case _:
-                    pass
-
-    def allows(self, statement: Statement) -> bool:
-        """Return whether a statement needs nothing that comes later."""
-        needed = _needed((statement,))
-        read = {part.buffer for part in needed if isinstance(part, Load)}
-        return self._made.isdisjoint(needed) and self._written.isdisjoint(read)
+    return [*before[:place], *around[0], joined, *around[1]]
 
 
 def _is_simple(statement: Statement) -> bool:
@@ -133,8 +95,3 @@ def _reads_the_same(first: For, loop: For) -> bool:
 def _moved(streams: Iterable[Load], local: Local, to: Local) -> list[Load]:
     """Return what is read one element after the other by a loop with another variable."""
     return [Load(load.buffer, substituted(load.index, {local: to})) for load in streams]
-
-
-def _needed(body: Iterable[Statement]) -> set[Expression]:
-    """Return all that some statements evaluate, and what that is made of."""
-    return {part for each in walk(tuple(body)) for part in all_parts(evaluated(each))}

@@ -20,18 +20,21 @@ from storel.loops.passes.prefix_rows import accumulate_rows
 from storel.loops.passes.prefixes import accumulate
 from storel.loops.passes.reorder import reorder
 from storel.loops.passes.runs import group
+from storel.loops.passes.siblings import unite_siblings
 from storel.loops.passes.sieve import sift
 from storel.loops.passes.simplify import simplify
 from storel.loops.passes.streams import stream
 from storel.loops.passes.suffixes import turn_over
 from storel.loops.passes.tails import fold_tails
 from storel.loops.passes.tiles import tile
+from storel.loops.passes.values import compute_once
 from storel.symbols import Symbols
 
 
 def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     """Return the kernel as it is rendered; real sums are added up in any order if ``reorders``."""
     kernel = interchange(group(coalesce(simplify(kernel)), symbols))
+    kernel = compute_once(unite_siblings(kernel, reorders=reorders))
     kernel = turn_over(spread(reorder(kernel), symbols)) if reorders else kernel
     kernel = accumulate_rows(accumulate(kernel))
     kernel = tile(sift(evaluate_padding(fuse(kernel), symbols)))

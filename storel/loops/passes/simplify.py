@@ -21,8 +21,6 @@ from storel.loops.nodes import (
     For,
     If,
     Kernel,
-    Load,
-    Local,
     Procedure,
     Select,
     Sort,
@@ -33,6 +31,7 @@ from storel.loops.nodes import (
     While,
 )
 from storel.loops.types import ANY, INTEGERS, NUMBERS, PREDICATES, type_of
+from storel.loops.walk import mapped
 from storel.scalars import ScalarType
 
 X = "x"  # stands for any expression, the same one in both places
@@ -147,20 +146,17 @@ def expression(this: Expression) -> Expression:
     >>> expression(Binary("add", Binary("multiply", i, zero), i)) == i
     True
     """
-    match this:
-        case Constant() | Local():
-            return this
-        case Load(buffer, index):
-            return Load(buffer, expression(index))
-        case Binary(operator, left, right, role):
-            return _binary(Binary(operator, expression(left), expression(right), role))
-        case Unary(operator, operand, role):
-            return _unary(Unary(operator, expression(operand), role))
+    match mapped(this, expression):
+        case Binary() as made:
+            return _binary(made)
+        case Unary() as made:
+            return _unary(made)
         case Cast(to, operand):
-            return _cast(to, expression(operand))
-        case Select(condition, positive, negative, branchless):
-            parts = expression(condition), expression(positive), expression(negative)
-            return _select(Select(*parts, branchless))
+            return _cast(to, operand)
+        case Select() as made:
+            return _select(made)
+        case made:
+            return made
 
 
 def _binary(this: Binary) -> Expression:

@@ -36,7 +36,7 @@ from storel.loops.nodes import (
     Update,
     While,
 )
-from storel.loops.passes.tiles import holds, is_contiguous
+from storel.loops.passes.tiles import holds, is_apart
 from storel.loops.types import (
     BINARY_OPERATORS,
     BOOLEAN,
@@ -156,7 +156,7 @@ class _Scope:
         for reduced, operator in (*loop.reductions, *filter(None, (loop.partial,))):
             self._assigned(reduced)
             self._require(operator in BINARY_OPERATORS, f"{operator} is no operator")
-        self._require(not loop.in_lanes or is_contiguous(loop), f"{loop.local.name} is not in lanes")
+        self._require(not loop.in_lanes or is_apart(loop), f"{loop.local.name} is not in lanes")
         for tile in loop.tiles:
             self._written(tile.buffer, tile.start)
             fixed = is_fixed(tile.start, changing(loop), self._inputs)

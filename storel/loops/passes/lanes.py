@@ -21,7 +21,6 @@ from itertools import count
 
 from storel.loops.dependence import assigned, changing, declared, is_fixed
 from storel.loops.nodes import (
-    Allocation,
     Assign,
     Binary,
     Buffer,
@@ -44,6 +43,7 @@ from storel.loops.passes.ahead import lengths, mean_iterations
 from storel.loops.passes.reorder import is_only_updated
 from storel.loops.passes.tiles import is_contiguous
 from storel.loops.walk import all_parts, evaluated, loads_of, note, parts, substituted, walk
+from storel.loops.workspaces import Workspaces
 from storel.scalars import ScalarType
 from storel.symbols import Symbols
 
@@ -59,23 +59,9 @@ INDEX = ScalarType.INT64
 
 def spread(kernel: Kernel, symbols: Symbols) -> Kernel:
     """Return a kernel that means the same, but for the rounding of real sums."""
-    spreading = _Spreading(frozenset(kernel.inputs), lengths(kernel, symbols), len(kernel.allocations))
-    body = spreading.block(kernel.compute.body)
-    if not spreading.made:
-        return kernel
-    *buffers, last = kernel.compute.buffers
-    rows = [each.buffer for each in spreading.made]
-    sizes = kernel.bound.buffers[-1]
-    reserved = (
-        Store(sizes, Constant(each.slot, INDEX), Constant(length, INDEX))
-        for each, length in zip(spreading.made, spreading.lengths, strict=True)
-    )
-    return replace(
-        kernel,
-        bound=replace(kernel.bound, body=(*kernel.bound.body, *reserved)),
-        compute=replace(kernel.compute, buffers=(*buffers, *rows, last), body=body),
-        allocations=(*kernel.allocations, *spreading.made),
-    )
+    workspaces = Workspaces(kernel)
+    spreading = _Spreading(frozenset(kernel.inputs), lengths(kernel, symbols), workspaces)
+    return workspaces.kernel(spreading.block(kernel.compute.body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +98,14 @@ class _Sums:
 
 
 class _Spreading:
-    """Rewrites blocks from the inside out, and collects the rows of partial sums that they need."""
+    """Rewrites blocks from the inside out, and reserves the rows of partial sums that they need."""
 
-    def __init__(self, constant: frozenset[Buffer], lengths: Mapping[Buffer, int], slots: int) -> None:
+    def __init__(
+        self, constant: frozenset[Buffer], lengths: Mapping[Buffer, int], workspaces: Workspaces
+    ) -> None:
         self.constant = constant
         self.sizes = lengths
-        self.made: list[Allocation] = []
-        self.lengths: list[int] = []
-        self._slots = count(slots)
+        self._workspaces = workspaces
         self._loops = count()
 
     def block(self, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
@@ -152,7 +138,7 @@ class _Spreading:
                 body.append(statement)
                 continue
             for number in range(sums.height):
-                row = self._row(sums)
+                row = self._workspaces.reserve("lanes", sums.type, sums.width)
                 yield self._for_each(sums, Store(row, sums.lane, Constant(0.0, row.type)), Role.INDEX)
                 body.append(
                     self._for_each(sums, Update(row, sums.lane, "add", sums.value_at(number)), sums.role)
@@ -190,13 +176,6 @@ class _Spreading:
         lane = Local(f"{sums.lane.name} {next(self._loops)}", sums.lane.type)
         place, value = (substituted(each, {sums.lane: lane}) for each in (statement.index, statement.value))
         return _loop(lane, sums.width, replace(statement, index=place, value=value), role)
-
-    def _row(self, sums: _Sums) -> Buffer:
-        slot = next(self._slots)
-        row = Buffer(f"lanes {len(self.made)}", sums.type)
-        self.made.append(Allocation(row, slot))
-        self.lengths.append(sums.width)
-        return row
 
 
 def _sums(statement: Statement) -> _Sums | None:

@@ -9,6 +9,7 @@ from storel.loops.nodes import Kernel
 from storel.loops.passes.ahead import look_ahead
 from storel.loops.passes.appends import append_at_once
 from storel.loops.passes.coalesce import coalesce
+from storel.loops.passes.fission import evaluate_apart
 from storel.loops.passes.fusion import fuse
 from storel.loops.passes.interchange import interchange
 from storel.loops.passes.interiors import split_interiors
@@ -37,7 +38,7 @@ def improved(kernel: Kernel, symbols: Symbols, *, reorders: bool) -> Kernel:
     kernel = compute_once(unite_siblings(kernel, reorders=reorders))
     kernel = turn_over(spread(reorder(kernel), symbols)) if reorders else kernel
     kernel = accumulate_rows(accumulate(kernel))
-    kernel = tile(sift(evaluate_padding(fuse(kernel), symbols)))
+    kernel = tile(sift(evaluate_padding(evaluate_apart(fuse(kernel), symbols), symbols)))
     kernel = append_at_once(kernel, symbols)
     kernel = sum_in_one_pass(stream(look_ahead(kernel, symbols), symbols))
     kernel = fold_tails(kernel, symbols)

@@ -51,9 +51,17 @@ def holds(loop: For, tile: Row) -> bool:
 
 
 def is_contiguous(loop: For) -> bool:
-    """Return whether a loop may be ``in_lanes``: all places are fixed or next to each other, and what is
-    written is read at the same place only.
-    """
+    """Return whether a loop may be ``in_lanes``, and all that it reads is fixed or consecutive as well."""
+    steps: dict[Local, int | None] = {loop.local: 1}
+    for statement in loop.body:
+        if isinstance(statement, Declare):
+            steps[statement.local] = step(statement.value, steps)
+    loads = [load for statement in loop.body for load in _loads(statement)]
+    return is_apart(loop) and all(step(load.index, steps) in (0, 1) for load in loads)
+
+
+def is_apart(loop: For) -> bool:
+    """Return whether a loop may be ``in_lanes``: what it writes is consecutive, and read nowhere else."""
     steps: dict[Local, int | None] = {loop.local: 1}
     written: dict[Buffer, Expression] = {}
     for statement in loop.body:
@@ -66,10 +74,7 @@ def is_contiguous(loop: For) -> bool:
             case _:
                 return False
     loads = [load for statement in loop.body for load in _loads(statement)]
-    return all(
-        step(load.index, steps) in (0, 1) and written.get(load.buffer, load.index) == load.index
-        for load in loads
-    )
+    return all(written.get(load.buffer, load.index) == load.index for load in loads)
 
 
 def _in_lanes(body: tuple[Statement, ...]) -> tuple[Statement, ...]:

@@ -225,7 +225,7 @@ def _key(program: Source, options: CallOptions, values: Mapping[str, Value]) -> 
 
 
 def _facts(value: Value) -> Hashable:
-    return (likeness(value), counted(value)) if isinstance(value, Tensor) else parameter_fact(value)
+    return (likeness(value), counted(value)) if isinstance(value, Tensor) else parameter_fact(value, None)
 
 
 def _formats(directory: str | Path | None) -> Formats:

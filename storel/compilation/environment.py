@@ -180,7 +180,7 @@ class Environment:
                 if isinstance(fact, ArraySymbol):
                     found[array] = _array_signature(fact)
         found.update({name: _array_signature(fact) for name, fact in self.array_symbols.items()})
-        found.update({name: ParameterSignature(type_of(value)) for name, value in self.parameters.items()})
+        found.update({name: ParameterSignature(self._parameter_fact(name).type) for name in self.parameters})
         found.update({name: SizeSignature(value) for name, value in self.sizes.items() if name not in found})
         return found
 
@@ -188,7 +188,7 @@ class Environment:
         """Return what the compiler knows about the names that are no tensors."""
         found: dict[str, Fact] = dict(self.array_symbols)
         for name, value in self.parameters.items():
-            found[name] = ParameterSymbol(name, *parameter_fact(value), nonzero=value != 0)
+            found[name] = ParameterSymbol(name, *self._parameter_fact(name), nonzero=value != 0)
         for name, value in self.sizes.items():
             found.setdefault(name, SizeSymbol(name, value))
         return found
@@ -213,7 +213,10 @@ class Environment:
 
     def parameter_facts(self) -> dict[str, ParameterFact]:
         """Return what a plan may rely on about each scalar."""
-        return {name: parameter_fact(value) for name, value in self.parameters.items()}
+        return {name: self._parameter_fact(name) for name in self.parameters}
+
+    def _parameter_fact(self, name: str) -> ParameterFact:
+        return parameter_fact(self.parameters[name], self.declared.get(name))
 
     def _require_new(self, name: str, span: Span | None) -> None:
         if name in self:
@@ -227,9 +230,10 @@ def _can_be_size(value: Scalar) -> bool:
     return type_of(value) is ScalarType.INT64 and value >= 0
 
 
-def parameter_fact(value: Scalar) -> ParameterFact:
-    """Return what a plan may rely on about a scalar."""
-    return ParameterFact(type_of(value), math.isfinite(value))
+def parameter_fact(value: Scalar, scalar: str | None) -> ParameterFact:
+    """Return what a plan may rely on about a scalar of the declared type, if there is one."""
+    is_measured = scalar in (None, "real", "int")
+    return ParameterFact(type_of(value) if is_measured else ScalarType(scalar), math.isfinite(value))
 
 
 def scalar_as_declared(value: Scalar, scalar: str | None) -> Scalar | None:
@@ -237,15 +241,21 @@ def scalar_as_declared(value: Scalar, scalar: str | None) -> Scalar | None:
 
     >>> scalar_as_declared(2, "real"), scalar_as_declared(2.0, "int"), scalar_as_declared(2.5, "int")
     (2.0, 2, None)
+    >>> scalar_as_declared(0.5, "float32"), scalar_as_declared(2**31, "int32")
+    (0.5, None)
     >>> scalar_as_declared(True, "int")
     """
     match scalar:
         case None:
             return value
-        case "real":
+        case "real" | "float64":
             return float(value)
-        case "int" if math.isfinite(value) and not isinstance(value, bool):
-            number, type_ = int(value), ScalarType.INT64
+        case "float32":
+            with np.errstate(over="ignore"):
+                nearest = float(np.float32(value))
+            return nearest if math.isfinite(nearest) or not math.isfinite(value) else None
+        case "int" | "int32" | "int64" if math.isfinite(value) and not isinstance(value, bool):
+            number, type_ = int(value), ScalarType.INT32 if scalar == "int32" else ScalarType.INT64
             return number if number == value and type_.first <= number <= type_.last else None
         case "bool" if value in (False, True):
             return bool(value)

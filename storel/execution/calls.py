@@ -227,14 +227,15 @@ class Call:
 
     def _scalar(self, name: str, value: Scalar) -> Scalar | None:
         """Return a number as the kernel takes it; None if the kernel is not right for it."""
-        scalar = scalar_as_declared(value, self.declared.get(name))
+        declared = self.declared.get(name)
+        scalar = scalar_as_declared(value, declared)
         if scalar is None:
             return None
         if name in self.fixed and type_of(scalar) is ScalarType.INT64:
             return scalar if scalar == self.fixed[name] else None
         if name in self.nonzero and scalar == 0:
             return None
-        return scalar if self.facts.get(name) == parameter_fact(scalar) else None
+        return scalar if self.facts.get(name) == parameter_fact(scalar, declared) else None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from storel.semiring import PLUS_TIMES, SEMIRINGS, Semiring
 from storel.source import Span
 from storel.syntax.bits import expand_bits
 from storel.syntax.circles import require_no_circle
-from storel.syntax.declarations import declared_extents, declared_type, typed_zero
+from storel.syntax.declarations import declared_extents, declared_type, require_default, typed_zero
 from storel.syntax.expressions import LARGEST_INTEGER
 from storel.syntax.extents import Inferred, infer_extents
 from storel.syntax.format_check import check_format, unknown_format
@@ -151,7 +151,7 @@ class _Analyzer:
             case Parameter(declaration, span):
                 self.define(declaration.name, span)
                 if declaration.default is not None:
-                    declared_type(declaration.type, Inference().of(declaration.default, {}, PLUS_TIMES))
+                    require_default(declaration.type, Inference().of(declaration.default, {}, PLUS_TIMES))
             case Save(name) | Explain(name):
                 self.require_tensor(name, statement.name_span)
             case LoadArrays() | Include():

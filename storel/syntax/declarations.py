@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from storel.errors import ExtentError, TypeMismatchError, nearest
 from storel.scalars import ScalarType
@@ -156,6 +157,15 @@ def declared_type(annotation: TypeAnnotation, kind: Type, ring: Semiring = PLUS_
             else None,
         )
     return scalar
+
+
+def require_default(annotation: TypeAnnotation, kind: Type) -> None:
+    """Raise ``TypeMismatchError`` if a parameter of a declared type cannot have a default of type ``kind``.
+
+    The number of a default is known, so it may be made shorter: binding it tells whether it stays the same.
+    """
+    scalar = {"int32": "int", "float32": "real"}.get(annotation.scalar, annotation.scalar)
+    declared_type(replace(annotation, scalar=scalar), kind)
 
 
 def typed_zero(scalar: ScalarType, rank: int) -> Expression:

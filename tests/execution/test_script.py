@@ -170,6 +170,49 @@ def test_the_default_of_a_parameter_is_of_its_type() -> None:
         result("PARAMETER s: int = 0.5; CREATE TENSOR r AS s")
 
 
+@pytest.mark.parametrize(
+    ("scalar", "given", "expected"),
+    [
+        ("int32", 5, 25),
+        ("int32", np.int32(7), 49),
+        ("int32", -(2**31), None),
+        ("int32", 2**31, None),
+        ("int32", 2.5, None),
+        ("int64", 5, 25),
+        ("int64", 2.5, None),
+        ("float64", 3, 9.0),
+        ("float64", 0.1, 0.1 * 0.1),
+        ("float32", 0.5, 0.25),
+        ("float32", 0.1, float(np.float32(0.1) * np.float32(0.1))),
+        ("float32", math.inf, math.inf),
+        ("float32", 1e300, None),
+    ],
+)
+@pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
+def test_a_parameter_has_the_length_of_its_type(scalar: str, given: Any, expected: Any, backend: Any) -> None:
+    program = f"PARAMETER s: {scalar} = 2; CREATE TENSOR r AS s * s"
+    default = storel.compile(program, backend=backend)
+    if given == -(2**31):  # the least of them is one, and its square beyond them
+        program, expected = program.replace("s * s", "s"), given
+    if expected is None:
+        for give in (lambda: storel.run(program, s=given, backend=backend), lambda: default(s=given)):
+            with pytest.raises(TypeMismatchError, match="parameter 's' has a value of another type"):
+                give()
+        return
+    for found in (storel.run(program, s=given, backend=backend), storel.compile(program, s=given)(s=given)):
+        assert isinstance(found, storel.Tensor)
+        assert (found.item(), found.to_numpy().dtype) == (expected, np.dtype(scalar))
+    assert isinstance(made := default(), storel.Tensor) and made.item() == 4
+
+
+def test_the_default_of_a_parameter_has_the_length_of_its_type() -> None:
+    assert result("PARAMETER s: int32 = 2147483647; CREATE TENSOR r AS s") == 2**31 - 1
+    with pytest.raises(TypeMismatchError, match="parameter 's' has a value of another type"):
+        result("PARAMETER s: int32 = 2147483648; CREATE TENSOR r AS s")
+    with pytest.raises(TypeMismatchError, match="parameter 's' has a value of another type"):
+        result("PARAMETER s: int32 = 0.5; CREATE TENSOR r AS s")
+
+
 @pytest.mark.parametrize("backend", ["c", "numba", "interpret"])
 @pytest.mark.parametrize(
     ("text", "given", "expected"),

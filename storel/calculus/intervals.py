@@ -148,6 +148,8 @@ def _multiply(a: Interval, b: Interval) -> Interval:
 
 
 def _floor_divide(a: Interval, b: Interval) -> Interval:
+    if b.high is not None and b.high < 0:
+        return wrapped(_floor_divide(_negate(a), _negate(b)))  # the least number by -1 is itself
     if b.low is None or b.high is None or b.low <= 0:
         return ANY
     low = None if a.low is None else min(a.low // b.low, a.low // b.high)
@@ -156,6 +158,8 @@ def _floor_divide(a: Interval, b: Interval) -> Interval:
 
 
 def _modulo(a: Interval, b: Interval) -> Interval:
+    if b.high is not None and b.high < 0:
+        return _negate(_modulo(_negate(a), _negate(b)))
     if b.low is None or b.low <= 0 or not a.is_known:
         return ANY
     if a.low is not None and a.high is not None and a.low >= 0 and a.high < b.low:
@@ -226,7 +230,7 @@ def applied(name: str, *arguments: Interval) -> Interval:
 def _applied(name: str, *arguments: Interval) -> Interval:
     match name, arguments:
         case "negate", (a,):
-            return _negate(a)
+            return wrapped(_negate(a))
         case "subtract", (a, b):
             return _add(a, _negate(b))
         case "floor_divide", (a, b):

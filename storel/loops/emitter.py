@@ -168,11 +168,16 @@ def holding_zero(value: Expression, semiring: str) -> Expression:
 
 
 def widened(value: Expression, operator: str, wanted: ScalarType) -> Expression:
-    """Return ``value`` as an operand of a real sum or product; a nested one of its kind is of reals, too.
+    """Return ``value`` as an operand of a real sum or product; a nested one of integers is of reals, too.
 
     Where x * a * b became x * (a * b), an integer product a * b that was not written might overflow.
     """
-    if wanted.is_real and isinstance(value, Binary) and value.operator == operator:
+    if (
+        wanted.is_real
+        and not type_of(value).is_real
+        and isinstance(value, Binary)
+        and value.operator == operator
+    ):
         left, right = (widened(each, operator, wanted) for each in (value.left, value.right))
         return Binary(operator, left, right, value.role)
     return convert(value, wanted)

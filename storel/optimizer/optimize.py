@@ -88,7 +88,8 @@ def optimize(
 ) -> Optimized:
     """Return the cheapest term found that means the same as ``term``, which is closed, and as ``others``."""
     with _no_collections():
-        first, *rest = (converted(each, symbols) for each in (term, *others))
+        is_strict = options.main.iterations == 0
+        first, *rest = (converted(each, symbols, is_strict=is_strict) for each in (term, *others))
         return _optimized(first, symbols, rules, options, tuple(rest))
 
 

@@ -51,6 +51,31 @@ def test_numbers_are_those_of_the_interpreter(program: str, storage: str) -> Non
         np.testing.assert_array_equal(found.to_numpy(), wanted.to_numpy(), err_msg=f"{backend} {threads}")
 
 
+@pytest.mark.parametrize("body", [
+    "x(i) * 3 + y(i)",
+    "x(i) * 3 * y(i)",
+    "y(i) - x(i) * x(i)",
+    "(x(i) + x(i) * x(i)) + y(i)",
+    "y(i) * (x(i) * k(i))",
+    "x(i) * (k(i) * k(i))",
+    "k(i) * k(i) * y(i)",
+    "if y(i) > 0.5 then x(i) * x(i) else y(i)",
+    "if x(i) * 3 - z(i) == 0 then 1.0",
+])  # fmt: skip
+@pytest.mark.parametrize("backend", ["c", "numba"])
+def test_products_of_short_reals_are_rounded_as_written(body: str, backend: Literal["c", "numba"]) -> None:
+    """A product of 32 bits overflows, and is rounded, before it meets a number of 64."""
+    x = np.append(RNG.random(30), [3e38, 0.1]).astype(np.float32)
+    with np.errstate(over="ignore"):
+        given = {"x": x, "y": RNG.random(32), "z": np.float64(x * np.float32(3)), "k": np.arange(32)}
+    script = f"CREATE TENSOR R AS sum(<i, _> in 0:32) {{ i -> {body} }}"
+    given = {name: value for name, value in given.items() if f"{name}(" in body}
+    wanted = storel.run(script, backend="interpret", **given)
+    found = storel.run(script, backend=backend, floating_point="strict", **given)
+    assert isinstance(found, storel.Tensor) and isinstance(wanted, storel.Tensor)
+    np.testing.assert_array_equal(found.to_numpy(), wanted.to_numpy())
+
+
 @pytest.mark.parametrize(
     ("program", "is_reordered"),
     [

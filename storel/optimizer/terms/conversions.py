@@ -42,15 +42,18 @@ from storel.symbols import Symbols
 _RING = "plus_times"
 
 
-def converted(term: Term, symbols: Symbols, types: Context = (), *, is_key: bool = False) -> Term:
+def converted(
+    term: Term, symbols: Symbols, types: Context = (), *, is_strict: bool, is_key: bool = False
+) -> Term:
     """Return ``term`` with the operands of sums and products converted to the type of the whole.
 
-    Keys and conditions without loops are computed in 64 bits: for their parts, ``is_key`` holds.
+    Keys and conditions without loops are computed in 64 bits: for their parts, ``is_key`` holds. If it
+    ``is_strict``, products of reals are rounded as they are written.
     """
     for position, (child, binders) in enumerate(children(term)):
         inner = _inside(term, symbols, types) if binders else types
         below = not has_loop(child) and (is_key or not _takes_values(term, position))
-        made = converted(child, symbols, inner, is_key=below)
+        made = converted(child, symbols, inner, is_strict=is_strict, is_key=below)
         if made is not child:
             term = replaced(term, (position,), made)
     if not _is_arithmetic(term):
@@ -60,7 +63,7 @@ def converted(term: Term, symbols: Symbols, types: Context = (), *, is_key: bool
         return term
     for position, (child, _) in enumerate(children(term)):
         if _is_converted(child, term, whole, symbols, types):
-            made = _as(child, whole, _semiring(term), symbols, types)
+            made = _as(child, whole, _semiring(term), symbols, types, is_strict=is_strict)
             term = replaced(term, (position,), made)
     return term
 
@@ -157,11 +160,13 @@ def _has_real_data(term: Term, symbols: Symbols, types: Context, *, is_summand: 
             return not isinstance(term, Literal)
 
 
-def _as(term: Term, whole: ScalarType, semiring: str, symbols: Symbols, types: Context) -> Term:
+def _as(
+    term: Term, whole: ScalarType, semiring: str, symbols: Symbols, types: Context, *, is_strict: bool
+) -> Term:
     """Return ``term``, of a shorter type, as one of the type ``whole``; over ``semiring`` it is added up."""
 
     def of(part: Term) -> Term:
-        return _as(part, whole, semiring, symbols, types)
+        return _as(part, whole, semiring, symbols, types, is_strict=is_strict)
 
     kind = infer(term, symbols, types)
     match term:
@@ -169,7 +174,9 @@ def _as(term: Term, whole: ScalarType, semiring: str, symbols: Symbols, types: C
             return Literal(float(value) if whole.is_real else int(value), whole)
         case If(condition, body, own) if own == semiring:
             return If(condition, of(body), semiring)
-        case Multiply(left, right, own) if own == semiring and kind.scalar is not ScalarType.BOOL:
+        case Multiply(left, right, own) if (
+            own == semiring and kind.scalar is not ScalarType.BOOL and not (is_strict and kind.scalar.is_real)
+        ):
             one, two = (
                 each if infer(each, symbols, types).scalar is ScalarType.BOOL else of(each)
                 for each in (left, right)
@@ -179,8 +186,8 @@ def _as(term: Term, whole: ScalarType, semiring: str, symbols: Symbols, types: C
             return Add(of(left), of(right), semiring)
         case _ if kind.rank > 0:
             inner = (element(kind), KEY, *types)
-            entry = Singleton(Variable(1), _as(Variable(0), whole, semiring, symbols, inner), semiring)
-            return Sum(term, entry, semiring)
+            value = _as(Variable(0), whole, semiring, symbols, inner, is_strict=is_strict)
+            return Sum(term, Singleton(Variable(1), value, semiring), semiring)
         case _ if kind.scalar is ScalarType.BOOL:
             return If(term, Literal(1.0, whole))
         case _:

@@ -72,7 +72,8 @@ def test_they_mean_the_same(program: str, backend: Any) -> None:
 def test_terms_keep_their_type(program: str) -> None:
     compilation = compiled(program).compilation
     term, symbols = compilation.term, compilation.symbols
-    assert infer(converted(term, symbols), symbols) == infer(term, symbols)
+    for is_strict in (False, True):
+        assert infer(converted(term, symbols, is_strict=is_strict), symbols) == infer(term, symbols)
     assert infer(compilation.optimized.term, symbols) == infer(term, symbols)
     assert compilation.optimized.considered[0].origin != "as written"
 
@@ -145,7 +146,7 @@ def conversions(term: Term) -> int:
 def test_plans_do_not_say_what_is_converted_anyway(program: str) -> None:
     compilation = compiled(program).compilation
     symbols = compilation.symbols
-    term = converted(compilation.term, symbols)
+    term = converted(compilation.term, symbols, is_strict=False)
     assert conversions(term) > 0
     assert conversions(plain(term, symbols)) < conversions(term)
     assert infer(plain(term, symbols), symbols) == infer(term, symbols)
@@ -167,6 +168,8 @@ MIXED = st.builds(Multiply, terms(KEY), terms(REAL)) | st.builds(Add, terms(KEY)
 def test_the_value_and_the_type_stay(around: Surroundings, term: Term) -> None:
     symbols, values = shortened(around.symbols), around.values
     expected = evaluate(term, symbols, values)
-    for made in (converted(term, symbols), plain(converted(term, symbols), symbols)):
-        assert infer(made, symbols) == infer(term, symbols)
-        assert evaluate(made, symbols, values) == expected
+    for is_strict in (False, True):
+        long = converted(term, symbols, is_strict=is_strict)
+        for made in (long, plain(long, symbols)):
+            assert infer(made, symbols) == infer(term, symbols)
+            assert evaluate(made, symbols, values) == expected

@@ -24,10 +24,10 @@ class Workspaces:
         return buffer
 
     def kernel(self, body: tuple[Statement, ...]) -> Kernel:
-        """Return the kernel with the buffers, which computes ``body``."""
-        bound, compute = self._kernel.bound, replace(self._kernel.compute, body=body)
+        """Return the kernel with the buffers, which computes ``body``; the same one if there are none."""
         if not self._made:
-            return replace(self._kernel, compute=compute)
+            return self._kernel
+        bound, compute = self._kernel.bound, self._kernel.compute
         *buffers, lengths = compute.buffers
         sizes = (Store(bound.buffers[-1], index(made.slot), index(length)) for made, length in self._made)
         made = [allocation for allocation, _ in self._made]
@@ -35,6 +35,6 @@ class Workspaces:
         return replace(
             self._kernel,
             bound=replace(bound, body=(*bound.body, *sizes)),
-            compute=replace(compute, buffers=(*buffers, lengths)),
+            compute=replace(compute, buffers=(*buffers, lengths), body=body),
             allocations=(*self._kernel.allocations, *made),
         )

@@ -141,7 +141,7 @@ def expression(this: Expression) -> Expression:
 
     (T) x = x where x has type T;  c ? x : x = x;  true ? x : y = x;  not not x = x; and ``LAWS``.
 
-    >>> from storel.scalars import ScalarType
+    >>> from storel.loops.nodes import Local
     >>> i, zero = Local("i", ScalarType.INT64), Constant(0, ScalarType.INT64)
     >>> expression(Binary("add", Binary("multiply", i, zero), i)) == i
     True

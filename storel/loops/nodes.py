@@ -183,7 +183,7 @@ class For:
     The rest changes nothing but speed. ``reductions`` name accumulating locals and their operators where
     partial results may be combined in any order (the loads in the body are contiguous, so that vector code
     pays), ``partial`` names the only one where they are not. In a loop ``in_lanes`` no iteration reads what
-    another one writes, and that is contiguous.
+    another one writes, and what they write is contiguous.
     ``tiles`` may stay in registers while the loop runs: their starts do not change in it, and all that it
     does to their buffers is in loops ``in_lanes`` from 0 to at most their length, at start + variable.
     ``ahead`` is worth asking the memory for early, and so are the ``streams``, at places that grow by one

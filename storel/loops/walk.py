@@ -86,9 +86,14 @@ def parts(expression: Expression) -> Iterator[Expression]:
 def certain(expression: Expression) -> Iterator[Expression]:
     """Yield an expression and everything inside it that may be evaluated whatever the rest of it is."""
     yield expression
-    is_guard = isinstance(expression, Binary) and expression.operator in ("and", "or")
-    for operand in operands(expression)[: 1 if is_guard else None]:
+    for operand in certain_operands(expression):
         yield from certain(operand)
+
+
+def certain_operands(expression: Expression) -> tuple[Expression, ...]:
+    """Return what an expression is made of, but what only something before it may let be evaluated."""
+    is_guard = isinstance(expression, Binary) and expression.operator in ("and", "or")
+    return operands(expression)[: 1 if is_guard else None]
 
 
 def loads_of(expression: Expression) -> list[Load]:

@@ -95,7 +95,7 @@ def _coalesced(outer: For) -> For | None:
         high = Binary("maximum", outer.low, high)  # n may be negative: then there are no iterations
     digits = _Digits(outer.local, inner.local, breadth, known)
     try:
-        body = digits.body(inner.body)
+        body = rewritten(inner.body, digits.read)
     except _OccursOtherwise:
         return None
     low, high = (expression_of(multiplied(polynomial(each), breadth)) for each in (outer.low, high))
@@ -127,10 +127,7 @@ class _Digits:
     breadth: Polynomial
     known: Mapping[Local, Expression]
 
-    def body(self, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        return rewritten(body, self._read)
-
-    def _read(self, expression: Expression) -> Expression:
+    def read(self, expression: Expression) -> Expression:
         return self._renamed(substituted(expression, self.known))
 
     def _renamed(self, expression: Expression) -> Expression:

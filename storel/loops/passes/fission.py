@@ -42,10 +42,10 @@ from storel.loops.passes.ahead import lengths, mean_iterations
 from storel.loops.types import type_of
 from storel.loops.walk import (
     certain,
+    certain_operands,
     evaluated,
     loads_of,
     note,
-    operands,
     replaced,
     rewritten,
     substituted,
@@ -161,4 +161,4 @@ def _largest(statement: Statement, body: tuple[Statement, ...]) -> Iterator[Expr
         if keep_values((value,), body):
             yield value
         else:
-            waiting.extend(operands(value))
+            waiting.extend(certain_operands(value))

@@ -39,7 +39,7 @@ from storel.symbols import ArraySymbol
 IDX = Buffer("idx", ScalarType.INT32, Role.INDEX)
 X, Y, Z = (Buffer(name, FLOAT64) for name in "xyz")
 I, K = index("i"), index("k")  # noqa: E741
-TOTAL = Local("total", FLOAT64)
+TOTAL, FOUND = Local("total", FLOAT64), Local("found", ScalarType.BOOL)
 NOTHING = Declare(TOTAL, Cast(FLOAT64, integer(0)))
 ELEMENT = Load(X, I)
 
@@ -68,6 +68,10 @@ def split(*body: Statement, length: int = 1000) -> Kernel:
 def blocks(made: Kernel) -> int:
     """Return how many loops compute values beforehand."""
     return sum(isinstance(each, For) and each.in_lanes for each in walk(made.compute.body))
+
+
+def is_large(of: Expression) -> Binary:
+    return Binary("less", Cast(FLOAT64, integer(2)), of)
 
 
 SCATTERED = Update(Y, K, "add", exp(ELEMENT))
@@ -111,6 +115,10 @@ WHOLE: dict[str, For] = {
     "it needs what is written": over(Update(Y, K, "add", exp(Load(Z, K))), Store(Z, K, ELEMENT)),
     "it needs what is added up": over(
         Assign(TOTAL, value("add", TOTAL, ELEMENT)), Update(Y, K, "add", exp(TOTAL))
+    ),
+    "it is asked for behind a guard": over(
+        Declare(FOUND, Binary("and", is_large(exp(Load(Z, K))), is_large(exp(Load(X, K))))),
+        Store(Z, K, Cast(FLOAT64, FOUND)),
     ),
     "only some need it": over(If(Binary("less", I, K), (SCATTERED,))),
 }
